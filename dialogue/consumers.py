@@ -1,0 +1,151 @@
+"""A thin translator between a socket and the rules of chat.py. No handler waits for a model."""
+
+import asyncio
+import logging
+import time
+from typing import Any
+
+from channels.db import database_sync_to_async
+from channels.exceptions import StopConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from dialogue import chat, frames, replies
+from dialogue.access import conversation_for
+
+log = logging.getLogger(__name__)
+
+FRAMES_PER_WINDOW = 60  # a person sends a few; a broken page or a script sends hundreds
+WINDOW = 10.0  # seconds
+BACKLOG = 500  # frames that a slow reader may be behind; beyond it pieces are left out, the whole reply is not
+
+
+class ChatConsumer(AsyncWebsocketConsumer):
+    async def connect(self) -> None:
+        code = self.scope["url_route"]["kwargs"]["code"]
+        self.conversation = await database_sync_to_async(conversation_for)(self.scope, code)
+        if self.conversation is None:
+            await self.close()
+            return
+        self.outgoing: asyncio.Queue[frames.Outgoing] = asyncio.Queue()
+        self.writer = asyncio.create_task(self.write())
+        self.attached = self.superseded = False
+        self.waiting: list[frames.Outgoing] | None = None  # what comes in while missed frames are being read
+        self.window_began, self.in_window, self.last_seq = 0.0, 0, 0
+        await self.channel_layer.group_add(replies.group(code), self.channel_name)
+        await self.accept()
+
+    async def disconnect(self, code: int) -> None:
+        if self.conversation is not None:
+            self.leave()
+            self.writer.cancel()
+            await self.channel_layer.group_discard(replies.group(self.conversation.code), self.channel_name)
+        raise StopConsumer
+
+    def leave(self) -> None:
+        if self.attached:
+            replies.detach(self.conversation.pk, self)
+            self.attached = False
+
+    async def write(self) -> None:
+        """The one writer of this socket, so that frames leave in the order in which they were pushed."""
+        while True:
+            frame = await self.outgoing.get()
+            await self.send(text_data=frame.encode())
+
+    def push(self, frame: frames.Outgoing) -> None:
+        if self.waiting is not None:
+            self.waiting.append(frame)
+            return
+        seq = getattr(frame, "seq", None)
+        if seq is not None:
+            if seq <= self.last_seq:
+                return
+            if isinstance(frame, frames.Chunk) and self.outgoing.qsize() > BACKLOG:
+                return
+            self.last_seq = seq
+        self.outgoing.put_nowait(frame)
+
+    def refuse(self, code: frames.ErrorCode, detail: str) -> None:
+        self.outgoing.put_nowait(frames.Error(code=code, detail=detail))
+
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.superseded:
+            self.outgoing.put_nowait(frames.Superseded())
+            return
+        if self.too_fast():
+            self.refuse("rate", "Too many frames at once. Please wait a moment.")
+            return
+        try:
+            await self.handle(frames.parse(text_data))
+        except frames.BadFrame as error:
+            self.refuse("bad_frame", str(error))
+        except chat.ChatRefused as refusal:
+            self.refuse(refusal.code, refusal.detail)
+
+    def too_fast(self) -> bool:
+        now = time.monotonic()
+        if now - self.window_began > WINDOW:
+            self.window_began, self.in_window = now, 0
+        self.in_window += 1
+        return self.in_window > FRAMES_PER_WINDOW
+
+    async def handle(self, incoming: frames.Incoming) -> None:
+        if isinstance(incoming, frames.Resume):
+            await self.resume(incoming.after)
+        elif not self.attached:
+            self.refuse("bad_frame", "Send a resume frame first.")
+        elif isinstance(incoming, frames.SeekerMessage):
+            await self.take(incoming)
+        elif isinstance(incoming, frames.Retry):
+            await self.retry()
+        elif isinstance(incoming, frames.Seen):
+            await database_sync_to_async(chat.mark_seen)(self.conversation.pk, incoming.seq)
+        else:
+            self.push(await database_sync_to_async(chat.end)(self.conversation.pk, early=incoming.early))
+
+    async def resume(self, after: int) -> None:
+        """Everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
+        await self.channel_layer.group_send(
+            replies.group(self.conversation.code), {"type": "conversation.newer", "channel": self.channel_name}
+        )
+        if not self.attached:
+            replies.attach(self.conversation.pk, self)
+            self.attached = True
+        self.waiting = []
+        try:
+            missed = await database_sync_to_async(chat.frames_after)(self.conversation.pk, after)
+        finally:
+            aside, self.waiting = self.waiting, None
+        self.last_seq = after
+        for frame in [*missed, *(frame for frame in aside if not isinstance(frame, frames.Chunk))]:
+            self.push(frame)
+        live = replies.running.get(self.conversation.pk)
+        if live and (whole := live.whole_so_far()):
+            self.push(whole)
+        await replies.start_due(self.conversation.pk)
+
+    async def take(self, message: frames.SeekerMessage) -> None:
+        taken = await database_sync_to_async(chat.take_seeker_turn)(
+            self.conversation.pk, client_id=message.id, text=message.text, owner=replies.OWNER
+        )
+        self.outgoing.put_nowait(frames.Ack(id=message.id, turn=taken.turn))
+        replies.broadcast(self.conversation.pk, taken.shown)
+        if taken.assignment:
+            replies.start(taken.assignment)
+
+    async def retry(self) -> None:
+        assignment = await database_sync_to_async(chat.retry)(self.conversation.pk, owner=replies.OWNER)
+        if assignment:
+            replies.start(assignment)
+
+    async def conversation_newer(self, event: dict[str, Any]) -> None:
+        """Opened in another tab: the newest wins, this one becomes read-only."""
+        if event["channel"] != self.channel_name and self.attached:
+            self.leave()
+            self.superseded = True
+            self.outgoing.put_nowait(frames.Superseded())
+
+    async def conversation_changed(self, event: dict[str, Any]) -> None:
+        if self.attached and event["owner"] != replies.OWNER:
+            for frame in await database_sync_to_async(chat.frames_after)(self.conversation.pk, self.last_seq):
+                self.push(frame)

@@ -1,0 +1,211 @@
+"""Judge, Thinker and raters of the demonstration study: no model, but numbers with a known truth in them.
+
+A conversation has one planted quality, which people (bots) and the scripted judge both see through noise. So the
+analysis of a demonstration study has something to find, and what it should find is known: over conversations with the
+five demonstration supporters, Pearson r between one bot and the judge is about .45 (standard), .50 (user_aware) and
+.55 (state_aware) for each item on a 1–5 scale (600 simulated conversations of ten turns: see the tests).
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean
+
+from dialogue.providers.base import Message, OnText, ProviderError, Reply
+from dialogue.providers.scripted import spoken
+
+Turns = Sequence[tuple[str, str]]  # (seeker, supporter)
+
+HUMAN_NOISE = 0.85
+JUDGE_NOISE = {"standard": 1.22, "user_aware": 1.02, "state_aware": 0.84}
+
+# Quality in z units: what the supporter does, each as the share of its replies (of its sentences: repetition).
+PLAIN = -0.6
+WEIGHTS = {"quoting": 0.95, "asking": 0.8, "advising": -0.15, "repeating": -0.9}
+CONVERSATION_SD = 0.6  # what lies in this conversation and in no feature of the text
+ITEM_SD = 0.35
+SLOPE = 0.9  # scale points, on a 1–5 scale, for one unit of quality
+SEEDING_TURNS = 3
+
+DIALOGUE = re.compile(r"^<dialogue>\s*$(.*?)^</dialogue>\s*$", re.DOTALL | re.MULTILINE)
+UTTERANCE = re.compile(r"^\[\d+\] (Seeker|Supporter): ?", re.MULTILINE)
+ITEMS = re.compile(r"^<items>\s*$(.*?)^</items>\s*$", re.DOTALL | re.MULTILINE)
+ITEM = re.compile(r"^key:\s*(\S+)\s*$(?:\s*^scale:\s*(-?\d+)\s*-\s*(-?\d+))?", re.MULTILINE)
+TOKEN = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
+LETTER = re.compile(r"[^\W\d_]")
+SENTENCE = re.compile(r"[^.!?。！？]+[.!?。！？]?")
+OPEN_QUESTION = re.compile(
+    r"\b(?:what|how|which|where|when|who)\b[^?]*\?|(?:什么|怎么|怎样|哪|多少|为什么|谁)[^？?]*[？?]", re.IGNORECASE
+)
+NUMBERED = re.compile(r"(?:^|\s|：)1[.、)].*2[.、)]", re.DOTALL)
+SHARED_TOKENS = 4
+
+
+@dataclass(frozen=True)
+class Item:
+    key: str
+    minimum: int = 1
+    maximum: int = 5
+
+
+def planted_quality(turns: Turns) -> float:
+    """How good a conversation is, in z units: about −1.2 (formula) to 1.2 (attuned), SD about .6 within one supporter.
+
+    Part of it is in the supporter's words: it quotes the seeker, asks open questions, does not repeat itself and does
+    not number its advice. The rest is drawn from the text of the first turns, so it stays as the conversation grows.
+    """
+    replies = [reply for _, reply in turns]
+    shares = {
+        "quoting": _share(_quotes(reply, seeker) for seeker, reply in turns),
+        "asking": _share(bool(OPEN_QUESTION.search(reply)) for reply in replies),
+        "advising": _share(bool(NUMBERED.search(reply)) for reply in replies),
+        "repeating": _repetition(replies),
+    }
+    visible = PLAIN + sum(WEIGHTS[name] * share for name, share in shares.items())
+    return visible + CONVERSATION_SD * _draw("conversation", _flat(turns[:SEEDING_TURNS]))
+
+
+def planted_score(turns: Turns, *, item: str, rater: str, noise: float, minimum: int = 1, maximum: int = 5) -> int:
+    """What a rater who sees the planted quality through `noise` (SD, in points of a 1–5 scale) gives for an item."""
+    text = _flat(turns)
+    quality = planted_quality(turns) + ITEM_SD * _draw("item", item, _flat(turns[:SEEDING_TURNS]))
+    points = SLOPE * quality + noise * _draw("rater", text, rater, item)
+    score = round((minimum + maximum) / 2 + points * (maximum - minimum) / 4)
+    return min(maximum, max(minimum, score))
+
+
+class DemonstrationJudge:
+    """Answers a judge's prompt; the profile and the inner states in it make it see better."""
+
+    demonstration = True
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        prompt = _prompt(messages)
+        strategy = _strategy(prompt)
+        turns = read_dialogue(prompt)
+        scores = {
+            item.key: planted_score(
+                turns,
+                item=item.key,
+                rater=f"judge:{strategy}",
+                noise=JUDGE_NOISE[strategy],
+                minimum=item.minimum,
+                maximum=item.maximum,
+            )
+            for item in read_items(prompt)
+        }
+        analysis = f"A scripted judge ({strategy}) for demonstration; no model has read these {len(turns)} turns."
+        return await spoken(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
+
+
+class DemonstrationThinker:
+    """Answers a Thinker's prompt: what the seeker makes of the supporter's last reply."""
+
+    demonstration = True
+
+    def __init__(self, language: str = "en") -> None:
+        self._states = THOUGHTS["zh" if language.startswith("zh") else "en"]
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        last = read_dialogue(_prompt(messages))[-1:]
+        score = round(min(100, max(0, 50 + 20 * planted_quality(last))))
+        cognition, emotion, goal = self._states[min(2, score // 34)]
+        state = {"cognition": cognition, "emotion": emotion, "goal": goal, "emotion_score": score}
+        return await spoken(_output(state), "thinker", on_text)
+
+
+# By how the last reply was received: badly, neither, well.
+THOUGHTS = {
+    "en": (
+        ("This could have been said to anyone.", "let down", "To end this soon."),
+        ("Some of it fits, some does not.", "unsure", "To see whether the next reply comes closer."),
+        ("My own words were heard.", "a little lighter", "To say more about what lies beneath."),
+    ),
+    "zh": (
+        ("这话对谁都可以说。", "失望", "想早点结束。"),
+        ("有的说中了，有的没有。", "拿不准", "看看下一句会不会更贴近。"),
+        ("我的话被听见了。", "稍微轻松一点", "想再多说一点心里的事。"),
+    ),
+}
+
+
+def read_dialogue(prompt: str) -> list[tuple[str, str]]:
+    """The turns between the `<dialogue>` lines; a seeker's message without a reply has an empty one."""
+    block = DIALOGUE.search(prompt)
+    if block is None:
+        raise _unreadable("dialogue")
+    _, *parts = UTTERANCE.split(block.group(1))
+    turns: list[tuple[str, str]] = []
+    for role, text in zip(parts[::2], parts[1::2], strict=True):
+        if role == "Seeker":
+            turns.append((text.strip(), ""))
+        elif turns and not turns[-1][1]:
+            turns[-1] = (turns[-1][0], text.strip())
+        else:  # the supporter opened the conversation
+            turns.append(("", text.strip()))
+    return turns
+
+
+def read_items(prompt: str) -> list[Item]:
+    block = ITEMS.search(DIALOGUE.sub("", prompt))
+    if block is None:
+        raise _unreadable("items")
+    return [
+        Item(key, int(low), int(high)) if low else Item(key)
+        for key, low, high in (match.groups() for match in ITEM.finditer(block.group(1)))
+    ]
+
+
+def _strategy(prompt: str) -> str:
+    around = DIALOGUE.sub("", prompt)
+    if "<inner_states>" in around:
+        return "state_aware"
+    return "user_aware" if "<profile>" in around else "standard"
+
+
+def _prompt(messages: Sequence[Message]) -> str:
+    return next((message.text for message in reversed(messages) if message.role == "user"), "")
+
+
+def _output(answer: object) -> str:
+    return f"<output>{json.dumps(answer, ensure_ascii=False)}</output>"
+
+
+def _unreadable(tag: str) -> ProviderError:
+    return ProviderError("client_error", f"The prompt has no <{tag}> block.", permanent=True)
+
+
+def _quotes(reply: str, seeker: str) -> bool:
+    """Whether four words (Chinese: characters) in a row of the seeker's, or a shorter message's all, come back."""
+    asked, said = TOKEN.findall(seeker.lower()), TOKEN.findall(reply.lower())
+    length = min(SHARED_TOKENS, len(asked))
+    return length > 1 and not _runs(asked, length).isdisjoint(_runs(said, length))
+
+
+def _runs(tokens: Sequence[str], length: int) -> set[tuple[str, ...]]:
+    return {tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)}
+
+
+def _repetition(replies: Sequence[str]) -> float:
+    """The share of sentences that the supporter had said before in this conversation."""
+    sentences = [" ".join(sentence.split()) for reply in replies for sentence in SENTENCE.findall(reply)]
+    told = [sentence for sentence in sentences if LETTER.search(sentence)]
+    return 1 - len(set(told)) / len(told) if told else 0.0
+
+
+def _share(happened: Iterable[bool]) -> float:
+    marks = list(happened)
+    return fmean(marks) if marks else 0.0
+
+
+def _flat(turns: Turns) -> str:
+    """Line breaks and runs of spaces do not count: people's and judges' transcripts differ in them."""
+    return "\n".join(" ".join(text.split()) for turn in turns for text in turn)
+
+
+def _draw(*parts: str) -> float:
+    """A standard normal draw that is the same for the same parts, in every process."""
+    number = int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest()[:6])
+    return NormalDist().inv_cdf((number + 0.5) / 2**48)

@@ -1,0 +1,184 @@
+"""What a model wrote, read as scores. What cannot be read is unscored with its reason, and never guessed."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypedDict
+
+from dialogue.judges.prompts import JudgedItem
+
+Reason = Literal["unparseable", "missing", "not_an_integer", "out_of_range"]
+
+
+@dataclass(frozen=True)
+class Score:
+    value: int
+
+
+@dataclass(frozen=True)
+class Unscored:
+    reason: Reason
+
+
+class StateFields(TypedDict):
+    """An InnerState but for its turn."""
+
+    cognition: str
+    emotion: str
+    goal: str
+    emotion_score: int
+
+
+EVALUATION = ("evaluation", "scores", "ratings", "评价", "评估", "评分", "评分结果")
+DECODER = json.JSONDecoder()
+WIDE_BRACES = str.maketrans("｛｝", "{}")
+WIDE_PUNCTUATION = str.maketrans("：，“”＂［］", ':,"""[]')
+BARE_VALUE = re.compile(r'(?<=:)\s*<?\s*(?!null\b)([^\s"{}\[\],<>][^"{}\[\],<>\n]*?)\s*>?\s*(?=[,}\n])')
+STATE_NAMES = {
+    "cognition": ("认知", "认知与意愿", "想法"),
+    "emotion": ("情绪", "情感"),
+    "goal": ("目标", "对话目标"),
+    "emotion_score": ("情绪分数", "情绪评分", "情绪得分"),
+}
+
+
+def parse_scores(reply: str, items: Sequence[JudgedItem]) -> dict[str, Score | Unscored]:
+    """One entry per item. Keys that are no item's are ignored."""
+    verdict = _last_verdict(reply, {item.key: item.labels for item in items})
+    if verdict is None:
+        return {item.key: Unscored("unparseable") for item in items}
+    return {item.key: _score(verdict.get(item.key), item.minimum, item.maximum) for item in items}
+
+
+def parse_state(reply: str) -> StateFields | Unscored:
+    state = _last_verdict(reply, STATE_NAMES)
+    if state is None:
+        return Unscored("unparseable")
+    score = _score(state.get("emotion_score"), 0, 100)
+    if isinstance(score, Unscored):
+        return score
+    cognition, emotion, goal = (str(state.get(name) or "").strip() for name in ("cognition", "emotion", "goal"))
+    if not (cognition and emotion and goal):
+        return Unscored("missing")
+    return StateFields(cognition=cognition, emotion=emotion, goal=goal, emotion_score=score.value)
+
+
+def _score(value: Any, minimum: int, maximum: int) -> Score | Unscored:
+    if value is None:
+        return Unscored("missing")
+    number = _whole_number(value, maximum)
+    if number is None:
+        return Unscored("not_an_integer")
+    return Score(number) if minimum <= number <= maximum else Unscored("out_of_range")
+
+
+def _whole_number(value: Any, maximum: int) -> int | None:
+    """4, 4.0, "4", "４", "4/5" on a scale up to 5, "4分"; `None` for 4.5, true, a range or words."""
+    narrow = unicodedata.normalize("NFKC", str(value)).strip()
+    written = re.fullmatch(rf"([+-]?\d{{1,9}})(?:\.0+)?\s*(?:/\s*{maximum}(?:\.0+)?|分)?", narrow)
+    return int(written[1]) if written else None
+
+
+def _last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
+    """The values by key of the last object that holds any; `None` if the last attempt at one cannot be read.
+
+    Models think aloud, draft and correct themselves: what they wrote last is their verdict, and where that is broken
+    an earlier draft does not take its place. An object that is unreadable, or only wraps another, is looked into: a
+    quotation mark amiss in the analysis, or a last brace left out, need not cost the scores.
+    """
+    keys = _keys_by_alias(names)
+    text = reply.translate(WIDE_BRACES)
+    ends = _closing_braces(text)
+    verdict = None
+    position = 0
+    while (start := text.find("{", position)) >= 0:
+        value, end = _object_at(text, start, ends.get(start))
+        values = _values(value, keys)
+        if values:
+            verdict, position = values, end
+            continue
+        if _is_attempt(text[start:end] if value is None else " ".join(value), keys):
+            verdict = None
+        position = start + 1
+    return verdict
+
+
+def _is_attempt(written: str, keys: Mapping[str, str]) -> bool:
+    plain = _plain(written)
+    return any(name in plain for name in (*keys, *EVALUATION))
+
+
+def _keys_by_alias(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Also each half of a label such as "Response appropriateness (personalization)"; a key outranks any label."""
+    by_label = {
+        _plain(part): key
+        for key, labels in names.items()
+        for label in labels
+        for part in (label, *re.split(r"[()（）]", label))
+        if _plain(part)
+    }
+    return by_label | {_plain(key): key for key in names}
+
+
+def _plain(name: str) -> str:
+    return "".join(sign for sign in unicodedata.normalize("NFKC", name).casefold() if sign.isalnum())
+
+
+def _values(value: Mapping[str, Any] | None, keys: Mapping[str, str]) -> dict[str, Any]:
+    """The known keys of the object called evaluation where there is one, else of `value` itself."""
+    if value is None:
+        return {}
+    named = [part for name, part in value.items() if _plain(name) in EVALUATION and isinstance(part, dict)]
+    scores = named[-1] if named else value
+    return {keys[_plain(name)]: score for name, score in scores.items() if _plain(name) in keys}
+
+
+def _closing_braces(text: str) -> dict[int, int]:
+    """Where each brace's own span ends. Braces in strings count too: in a broken reply strings cannot be told."""
+    ends: dict[int, int] = {}
+    open_braces: list[int] = []
+    for brace in re.finditer(r"[{}]", text):
+        if brace[0] == "{":
+            open_braces.append(brace.start())
+        elif open_braces:
+            ends[open_braces.pop()] = brace.end()
+    return ends
+
+
+def _object_at(text: str, start: int, end: int | None) -> tuple[dict[str, Any] | None, int]:
+    """The object that begins at `start` and where it ends; `None` for one that is no JSON even repaired."""
+    try:
+        return DECODER.raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return (_repaired(text[start:end]) if end else None), end or len(text)
+
+
+def _repaired(written: str) -> dict[str, Any] | None:
+    """One more repair at a time: last commas, full-width punctuation, single quotes, bare values."""
+    for repair in (_without_last_commas, _narrow, _double_quoted, _bare_quoted):
+        written = repair(written)
+        try:
+            value: dict[str, Any] = json.loads(written)
+        except (ValueError, RecursionError):
+            continue
+        return value
+    return None
+
+
+def _without_last_commas(written: str) -> str:
+    return re.sub(r"[,，](\s*[}\]])", r"\1", written)
+
+
+def _narrow(written: str) -> str:
+    return written.translate(WIDE_PUNCTUATION)
+
+
+def _double_quoted(written: str) -> str:
+    return written if '"' in written else written.replace("'", '"')
+
+
+def _bare_quoted(written: str) -> str:
+    """`"safety": 4/5` and `"safety": <4>` as strings."""
+    return BARE_VALUE.sub(lambda value: f' "{value[1]}"', written)

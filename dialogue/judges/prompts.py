@@ -1,0 +1,128 @@
+"""What a judge and a Thinker are asked. The standing texts are files of fixtures/prompts; the rest is built here."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from dialogue.providers.base import Message
+
+PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
+STRATEGIES = ("standard", "user_aware", "state_aware")
+VERSION = "version:"
+
+
+@dataclass(frozen=True)
+class PromptFile:
+    version: str  # "" where the file names none
+    text: str
+
+
+@dataclass(frozen=True)
+class JudgedItem:
+    key: str
+    text: str
+    minimum: int
+    maximum: int
+    anchors: Sequence[tuple[int, str]]
+    labels: Sequence[str] = ()  # its names in any language, by which a judge may call it
+
+
+@dataclass(frozen=True)
+class JudgedTurn:
+    number: int
+    seeker: str
+    supporter: str
+
+
+@dataclass(frozen=True)
+class InnerState:
+    """What a Thinker wrote down after one turn; `emotion_score` runs from 0 to 100."""
+
+    turn: int
+    cognition: str
+    emotion: str
+    goal: str
+    emotion_score: int
+
+
+def read_prompt(path: Path) -> PromptFile:
+    """A prompt file's text without its first line where that one is `version: …`."""
+    text = path.read_text(encoding="utf-8-sig").strip()
+    first, _, rest = text.partition("\n")
+    if first.startswith(VERSION):
+        return PromptFile(first.removeprefix(VERSION).strip(), rest.strip())
+    return PromptFile("", text)
+
+
+@cache
+def _template(name: str, language: str) -> PromptFile:
+    return read_prompt(PROMPTS / f"{name}.{language}.txt")
+
+
+def template_version(name: str, language: str) -> str:
+    """What is kept with an answer: `judge.en/1`. The name is `judge` or `thinker`."""
+    return f"{name}.{language}/{_template(name, language).version}"
+
+
+def judge_messages(
+    turns: Sequence[JudgedTurn],
+    items: Sequence[JudgedItem],
+    *,
+    language: str,
+    profile: str = "",
+    states: Sequence[InnerState] = (),
+    scope: str = "",
+) -> list[Message]:
+    """`scope` says which part of the conversation is meant, as the people's own page did."""
+    blocks = [
+        _block("dialogue", _transcript(turns)),
+        _block("profile", [profile] if profile else []),
+        _block("inner_states", [_state(state) for state in states]),
+        _block("scope", [scope] if scope else []),
+        _block("items", [_item(item) for item in items]),
+        [_output_form(items)],
+    ]
+    return _messages("judge", language, blocks)
+
+
+def thinker_messages(turns: Sequence[JudgedTurn], *, language: str, profile: str) -> list[Message]:
+    return _messages("thinker", language, [_block("dialogue", _transcript(turns)), _block("profile", [profile])])
+
+
+def _messages(name: str, language: str, blocks: Iterable[Sequence[str]]) -> list[Message]:
+    user = "\n".join(line for block in blocks for line in block)
+    return [Message("system", _template(name, language).text), Message("user", user)]
+
+
+def _block(tag: str, lines: Sequence[str]) -> list[str]:
+    return [f"<{tag}>", *lines, f"</{tag}>"] if lines else []
+
+
+def _transcript(turns: Sequence[JudgedTurn]) -> list[str]:
+    """Every message is one line, so nothing that a person writes can pass for a label or a closing tag."""
+    return [
+        f"[{turn.number}] {role}: {_flat(text)}"
+        for turn in turns
+        for role, text in (("Seeker", turn.seeker), ("Supporter", turn.supporter))
+    ]
+
+
+def _state(state: InnerState) -> str:
+    parts = {"cognition": state.cognition, "emotion": state.emotion, "goal": state.goal}
+    told = "; ".join(f"{name}: {_flat(text)}" for name, text in parts.items())
+    return f"[{state.turn}] {told}; emotion_score: {state.emotion_score}"
+
+
+def _item(item: JudgedItem) -> str:
+    head = [f"key: {item.key}", f"scale: {item.minimum}-{item.maximum}", f"question: {_flat(item.text)}"]
+    return "\n".join(head + [f"{value} = {_flat(text)}" for value, text in item.anchors])
+
+
+def _output_form(items: Sequence[JudgedItem]) -> str:
+    scores = ", ".join(f'"{item.key}": n' for item in items)
+    return f'<output>{{"analysis": "…", "evaluation": {{{scores}}}}}</output>'
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,144 @@
+import secrets
+from datetime import datetime
+from typing import Self
+
+from django.db import models
+from django.db.models import F, Q
+
+from dialogue.models.supporter import Supporter
+
+ALPHABET = "23456789abcdefghjkmnpqrstuvwxyz"  # nothing that looks like something else
+
+
+def new_code() -> str:
+    return "".join(secrets.choice(ALPHABET) for _ in range(16))
+
+
+class Status(models.TextChoices):
+    OPEN = "open"
+    PAUSED = "paused"  # a rating is due
+    HELD = "held"  # waits for safety's sake
+    CLOSED = "closed"
+
+
+class EndReason(models.TextChoices):
+    FINISHED = "finished"
+    EARLY = "early"
+    WALKED_OUT = "walked_out"
+    SATISFIED = "satisfied"
+    CAP = "cap"
+    SAFETY = "safety"
+    TECHNICAL = "technical"
+    WITHDRAWN = "withdrawn"
+
+
+class SeekerKind(models.TextChoices):
+    PERSON = "person"
+    COUNSELLOR = "counsellor"
+    SIMULATED = "simulated"
+    IMPORTED = "imported"
+
+
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def closed(self) -> Self:
+        return self.filter(status=Status.CLOSED)
+
+
+class Conversation(models.Model):
+    """One seeker with one supporter. It pauses, waits and closes by itself; why is the business of who opened it."""
+
+    code = models.CharField(max_length=32, unique=True, default=new_code)
+    supporter = models.ForeignKey(Supporter, on_delete=models.PROTECT, null=True, blank=True)
+    seeker_kind = models.CharField(max_length=20, choices=SeekerKind, default=SeekerKind.PERSON)
+    role_play = models.BooleanField(default=False)
+    unpaced = models.BooleanField(default=False, help_text="Test data: demonstration supporters answer at once.")
+    language = models.CharField(max_length=10, default="en")
+    profile = models.TextField(blank=True, help_text="What the supporter is told of the seeker; empty for nothing.")
+    min_turns = models.PositiveIntegerField(default=1)
+    max_turns = models.PositiveIntegerField(default=30)
+    pause_after = models.JSONField(default=list, help_text="Turn counts after which a rating is due.")
+    status = models.CharField(max_length=10, choices=Status, default=Status.OPEN)
+    end_reason = models.CharField(max_length=20, choices=EndReason, blank=True)
+    next_seq = models.PositiveBigIntegerField(default=1, help_text="Below it every frame number may have been used.")
+    state_seq = models.PositiveBigIntegerField(default=0, help_text="The number of the frame that tells the status.")
+    started_at = models.DateTimeField(null=True, blank=True)
+    ended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(status=Status.CLOSED) | Q(end_reason=""), name="conversation_reason_only_when_closed"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.code
+
+    def reserve(self, count: int) -> int:
+        """Take `count` frame numbers for good; returns the first. Call it with the row locked."""
+        first = self.next_seq
+        self.next_seq = first + count
+        Conversation.objects.filter(pk=self.pk).update(next_seq=F("next_seq") + count)
+        return first
+
+    def last_turn(self) -> "Turn | None":
+        return self.turns.order_by("-number").first()
+
+    def answered_turns(self) -> int:
+        """A turn is a message and the complete reply to it (PROTOCOL §4.2): a failed reply does not count."""
+        return self.turns.filter(state=TurnState.ANSWERED).count()
+
+
+class TurnState(models.TextChoices):
+    WAITING = "waiting"  # its reply is due or under way
+    ANSWERED = "answered"
+    FAILED = "failed"  # no reply could be had; it may be asked for again
+    HELD = "held"  # no model was asked, for safety's sake
+
+
+class Turn(models.Model):
+    """A seeker's message and the reply to it. `owner` and `lease_until` say which process is fetching the reply."""
+
+    conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
+    number = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, choices=TurnState, default=TurnState.WAITING)
+    client_id = models.CharField(
+        max_length=64, help_text="The browser's own id of the message: a resend is no new turn."
+    )
+    text = models.TextField(blank=True)
+    seq = models.PositiveBigIntegerField(default=0)
+    created_at = models.DateTimeField(null=True, blank=True)
+    emotion = models.CharField(max_length=200, blank=True, help_text="As imported; empty for live conversations.")
+    reply = models.TextField(blank=True)
+    reply_seq = models.PositiveBigIntegerField(default=0)
+    reply_original = models.TextField(blank=True, help_text="What the model said, where something else was shown.")
+    masked = models.BooleanField(default=False)
+    replied_at = models.DateTimeField(null=True, blank=True)
+    first_token_ms = models.PositiveIntegerField(null=True, blank=True)
+    total_ms = models.PositiveIntegerField(null=True, blank=True)
+    input_tokens = models.PositiveIntegerField(null=True, blank=True)
+    output_tokens = models.PositiveIntegerField(null=True, blank=True)
+    attempts = models.PositiveIntegerField(default=0)
+    error = models.CharField(max_length=40, blank=True, help_text="The status of the last failed attempt.")
+    seen = models.BooleanField(default=False, help_text="The reply was on the person's screen.")
+    risk_level = models.PositiveSmallIntegerField(default=0)
+    owner = models.CharField(max_length=64, blank=True)
+    lease_until = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["conversation", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "number"], name="one_turn_per_number"),
+            models.UniqueConstraint(fields=["conversation", "client_id"], name="one_turn_per_client_id"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.conversation_id}/{self.number}"
+
+    def claimable(self, *, now: datetime, alive: bool) -> bool:
+        """May another runner fetch this reply? `alive` says whether its present owner can still be at work."""
+        if self.state != TurnState.WAITING:
+            return False
+        return not self.owner or not alive or self.lease_until is None or self.lease_until < now

@@ -1,0 +1,38 @@
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from dialogue.models.conversation import Conversation
+
+
+class RiskEvent(models.Model):
+    """A sign of danger and what was done about it. `conversation` is empty where it was said in a questionnaire."""
+
+    class Source(models.TextChoices):
+        MESSAGE = "message"
+        REPLY = "reply"
+        ANSWER = "answer"
+
+    conversation = models.ForeignKey(
+        Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="risks"
+    )
+    subject = models.CharField(max_length=64, blank=True, help_text="The person's code.")
+    turn = models.PositiveIntegerField(null=True, blank=True)
+    source = models.CharField(max_length=10, choices=Source)
+    level = models.PositiveSmallIntegerField()
+    entries = models.JSONField(default=list, help_text="Which patterns of the lexicon matched.")
+    role_answer = models.CharField(max_length=10, blank=True, help_text="In role-play: 'role' or 'me'.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    mail_due = models.BooleanField(default=False)
+    mailed_at = models.DateTimeField(null=True, blank=True)
+    mail_error = models.TextField(blank=True)
+    released_at = models.DateTimeField(null=True, blank=True)
+    released_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    note = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["-created_at"]
+        constraints = [models.CheckConstraint(condition=Q(level__lte=4), name="risk_level_at_most_4")]
+
+    def __str__(self) -> str:
+        return f"level {self.level} {self.source} {self.created_at:%Y-%m-%d %H:%M}"

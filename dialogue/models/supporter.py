@@ -1,0 +1,48 @@
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from django.db import models
+
+from dialogue.providers.base import ModelSettings
+
+
+class Supporter(models.Model):
+    """Who answered, frozen: one row for each set of settings, never changed, so that a reply's source is known."""
+
+    digest = models.CharField(max_length=64, unique=True)
+    kind = models.CharField(max_length=40)
+    model = models.CharField(max_length=200, blank=True)
+    base_url = models.CharField(max_length=500, blank=True)
+    api_key_env = models.CharField(max_length=100, blank=True)
+    provider = models.CharField(max_length=200, blank=True)
+    prompt = models.TextField(blank=True)
+    temperature = models.FloatField(null=True, blank=True)
+    max_tokens = models.PositiveIntegerField(null=True, blank=True)
+    extra = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.model}"
+
+    @classmethod
+    def frozen(cls, **fields: Any) -> "Supporter":
+        """The row with these settings, made where there is none yet."""
+        supporter, _ = cls.objects.get_or_create(digest=digest_of(fields), defaults=fields)
+        return supporter
+
+    def settings(self) -> ModelSettings:
+        return ModelSettings(
+            kind=self.kind,
+            model=self.model,
+            base_url=self.base_url,
+            api_key_env=self.api_key_env,
+            temperature=self.temperature,
+            max_tokens=self.max_tokens,
+            extra=self.extra,
+        )
+
+
+def digest_of(fields: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=False).encode()).hexdigest()

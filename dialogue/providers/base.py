@@ -1,0 +1,90 @@
+"""The one seam between emostudy and any language model. Pure: no Django models, no settings."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+Role = Literal["system", "user", "assistant"]
+OnText = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Message:
+    role: Role
+    text: str
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Everything that says which model answers and how; `api_key_env` names the variable, never the key."""
+
+    kind: str
+    model: str = ""
+    base_url: str = ""
+    api_key_env: str = ""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A whole answer. Times in milliseconds from the start of the call; tokens `None` where the model does not say."""
+
+    text: str
+    model: str
+    finish_reason: str = "stop"
+    first_token_ms: int | None = None
+    total_ms: int = 0
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    reasoning: str = ""
+
+
+class ProviderError(Exception):
+    """No usable answer. `status` is a key of STATUSES; `permanent` means that asking again cannot help.
+
+    `retry_after` is in seconds where the server named one; `partial` is what had come before it broke.
+    """
+
+    def __init__(
+        self,
+        status: str,
+        detail: str,
+        *,
+        permanent: bool = False,
+        retry_after: float | None = None,
+        partial: str = "",
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.detail = detail
+        self.permanent = permanent
+        self.retry_after = retry_after
+        self.partial = partial
+
+
+STATUSES = (
+    "started",  # the call was under way when the process died, or still is
+    "ok",
+    "refused",
+    "truncated",
+    "empty",
+    "unparseable",
+    "out_of_range",
+    "timeout",
+    "rate_limited",
+    "client_error",
+    "server_error",
+    "network",
+    "stopped",  # ended by us: the safety screen, or a cancelled task
+)
+
+
+class ChatModel(Protocol):
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        """Answer `messages`. Each piece of text is handed to `on_text` as it comes.
+
+        What `on_text` raises ends the call and is raised here; every other failure is a ProviderError.
+        """
+        ...

@@ -1,0 +1,349 @@
+"""Any server that speaks OpenAI's chat completions. The only file that imports openai."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+
+import httpx2
+import openai  # noqa: TID253
+
+from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
+
+NO_KEY = "none"  # what a server that asks for no key is sent
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+CONNECT_TIMEOUT = 10.0
+GAP_TIMEOUT = 30.0
+TOTAL_TIMEOUT = 120.0
+LONGEST_DETAIL = 500
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+FILTERED = ("content_filter", "content_policy", "data_inspection")
+
+
+class Piece(NamedTuple):
+    """What one line of the stream adds."""
+
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    usage: Mapping[str, Any] | None = None
+    done: bool = False
+
+
+class OpenAICompatible:
+    """A model behind an OpenAI-compatible server.
+
+    `settings.extra` goes into the request body, but for `gap_timeout` and `total_timeout` (seconds): how long the
+    next piece, and the whole answer, may take.
+    """
+
+    def __init__(self, settings: ModelSettings, *, api_key: str) -> None:
+        extra = dict(settings.extra)
+        self._gap = float(extra.pop("gap_timeout", GAP_TIMEOUT))
+        self._total = float(extra.pop("total_timeout", TOTAL_TIMEOUT))
+        self._extra = extra
+        self._settings = settings
+        self._key = api_key
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        answer = _Answer(on_text)
+        now = asyncio.get_running_loop().time
+        end = now() + self._total
+        try:
+            async with asyncio.timeout_at(min(now() + self._gap, end)) as limit:
+
+                def take(piece: Piece) -> None:
+                    limit.reschedule(min(now() + self._gap, end))
+                    answer.take(piece)
+
+                await self._ask(self._body(messages), take)
+        except TimeoutError:
+            if not limit.expired():  # raised by `on_text`
+                raise
+            raise ProviderError("timeout", self._too_slow(now() >= end), partial=answer.text()) from None
+        except (openai.APIError, httpx2.HTTPError) as error:
+            raise self._failure(error, answer.text()) from None
+        except _BadStreamError as error:
+            raise error.as_provider_error(answer.text(), hide=self._key) from None
+        return answer.reply(self._settings.model)
+
+    def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
+        chosen = {"temperature": self._settings.temperature, "max_tokens": self._settings.max_tokens}
+        return {
+            "model": self._settings.model,
+            "messages": [{"role": message.role, "content": message.text} for message in messages],
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "extra_body": self._extra,
+            **{name: value for name, value in chosen.items() if value is not None},
+        }
+
+    async def _ask(self, body: dict[str, Any], take: Callable[[Piece], None]) -> None:
+        client = _client_for(self._settings.base_url or DEFAULT_BASE_URL, self._key)
+        try:
+            async with client.chat.completions.with_streaming_response.create(**body) as response:
+                await _read(response.iter_bytes(), take)
+        except openai.APIStatusError as error:
+            if "stream_options" not in body or not _refuses_stream_options(error):
+                raise
+            await self._ask({name: value for name, value in body.items() if name != "stream_options"}, take)
+
+    def _too_slow(self, whole: bool) -> str:
+        if whole:
+            return f"The answer was not complete after {self._total:g} s."
+        return f"Nothing came for {self._gap:g} s."
+
+    def _failure(self, error: openai.APIError | httpx2.HTTPError, partial: str) -> ProviderError:
+        if isinstance(error, openai.APIStatusError):
+            return _failed_status(
+                error.status_code,
+                _hidden(error.message, self._key),
+                code=f"{error.code} {error.type}",
+                retry_after=retry_after(error.response.headers, datetime.now(UTC)),
+                partial=partial,
+            )
+        cause = _first_cause(error)
+        status = "timeout" if isinstance(cause, TimeoutError) else "network"
+        return ProviderError(status, _hidden(f"{type(cause).__name__}: {cause}", self._key), partial=partial)
+
+
+# Reading the stream. The client's own event objects cost four times as much per token as these few lines.
+
+
+class _BadStreamError(Exception):
+    """The stream says that it failed, or is no stream. `http_status` is what the server names, where it does."""
+
+    def __init__(self, detail: str, *, http_status: int | None = None, code: str = "") -> None:
+        super().__init__(detail)
+        self.detail, self.http_status, self.code = detail, http_status, code
+
+    def as_provider_error(self, partial: str, *, hide: str) -> ProviderError:
+        if self.http_status is None:
+            return ProviderError("network", _hidden(self.detail, hide), partial=partial)
+        return _failed_status(self.http_status, _hidden(self.detail, hide), code=self.code, partial=partial)
+
+
+def parse_line(line: bytes) -> Piece | None:
+    """One line of a server-sent stream; `None` for what carries nothing: comments, blank lines, other fields."""
+    if not line.startswith(b"data:"):
+        return None
+    data = line[5:].strip()
+    if data == b"[DONE]":
+        return Piece(done=True)
+    try:
+        chunk = json.loads(data)
+    except ValueError:
+        raise _BadStreamError("The stream holds broken JSON.") from None
+    if not isinstance(chunk, dict):
+        raise _BadStreamError("The stream holds JSON that is no object.")
+    if chunk.get("error"):
+        raise _stream_error(chunk["error"])
+    try:
+        piece = _piece(chunk)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        piece = None
+    if piece is None or not all(isinstance(value, str) for value in piece[:5]):
+        raise _BadStreamError("The stream holds a chunk of an unknown form.")
+    return piece
+
+
+def _piece(chunk: Mapping[str, Any]) -> Piece:
+    choices = chunk.get("choices")
+    choice = choices[0] if choices else {}  # the chunk with the token counts has none
+    delta = choice.get("delta") or {}
+    return Piece(
+        text=delta.get("content") or "",
+        reasoning=delta.get("reasoning_content") or delta.get("reasoning") or "",
+        refusal=delta.get("refusal") or "",
+        finish_reason=choice.get("finish_reason") or "",
+        model=chunk.get("model") or "",
+        usage=dict(chunk["usage"]) if chunk.get("usage") else None,
+    )
+
+
+def _stream_error(error: Any) -> _BadStreamError:
+    if not isinstance(error, dict):
+        return _BadStreamError(str(error), http_status=500)
+    code = f"{error.get('code')} {error.get('type')}"
+    if isinstance(error.get("code"), int):
+        status = error["code"]
+    else:
+        status = 429 if "rate_limit" in code else 500
+    return _BadStreamError(str(error.get("message", "")), http_status=status, code=code)
+
+
+async def _read(chunks: AsyncIterator[bytes], take: Callable[[Piece], None]) -> None:
+    """Hand each piece to `take` until the stream is done.
+
+    Lines end at line feeds only: text may hold U+2028 and such, at which `splitlines` would cut it.
+    """
+    rest, done = b"", False
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            done = _take_line(line, take) or done
+    if not (_take_line(rest, take) or done):
+        raise _BadStreamError("The stream broke off.")
+
+
+def _take_line(line: bytes, take: Callable[[Piece], None]) -> bool:
+    piece = parse_line(line)
+    if piece is None:
+        return False
+    if not piece.done:
+        take(piece)
+    # Some servers leave out [DONE]; a finish reason says as much.
+    return piece.done or bool(piece.finish_reason)
+
+
+@dataclass
+class _Answer:
+    """What has come so far."""
+
+    on_text: OnText | None
+    started: float = field(default_factory=time.monotonic)
+    texts: list[str] = field(default_factory=list)
+    reasonings: list[str] = field(default_factory=list)
+    refused: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    first_token_ms: int | None = None
+
+    def take(self, piece: Piece) -> None:
+        self.reasonings.append(piece.reasoning)
+        self.refused += piece.refusal
+        self.finish_reason = piece.finish_reason or self.finish_reason
+        self.model = piece.model or self.model
+        self.usage = piece.usage or self.usage
+        if piece.text:
+            self._take_text(piece.text)
+
+    def _take_text(self, text: str) -> None:
+        if self.first_token_ms is None:
+            self.first_token_ms = self._elapsed()
+        self.texts.append(text)
+        if self.on_text:
+            self.on_text(text)
+
+    def _elapsed(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    def reply(self, model: str) -> Reply:
+        text = self.text()
+        if self.refused or self.finish_reason == "content_filter":
+            raise ProviderError("refused", self.refused or "Content filter.", permanent=True, partial=text)
+        if not text.strip():
+            raise ProviderError("empty", f"No text came (finish reason: {self.finish_reason or 'none'}).")
+        return Reply(
+            text=text,
+            model=self.model or model,
+            finish_reason=self.finish_reason or "stop",
+            first_token_ms=self.first_token_ms,
+            total_ms=self._elapsed(),
+            input_tokens=self.usage.get("prompt_tokens"),
+            output_tokens=self.usage.get("completion_tokens"),
+            reasoning="".join(self.reasonings),
+        )
+
+
+# What went wrong, in the terms of base.STATUSES.
+
+
+def _failed_status(
+    http_status: int, detail: str, *, code: str = "", retry_after: float | None = None, partial: str = ""
+) -> ProviderError:
+    if any(word in code for word in FILTERED):
+        return ProviderError("refused", detail, permanent=True, partial=partial)
+    if http_status in (401, 403):
+        # The server's own words may quote the key.
+        return ProviderError("client_error", f"The server refused the key ({http_status}).", permanent=True)
+    if http_status == 429:
+        spent = "insufficient_quota" in code
+        return ProviderError("rate_limited", detail, permanent=spent, retry_after=retry_after, partial=partial)
+    if http_status == 408:
+        return ProviderError("timeout", detail, retry_after=retry_after, partial=partial)
+    if http_status < 500:
+        return ProviderError("client_error", detail, permanent=True, partial=partial)
+    return ProviderError("server_error", detail, retry_after=retry_after, partial=partial)
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds the server asks to wait: a number or a date; `None` where it says nothing readable."""
+    value = headers.get("retry-after", "").strip()
+    try:
+        return max(0.0, float(value))
+    except ValueError:
+        pass
+    try:
+        return max(0.0, (parsedate_to_datetime(value) - now).total_seconds())
+    except (TypeError, ValueError):
+        return None
+
+
+def _refuses_stream_options(error: openai.APIStatusError) -> bool:
+    text = error.message
+    return error.status_code in (400, 422) and ("stream_options" in text or "include_usage" in text)
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """The aiohttp transport calls a server that hangs up a connect timeout; only the first cause tells them apart."""
+    return _first_cause(error.__cause__) if error.__cause__ else error
+
+
+def _hidden(text: str, key: str) -> str:
+    return (text if key == NO_KEY else text.replace(key, "***"))[:LONGEST_DETAIL]
+
+
+# One client, and so one pool of connections, for each server and key within one event loop: connections made in one
+# loop fail in another. A client holds its loop, so weak keys would never let go; closed loops are dropped instead.
+
+_clients: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], openai.AsyncOpenAI]] = {}
+
+
+def _client_for(base_url: str, key: str) -> openai.AsyncOpenAI:
+    loop = asyncio.get_running_loop()
+    for other in [known for known in list(_clients) if known.is_closed()]:
+        _clients.pop(other, None)
+    clients = _clients.setdefault(loop, {})
+    if (base_url, key) not in clients:
+        clients[base_url, key] = _new_client(base_url, key)
+    return clients[base_url, key]
+
+
+def _new_client(base_url: str, key: str) -> openai.AsyncOpenAI:
+    timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT)
+    # HTTP_PROXY would be used for a server on this machine too, where no proxy can reach it.
+    trust_env = _host(base_url) not in LOOPBACK
+    return openai.AsyncOpenAI(
+        base_url=base_url,
+        api_key=key,
+        max_retries=0,
+        timeout=timeout,
+        http_client=openai.DefaultAioHttpClient(timeout=timeout, trust_env=trust_env),
+    )
+
+
+def _host(base_url: str) -> str:
+    try:
+        url = httpx2.URL(base_url)
+    except httpx2.InvalidURL:
+        url = httpx2.URL()
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ProviderError("client_error", f"{base_url} is no web address.", permanent=True)
+    return url.host
+
+
+async def close_clients() -> None:
+    """Close the clients of the running event loop; to be awaited before the loop ends."""
+    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
+        await client.close()

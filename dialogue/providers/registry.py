@@ -1,0 +1,79 @@
+"""From the settings of an arm or a judge to the model that answers."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
+from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
+from dialogue.providers.openai_compatible import NO_KEY, OpenAICompatible
+from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+
+
+class Surroundings(NamedTuple):
+    """What a model may need beside its settings."""
+
+    language: str
+    environ: Mapping[str, str]
+    pace: float | None
+
+
+def model_for(
+    settings: ModelSettings,
+    *,
+    language: str = "en",
+    environ: Mapping[str, str] = os.environ,
+    pace: float | None = None,
+) -> ChatModel:
+    """Raises a permanent ProviderError where the settings name no known kind, model or key.
+
+    `pace` is for demonstration models: 1 as a model would stream, 0 at once; before it stands `extra["pace"]`.
+    """
+    if settings.kind not in KINDS:
+        raise _unusable(f"There is no model kind {settings.kind}.")
+    return KINDS[settings.kind](settings, Surroundings(language, environ, pace))
+
+
+def _openai_compatible(settings: ModelSettings, around: Surroundings) -> ChatModel:
+    return OpenAICompatible(settings, api_key=api_key(settings.api_key_env, around.environ))
+
+
+def _scripted(settings: ModelSettings, around: Surroundings) -> ChatModel:
+    if settings.model == "judge":
+        return DemonstrationJudge()
+    if settings.model == "thinker":
+        return DemonstrationThinker(around.language)
+    if settings.model not in SUPPORTERS:
+        raise _unusable(f"There is no scripted model {settings.model}.")
+    pace = settings.extra.get("pace", 1.0) if around.pace is None else around.pace
+    return DemonstrationSupporter(settings.model, around.language, float(pace))
+
+
+def api_key(variable: str, environ: Mapping[str, str]) -> str:
+    """The key that `variable`, or the file named by `variable`_FILE, holds; NO_KEY where no variable is named."""
+    if not variable:
+        return NO_KEY
+    key = environ.get(variable, "").strip() or _key_in_file(f"{variable}_FILE", environ)
+    if not key:
+        raise _unusable(f"The environment variable {variable} is not set.")
+    return key
+
+
+def _key_in_file(variable: str, environ: Mapping[str, str]) -> str:
+    if not environ.get(variable):
+        return ""
+    try:
+        return Path(environ[variable]).read_text(encoding="utf-8").strip()
+    except OSError:
+        raise _unusable(f"The file that {variable} names cannot be read.") from None
+
+
+def _unusable(detail: str) -> ProviderError:
+    return ProviderError("client_error", detail, permanent=True)
+
+
+KINDS: dict[str, Callable[[ModelSettings, Surroundings], ChatModel]] = {
+    "openai_compatible": _openai_compatible,
+    "scripted": _scripted,
+}

@@ -1,0 +1,153 @@
+"""Answers without a model: from a list for tests, and the five supporters of the demonstration study."""
+
+import asyncio
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dialogue.providers.base import Message, OnText, ProviderError, Reply
+from dialogue.safety.screen import screen_reply
+
+SUPPORTERS = ("formula", "advice", "mirror", "question", "attuned")
+TEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "demonstration" / "supporters.json"
+
+Script = Sequence[str | ProviderError] | Callable[[Sequence[Message]], str]
+
+# A word with the space after it, or one to three Chinese characters with the signs between them.
+PIECE = re.compile(r"[\u2e80-\u9fff\uff00-\uffef]{1,3}|[^\s\u2e80-\u9fff\uff00-\uffef]+\s*|\s+")
+CLAUSE_END = re.compile(r"[.,;:!?…\n\"“”()。，；：！？、（）]+")
+HAN = re.compile("[\u4e00-\u9fff]")
+INTEREST = re.compile(r"^\W*(?:interests?|hobbies|hobby|兴趣爱好|兴趣|爱好)\s*[:：]\s*([^,，、;；.。\n]+)", re.I | re.M)
+QUOTED_WORDS = 8
+QUOTED_HAN = 12
+FIRST_PIECE_SECONDS = (0.5, 1.2)
+PIECE_SECONDS = 0.04
+
+
+class Scripted:
+    """Answers with the replies of a list, one after the other, or with what a function makes of the messages.
+
+    A ProviderError in the list is raised. `asked` keeps the messages of every call. A list that has run out raises a
+    permanent ProviderError.
+    """
+
+    def __init__(self, replies: Script, *, model: str = "scripted") -> None:
+        self.asked: list[tuple[Message, ...]] = []
+        self._replies = replies
+        self._model = model
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        self.asked.append(tuple(messages))
+        return await spoken(self._next(messages), self._model, on_text)
+
+    def _next(self, messages: Sequence[Message]) -> str:
+        if callable(self._replies):
+            return self._replies(messages)
+        if len(self.asked) > len(self._replies):
+            raise ProviderError("client_error", "The script has no reply left.", permanent=True)
+        answer = self._replies[len(self.asked) - 1]
+        if isinstance(answer, ProviderError):
+            raise answer
+        return answer
+
+
+class DemonstrationSupporter:
+    """One of SUPPORTERS, in English or Chinese: the same messages always get the same reply.
+
+    `pace` 1 streams as a model would, 0 sends everything at once.
+    """
+
+    demonstration = True
+
+    def __init__(self, name: str, language: str = "en", pace: float = 1.0) -> None:
+        self._name = name
+        self._texts = _texts()["zh" if language.startswith("zh") else "en"]
+        self._pace = pace
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        return await spoken(self.text_for(messages), self._name, on_text, self._pace)
+
+    def text_for(self, messages: Sequence[Message]) -> str:
+        """Says back the seeker's own words only where that passes the safety screen."""
+        last = next((message.text for message in reversed(messages) if message.role == "user"), "")
+        neutral = self._texts["neutral_quote"]
+        text = self._compose(messages, quoted_phrase(last) or neutral, last)
+        return text if screen_reply(text) is None else self._compose(messages, neutral, last)
+
+    def _compose(self, messages: Sequence[Message], quote: str, last: str) -> str:
+        said = [message for message in messages if message.role != "system"]
+        turn = sum(message.role == "user" for message in said)
+        sentences = []
+        for place, part in enumerate(self._texts[self._name]):
+            if self._name == "formula":  # draws anew each time, so it repeats itself
+                sentences.append(part[_number(place, *said) % len(part)])
+            else:  # goes round, so no sentence comes back before all the others
+                sentences.append(part[(_number(place, *said[:1]) + turn) % len(part)])
+        if self._name == "attuned" and turn % 3 == 0 and (interest := _interest(messages)):
+            sentences.insert(-1, self._texts["interest"][turn // 3 % 3].format(interest=interest))
+        joiner = "" if HAN.search(sentences[0]) else " "
+        return joiner.join(sentences).replace("{quote}", quote).replace("{feeling}", self._feeling(last))
+
+    def _feeling(self, text: str) -> str:
+        for pattern, feeling in self._texts["feelings"]:
+            if re.search(pattern, text, re.IGNORECASE):
+                return str(feeling)
+        others = self._texts["other_feelings"]
+        return str(others[_number("feeling", text) % len(others)])
+
+
+def quoted_phrase(text: str) -> str:
+    """A short piece of the seeker's own words: the start of their longest clause; "" where there is none."""
+    clause = max(CLAUSE_END.split(text), key=len).strip()
+    if HAN.search(clause):
+        return clause[:QUOTED_HAN]
+    return " ".join(clause.split()[:QUOTED_WORDS])
+
+
+async def spoken(text: str, model: str, on_text: OnText | None = None, pace: float = 0.0) -> Reply:
+    """`text` as a Reply, handed to `on_text` piece by piece."""
+    started = time.monotonic()
+    first_token_ms = None
+    for number, piece in enumerate(pieces(text)):
+        if pace:
+            await asyncio.sleep(pace * (PIECE_SECONDS if number else _first_wait(text)))
+        if first_token_ms is None:
+            first_token_ms = _ms_since(started)
+        if on_text:
+            on_text(piece)
+    return Reply(text=text, model=model, first_token_ms=first_token_ms, total_ms=_ms_since(started))
+
+
+def pieces(text: str) -> Iterator[str]:
+    return (match.group() for match in PIECE.finditer(text))
+
+
+def _first_wait(text: str) -> float:
+    shortest, longest = FIRST_PIECE_SECONDS
+    return shortest + (longest - shortest) * (_number(text) % 1000) / 1000
+
+
+def _ms_since(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+def _interest(messages: Sequence[Message]) -> str:
+    """The first interest of the profile in the system prompt; "" where it names none."""
+    found = INTEREST.search("\n".join(message.text for message in messages if message.role == "system"))
+    return found.group(1).strip() if found else ""
+
+
+def _number(*parts: object) -> int:
+    """A number that stays the same for the same parts, in every process."""
+    return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6])
+
+
+@cache
+def _texts() -> dict[str, Any]:
+    texts: dict[str, Any] = json.loads(TEXTS.read_text(encoding="utf-8"))
+    return texts

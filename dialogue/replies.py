@@ -1,0 +1,247 @@
+"""Fetches replies: read, call the model, write, and tell whoever looks on. A reply belongs to its conversation, not to
+a socket: it runs on when the page is closed, is stored first and then told, and is safe to start twice."""
+
+import asyncio
+import logging
+import os
+import random
+import time
+import uuid
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
+from django.conf import settings
+from django.db import InterfaceError, OperationalError
+
+from dialogue import chat, frames
+from dialogue.chat import Assignment
+from dialogue.providers.base import ProviderError, Reply
+from dialogue.providers.registry import model_for
+from dialogue.safety.screen import Verdict, screen_reply
+
+log = logging.getLogger(__name__)
+
+OWNER = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"  # this process, as the lease of a turn names it
+ATTEMPTS = 3
+BACKOFF = 0.8  # seconds before the second attempt, doubled for each further one, with jitter
+LONGEST_WAIT = 10.0  # seconds: nobody is kept waiting for longer, whatever Retry-After says
+WINDOW = 0.04  # seconds for which pieces are gathered before they are sent
+HEARTBEAT = chat.LEASE.total_seconds() / 3
+WRITES = 6  # tries to store what cannot be fetched again
+
+
+class Listener(Protocol):
+    def push(self, frame: frames.Outgoing) -> None: ...
+
+
+class Withheld(Exception):
+    """The safety screen ended this reply."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        super().__init__("withheld")
+        self.verdict = verdict
+
+
+listeners: dict[int, set[Listener]] = defaultdict(set)
+running: dict[int, "LiveReply"] = {}
+
+
+def attach(conversation: int, listener: Listener) -> None:
+    listeners[conversation].add(listener)
+
+
+def detach(conversation: int, listener: Listener) -> None:
+    listeners[conversation].discard(listener)
+    if not listeners[conversation]:
+        del listeners[conversation]
+
+
+def broadcast(conversation: int, outgoing: Iterable[frames.Outgoing]) -> None:
+    for frame in outgoing:
+        for listener in tuple(listeners.get(conversation, ())):
+            listener.push(frame)
+
+
+def start(assignment: Assignment) -> "LiveReply":
+    """Fetch this reply in a task of its own; the table keeps the reference that asyncio does not."""
+    live = LiveReply(assignment)
+    running[assignment.conversation] = live
+    live.task = asyncio.create_task(live.run())
+    return live
+
+
+async def start_due(conversation: int) -> None:
+    """After a restart of the server, or of another process: fetch the reply that is still owed."""
+    if conversation in running:
+        return
+    assignment = await database_sync_to_async(chat.claim_due_reply)(
+        conversation, owner=OWNER, single_process=settings.SINGLE_PROCESS
+    )
+    if assignment and conversation not in running:
+        start(assignment)
+
+
+class LiveReply:
+    """One reply that is being fetched, attempt after attempt, until it is stored or given up."""
+
+    def __init__(self, assignment: Assignment) -> None:
+        self.begin(assignment)
+        self.task: asyncio.Task[None] | None = None
+
+    def begin(self, assignment: Assignment) -> None:
+        self.assignment = assignment
+        self.text = ""
+        self.sent = 0  # code points that the listeners have
+        self.screened = 0  # code points that the safety screen has passed
+        self.next_seq = assignment.seq
+        self.flushed_at = 0.0
+        self.began_at = time.monotonic()
+        self.timer: asyncio.TimerHandle | None = None
+
+    def take_seq(self) -> int | None:
+        """The next frame number of this attempt's block; None when only the one for the reply itself is left."""
+        last = self.assignment.seq + chat.BLOCK - 1
+        if self.next_seq >= last:
+            return None
+        self.next_seq += 1
+        return self.next_seq - 1
+
+    def whole_so_far(self) -> frames.Chunk | None:
+        """For one who joins in the middle: everything up to here."""
+        if not self.sent or (seq := self.take_seq()) is None:
+            return None
+        return frames.Chunk(seq=seq, turn=self.assignment.turn, at=0, text=self.text[: self.sent])
+
+    def on_text(self, piece: str) -> None:
+        self.text += piece
+        due = self.flushed_at + WINDOW - time.monotonic()
+        if due <= 0:
+            self.flush()
+        elif self.timer is None:
+            self.timer = asyncio.get_running_loop().call_later(due, self.flush_late)
+
+    def flush_late(self) -> None:
+        """Sends what was gathered while nothing more comes. A hit is left to the next piece, which can end the call."""
+        self.timer = None
+        if self.screen() is None:
+            self.send_gathered()
+
+    def flush(self) -> None:
+        if verdict := self.screen():
+            raise Withheld(verdict)
+        self.send_gathered()
+
+    def screen(self) -> Verdict | None:
+        verdict = screen_reply(self.text, self.screened)
+        if verdict is None:
+            self.screened = len(self.text)
+        return verdict
+
+    def send_gathered(self) -> None:
+        self.flushed_at = time.monotonic()
+        if self.sent == len(self.text) or (seq := self.take_seq()) is None:
+            return
+        piece = frames.Chunk(seq=seq, turn=self.assignment.turn, at=self.sent, text=self.text[self.sent :])
+        self.sent = len(self.text)
+        broadcast(self.assignment.conversation, [piece])
+
+    def stop_timer(self) -> None:
+        if self.timer:
+            self.timer.cancel()
+            self.timer = None
+
+    async def run(self) -> None:
+        heartbeat = asyncio.create_task(self.keep_lease())
+        try:
+            outcome = await self.fetch()
+        except Exception as error:
+            log.exception("conversation %s, turn %s: the reply broke", self.assignment.code, self.assignment.turn)
+            outcome = await self.stored(chat.give_up, self.assignment, ProviderError("client_error", repr(error)))
+        finally:
+            self.stop_timer()
+            heartbeat.cancel()
+            if running.get(self.assignment.conversation) is self:
+                del running[self.assignment.conversation]
+        broadcast(self.assignment.conversation, outcome)
+        await tell_other_processes(self.assignment.code, outcome)
+
+    async def fetch(self) -> list[frames.Outgoing]:
+        while True:
+            try:
+                reply = await self.attempt()
+            except Withheld as stop:
+                return await self.withhold(self.partial(), stop.verdict)
+            except ProviderError as error:
+                if error.permanent or self.assignment.attempt % ATTEMPTS == 0:
+                    return await self.stored(chat.give_up, self.assignment, error)
+                await asyncio.sleep(wait_before_next(error, self.assignment.attempt))
+                following = await self.stored(chat.record_failure, self.assignment, error)
+                if following is None:
+                    return []
+                self.begin(following)
+            else:
+                self.stop_timer()
+                if verdict := screen_reply(reply.text):
+                    return await self.withhold(reply, verdict)
+                return await self.stored(chat.record_reply, self.assignment, reply, seq=self.next_seq)
+
+    async def attempt(self) -> Reply:
+        pace = 0.0 if self.assignment.unpaced else None
+        model = model_for(self.assignment.settings, language=self.assignment.language, pace=pace)
+        try:
+            return await model.reply(self.assignment.messages, self.on_text)
+        finally:
+            self.stop_timer()
+
+    def partial(self) -> Reply:
+        elapsed = int((time.monotonic() - self.began_at) * 1000)
+        return Reply(text=self.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed)
+
+    async def withhold(self, reply: Reply, verdict: Verdict) -> list[frames.Outgoing]:
+        return await self.stored(
+            chat.withhold_reply,
+            self.assignment,
+            reply,
+            entries=verdict.entries,
+            level=max(verdict.level, 3),
+            seq=self.next_seq,
+        )
+
+    async def stored(self, rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Write, and when the database is away for some seconds, write again: a reply that came must not be lost."""
+        for attempt in range(1, WRITES):
+            try:
+                return await database_sync_to_async(rule)(*args, **kwargs)
+            except (OperationalError, InterfaceError):
+                log.warning("conversation %s: the database did not answer; again", self.assignment.code)
+                await asyncio.sleep(0.25 * 2**attempt)
+        return await database_sync_to_async(rule)(*args, **kwargs)
+
+    async def keep_lease(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT)
+            try:
+                await database_sync_to_async(chat.renew_lease)(self.assignment)
+            except (OperationalError, InterfaceError) as error:
+                log.warning("conversation %s: lease not renewed: %s", self.assignment.code, error)
+
+
+def wait_before_next(error: ProviderError, attempt: int) -> float:
+    """Seconds: what the server asked for, else exponential with jitter; never longer than a person will wait."""
+    own = BACKOFF * 2 ** ((attempt - 1) % ATTEMPTS) * random.uniform(0.7, 1.3)
+    return min(LONGEST_WAIT, max(own, error.retry_after or 0.0))
+
+
+def group(code: str) -> str:
+    return f"conversation.{code}"
+
+
+async def tell_other_processes(code: str, outcome: list[frames.Outgoing]) -> None:
+    """Only that something is stored, and its number: sockets of other processes read it from the database."""
+    if settings.SINGLE_PROCESS or not outcome:
+        return
+    layer = get_channel_layer()
+    await layer.group_send(group(code), {"type": "conversation.changed", "owner": OWNER})

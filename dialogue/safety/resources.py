@@ -1,0 +1,109 @@
+"""Whom a person can call, by country, from crisis_resources.json. Nothing here needs the network."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+RESOURCES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "crisis_resources.json"
+EUROPE = "EU"
+ANYWHERE = "ZZ"
+
+Text = Mapping[str, str]
+
+# Stands where a supporter's reply was withheld; the help list is shown beside it.
+WITHHELD = {
+    "en": (
+        "This reply is not shown. What you feel matters, and you do not have to carry it alone. The people on the help "
+        "list are there for you at this moment."
+    ),
+    "zh": "这条回复没有显示。您的感受很重要，您不必独自承受。求助列表里的人现在就可以联系。",
+}
+
+
+@dataclass(frozen=True)
+class Channel:
+    type: str  # call, text, email, chat, web
+    value: str
+    hours: str = ""
+    note: str = ""
+
+    @property
+    def href(self) -> str:
+        scheme = {"call": "tel:", "text": "sms:", "email": "mailto:"}.get(self.type, "")
+        return scheme + self.value.replace(" ", "")
+
+
+@dataclass(frozen=True)
+class Resource:
+    id: str
+    country: str
+    region: Text
+    name: Text
+    kind: str  # emergency, crisis_line, directory
+    text: Text
+    channels: tuple[Channel, ...]
+
+
+def resources_for(country: str) -> list[Resource]:
+    """The lines of a country (two letters), of the EU for its members without their own, else the fallbacks.
+
+    In the file's order of kinds: emergency numbers come first.
+    """
+    data = _data()
+    everyone = _resources()
+    chosen = [one for one in everyone if one.country == country and country not in (EUROPE, ANYWHERE)]
+    if not chosen and country in (EUROPE, *data["eu_members"]):
+        chosen = [one for one in everyone if one.country == EUROPE or one.kind == "directory"]
+    if not chosen:
+        chosen = [one for one in everyone if one.id in data["choose"]["fallback"]]
+    return sorted(chosen, key=lambda one: data["choose"]["order"].index(one.kind))
+
+
+def countries() -> list[tuple[str, Text]]:
+    """Code and name of what a person can choose, in the file's order; the last is any other country."""
+    names: dict[str, Text] = {}
+    for one in _resources():
+        names.setdefault(one.country, one.region)
+    return list(names.items())
+
+
+def standard_text(language: str) -> str:
+    return WITHHELD["zh" if language.startswith("zh") else "en"]
+
+
+def header() -> Text:
+    text: Text = _data()["header"]
+    return text
+
+
+def stale(today: date) -> bool:
+    """Whether the file's last verification is older than it allows."""
+    verification = _data()["verification"]
+    return today > date.fromisoformat(verification["date"]) + timedelta(days=verification["stale_after_days"])
+
+
+@cache
+def _data() -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(RESOURCES.read_text(encoding="utf-8"))
+    return data
+
+
+@cache
+def _resources() -> tuple[Resource, ...]:
+    return tuple(_resource(raw) for raw in _data()["resources"])
+
+
+def _resource(raw: dict[str, Any]) -> Resource:
+    return Resource(
+        id=raw["id"],
+        country=raw["country_code"],
+        region=raw["region"],
+        name=raw["name"],
+        kind=raw["kind"],
+        text=raw["text"],
+        channels=tuple(Channel(**channel) for channel in raw["channels"]),
+    )

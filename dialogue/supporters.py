@@ -1,0 +1,25 @@
+"""A conversation as the supporter sees it: its prompt, and what was said so far."""
+
+from dialogue.models import Conversation, Turn
+from dialogue.models.conversation import TurnState
+from dialogue.providers.base import Message
+
+SLOT = "{profile}"
+
+
+def system_prompt(prompt: str, profile: str) -> str:
+    """The prompt with the seeker's profile in its place; without one, the line that would introduce it goes too."""
+    if profile or SLOT not in prompt:
+        return prompt.replace(SLOT, profile)
+    paragraphs = prompt.split("\n\n")
+    return "\n\n".join(paragraph for paragraph in paragraphs if SLOT not in paragraph)
+
+
+def messages_for(conversation: Conversation, upto: Turn) -> list[Message]:
+    """Read-only. A masked reply goes back as it was shown: the supporter must not build on what nobody saw."""
+    prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
+    messages = [Message("system", prompt)] if prompt else []
+    earlier = conversation.turns.filter(number__lt=upto.number, state=TurnState.ANSWERED).order_by("number")
+    for turn in earlier:
+        messages += [Message("user", turn.text), Message("assistant", turn.reply)]
+    return [*messages, Message("user", upto.text)]

@@ -1,0 +1,71 @@
+"""Reads the environment. Every `X` may be given as `X_FILE`; an odd value stops the start with one line naming it."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Any, NoReturn
+from urllib.parse import parse_qs, unquote, urlsplit
+
+
+def refuse(name: str, why: str) -> NoReturn:
+    sys.exit(f"emostudy: {name}: {why}")
+
+
+def envtext(name: str, default: str = "") -> str:
+    if name in os.environ:
+        return os.environ[name]
+    if path := os.environ.get(f"{name}_FILE"):
+        try:
+            return Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            refuse(f"{name}_FILE", f"cannot read {path!r}: {error}")
+    return default
+
+
+def envbool(name: str, default: bool = False) -> bool:
+    value = envtext(name).strip().lower()
+    if value in ("1", "true", "yes", "on"):
+        return True
+    if value in ("0", "false", "no", "off"):
+        return False
+    return default if not value else refuse(name, f"{value!r} is neither true nor false")
+
+
+def envint(name: str, default: int, *, minimum: int, maximum: int) -> int:
+    value = envtext(name) or str(default)
+    if not (value.isascii() and value.isdecimal() and minimum <= int(value) <= maximum):
+        refuse(name, f"{value!r} is not a whole number from {minimum} to {maximum}")
+    return int(value)
+
+
+def envlist(name: str) -> list[str]:
+    return [part.strip() for part in envtext(name).split(",") if part.strip()]
+
+
+def envurl(name: str, schemes: tuple[str, ...]) -> str:
+    """An address, "" where none is given. No error repeats it: it may hold a password."""
+    value = envtext(name)
+    if value and urlsplit(value).scheme not in schemes:
+        refuse(name, f"the address must begin with one of {', '.join(s + '://' for s in schemes)}")
+    return value
+
+
+def email_settings(url: str) -> dict[str, Any]:
+    """Settings for `smtp://user:password@host:port/?from=…`, `smtps://…` (TLS) or `smtp+tls://…` (STARTTLS)."""
+    if not url:
+        return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
+    parts = urlsplit(url)
+    if not parts.hostname:
+        refuse("EMAIL_URL", "it names no host")
+    settings: dict[str, Any] = {
+        "EMAIL_HOST": parts.hostname,
+        "EMAIL_PORT": parts.port or {"smtps": 465, "smtp+tls": 587}.get(parts.scheme, 25),
+        "EMAIL_HOST_USER": unquote(parts.username or ""),
+        "EMAIL_HOST_PASSWORD": unquote(parts.password or ""),
+        "EMAIL_USE_SSL": parts.scheme == "smtps",
+        "EMAIL_USE_TLS": parts.scheme == "smtp+tls",
+        "EMAIL_TIMEOUT": 15,
+    }
+    if sender := parse_qs(parts.query).get("from"):
+        settings["DEFAULT_FROM_EMAIL"] = sender[0]
+    return settings

@@ -1,0 +1,183 @@
+"""One settings file. What differs between machines comes from the environment; README.md lists it."""
+
+import os
+import secrets
+import sys
+from pathlib import Path
+
+import dj_database_url
+from django.utils.translation import gettext_lazy as _
+
+from emostudy import env
+
+BASE_DIR = Path(__file__).resolve().parent.parent
+FIXTURES = BASE_DIR / "fixtures"
+VAR = Path(env.envtext("VAR_DIR", str(BASE_DIR / "var")))
+VAR.mkdir(parents=True, exist_ok=True)
+TESTING = "pytest" in sys.modules
+
+DEBUG = env.envbool("DEBUG")
+HOST = env.envtext("HOST", "127.0.0.1")
+PORT = env.envint("PORT", 8000, minimum=1, maximum=65535)
+
+
+def own_secret_key() -> str:
+    """A key for this machine alone, made once. Good enough for loopback; anything more needs SECRET_KEY."""
+    path = VAR / "secret_key"
+    if not path.exists():
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+    return path.read_text()
+
+
+SECRET_KEY = env.envtext("SECRET_KEY")
+LOOPBACK_ONLY = DEBUG or not SECRET_KEY
+SECRET_KEY = SECRET_KEY or own_secret_key()
+
+LOOPBACK_NAMES = ["localhost", "127.0.0.1", "[::1]"]
+ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS") or LOOPBACK_NAMES
+if LOOPBACK_ONLY and set(ALLOWED_HOSTS) - set(LOOPBACK_NAMES):
+    env.refuse("ALLOWED_HOSTS", "other hosts than this machine need a SECRET_KEY of your own, and DEBUG off")
+CSRF_TRUSTED_ORIGINS = env.envlist("TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "daphne",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "channels",
+    "rest_framework",
+    "drf_spectacular",
+    "dialogue",
+    "studies",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "studies.language.ParticipationLanguageMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "studies.language.quiet_headers",
+]
+
+ROOT_URLCONF = "emostudy.urls"
+ASGI_APPLICATION = "emostudy.asgi.application"
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASE_URL = env.envurl("DATABASE_URL", ("sqlite", "postgres", "postgresql"))
+DATABASES = {"default": dj_database_url.parse(DATABASE_URL or f"sqlite:///{VAR / 'emostudy.sqlite3'}")}
+_database = DATABASES["default"]
+if _database["ENGINE"].endswith("sqlite3"):
+    # IMMEDIATE and WAL: a transaction that will write waits for its turn instead of failing with "database is locked".
+    _database["OPTIONS"] = {
+        "transaction_mode": "IMMEDIATE",
+        "timeout": 20,
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON",
+    }
+    _database["TEST"] = {"NAME": str(VAR / f"test_emostudy_{os.getpid()}.sqlite3")}
+else:
+    # A pool, since under ASGI each request may run in a thread of its own and connections kept per thread would leak.
+    _database["CONN_MAX_AGE"] = 0
+    _database["CONN_HEALTH_CHECKS"] = True
+    _database.setdefault("OPTIONS", {})["pool"] = {"min_size": 2, "max_size": 8, "timeout": 10, "max_lifetime": 1800}
+    _database["TEST"] = {"NAME": f"test_emostudy_{os.getpid()}"}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = env.envurl("REDIS_URL", ("redis", "rediss", "unix"))
+SINGLE_PROCESS = not REDIS_URL  # the in-process channel layer cannot reach another process
+# Notices only, never text of a conversation: what is durable is in the database, pieces of replies go straight out.
+CHANNEL_LAYERS = {
+    "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}
+    if SINGLE_PROCESS
+    else {
+        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "CONFIG": {"hosts": [REDIS_URL], "capacity": 1000, "prefix": env.envtext("REDIS_PREFIX", "emostudy")},
+    }
+}
+
+for _name, _value in env.email_settings(env.envurl("EMAIL_URL", ("smtp", "smtps", "smtp+tls"))).items():
+    globals()[_name] = _value
+
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STATIC_ROOT = VAR / "static"
+STATIC_ROOT.mkdir(exist_ok=True)
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if TESTING or DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "research-sign-in"
+LOGIN_REDIRECT_URL = "research-studies"
+LOGOUT_REDIRECT_URL = "research-sign-in"
+
+# Behind a proxy that speaks https, say so with HTTPS=1: cookies are then sent over https alone.
+HTTPS = env.envbool("HTTPS")
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SESSION_COOKIE_AGE = 60 * 24 * 3600  # people come back on another day
+SESSION_COOKIE_NAME = "emostudy_session"
+CSRF_COOKIE_NAME = "emostudy_csrf"
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+
+REST_FRAMEWORK = {
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAdminUser"],
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
+}
+SPECTACULAR_SETTINGS = {"TITLE": "emostudy", "DESCRIPTION": "Read-only access for researchers.", "VERSION": "1"}
+
+# dialogue knows nothing of studies: this names who is told when a conversation shows a risk.
+RISK_HANDLER = "studies.oncall.risk_raised"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["console"], "level": "WARNING"},
+    "loggers": {"emostudy": {"level": "INFO"}, "studies": {"level": "INFO"}, "dialogue": {"level": "INFO"}},
+}

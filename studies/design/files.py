@@ -1,0 +1,537 @@
+"""fixtures/studies/*.toml ↔ StudySpec, and a StudySpec as JSON. Pure but for reading the files it names."""
+
+import hashlib
+import json
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+
+from dialogue.judges.prompts import read_prompt
+from studies.design.allocation import DESIGNS
+from studies.design.plan import SCREENING
+from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec, Text
+from studies.design.tables import LANGUAGES, Fault, Table, suggestion
+
+INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
+
+SELECTIONS = ("auto", "manual")
+TRACKS = ("all", "participant", "counsellor")
+TOPICS = ("keep", "change", "choose")
+ARM_KINDS = ("openai_compatible", "scripted")
+UNBUILT_STEPS = ("interview", "blinding")
+STEPS = ("consent", "questionnaire", "training", "chats", *UNBUILT_STEPS, "debrief")
+TRAINING = "comprehension_check"
+DEMO = "demo"  # the one study that may leave its consent form unfilled
+
+CONSENT_KEYS = ("instrument", "version", "providers", "flags")
+DISPLAY_WHOLE = ("pace_first_ms", "minutes", "break_minutes")
+DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
+
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+COUNTRY = re.compile(r"[A-Z]{2}")
+CONDITIONAL = re.compile(r"\{\{(if_\w+)\}\}(.*?)\{\{/\1\}\}", re.DOTALL)
+PLACEHOLDER = re.compile(r"\{\{(?!if_)(\w+)\}\}")
+
+
+class StudyFileError(Exception):
+    """Every fault of a study file; as text one line for each, `FILE: key.path: what is wrong`."""
+
+    def __init__(self, path: Path, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(f"{path}: {fault}" for fault in faults))
+        self.path = path
+        self.faults = list(faults)
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What the file's names are looked up in."""
+
+    languages: tuple[str, ...]
+    instruments: Collection[str]
+    prompt_folders: tuple[Path, ...]
+
+
+def read_study(
+    path: Path,
+    *,
+    instruments: Collection[str],
+    prompt_folder: Path | None,
+    instrument_folder: Path = INSTRUMENTS,
+) -> StudySpec:
+    """`instruments` are the ids that a study may use. Prompts are sought beside the file, then in `prompt_folder`."""
+    faults: list[Fault] = []
+    spec = _study(Table(_document(path), "", faults), instruments, _folders(path, prompt_folder))
+    faulty = {fault.key_path for fault in faults}
+    faults += [fault for fault in _contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]
+    if faults:
+        raise StudyFileError(path, list(dict.fromkeys(faults)))
+    return spec
+
+
+def _folders(path: Path, prompt_folder: Path | None) -> tuple[Path, ...]:
+    return (path.parent, prompt_folder) if prompt_folder else (path.parent,)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise StudyFileError(path, [Fault("", f"cannot be read: {error}")]) from error
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"\(at line (\d+)", str(error))
+        line = place[1] if place else len(text.splitlines())
+        raise StudyFileError(path, [Fault(f"line {line}", f"no TOML: {error}")]) from error
+
+
+# Reading: each value by itself.
+
+
+def _study(table: Table, instruments: Collection[str], prompt_folders: tuple[Path, ...]) -> StudySpec:
+    around = Surroundings(_languages(table), instruments, prompt_folders)
+    spec = StudySpec(
+        key=table.slug("key"),
+        title=_required_text(table, "title", around.languages),
+        languages=around.languages,
+        country=_country(table),
+        contact=_required_string(table, "contact"),
+        oncall_email=_oncall_email(table),
+        selection=table.choice("selection", SELECTIONS, "auto"),
+        open_enrolment=table.boolean("open"),
+        consent=_consent(table.table("consent"), around),
+        steps=tuple(_step(step, around) for step in table.tables("steps")),
+        chat=_chat(table.table("chat"), around),
+        order=_order(table.table("order")),
+        arms=tuple(_arm(arm, around) for arm in table.tables("arms")),
+        judges=tuple(_arm(judge, around) for judge in table.tables("judges")),
+        display=_display(table.table("display"), around),
+    )
+    table.refuse_unknown()
+    return spec
+
+
+def _languages(table: Table) -> tuple[str, ...]:
+    table.require("languages")
+    languages = table.strings("languages")
+    if table.values.get("languages") == []:
+        table.fault("languages", "is empty")
+    for number, language in enumerate(languages, 1):
+        if language not in LANGUAGES:
+            table.fault(f"languages.{number}", f'"{language}" is none of {", ".join(LANGUAGES)}')
+    return tuple(language for language in languages if language in LANGUAGES)
+
+
+def _required_string(table: Table, key: str) -> str:
+    table.require(key)
+    return table.string(key)
+
+
+def _required_text(table: Table, key: str, languages: Collection[str]) -> Text:
+    table.require(key)
+    return table.text(key, languages)
+
+
+def _country(table: Table) -> str:
+    country = _required_string(table, "country")
+    if country and not COUNTRY.fullmatch(country):
+        table.fault("country", "must be two capital letters, as in ISO 3166")
+    return country
+
+
+def _oncall_email(table: Table) -> str:
+    address = _required_string(table, "oncall_email")
+    if address and "@" not in address:
+        table.fault("oncall_email", "must be an e-mail address")
+    return address
+
+
+def _consent(table: Table, around: Surroundings) -> ConsentSpec | None:
+    if not table.values:
+        return None
+    table.require("instrument")
+    return ConsentSpec(
+        instrument=_instrument(table, "instrument", around),
+        version=_required_string(table, "version"),
+        providers=table.strings("providers"),
+        flags=table.strings("flags"),
+        values={key: _placeholder(table, key, around) for key in table.values if key not in CONSENT_KEYS},
+    )
+
+
+def _placeholder(table: Table, key: str, around: Surroundings) -> Text:
+    """A text; a whole number reads as its digits."""
+    value = table.values[key]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return dict.fromkeys(around.languages, str(value))
+    return table.text(key, around.languages)
+
+
+def _instrument(table: Table, key: str, around: Surroundings, default: str = "") -> str:
+    instrument = table.string(key, default)
+    if instrument:
+        _know_instrument(table, key, instrument, around)
+    return instrument
+
+
+def _know_instrument(table: Table, key: str, instrument: str, around: Surroundings) -> None:
+    if instrument not in around.instruments:
+        table.fault(key, f'unknown instrument "{instrument}"{suggestion(instrument, around.instruments)}')
+
+
+def _step(table: Table, around: Surroundings) -> StepSpec:
+    table.require("kind")
+    kind = table.choice("kind", STEPS, "") if table.has("kind") else ""
+    if kind in UNBUILT_STEPS:
+        table.fault("kind", f"{kind} steps are not part of this version yet")
+    if kind == "questionnaire":
+        table.require("instrument")
+    step = StepSpec(
+        kind=kind,
+        instrument=_instrument(table, "instrument", around, TRAINING if kind == "training" else ""),
+        track=table.choice("track", TRACKS, "all"),
+    )
+    table.refuse_unknown()
+    return step
+
+
+def _chat(table: Table, around: Surroundings) -> ChatSpec:
+    usual = ChatSpec()
+    checkpoints, every = _checkpoints(table)
+    chat = ChatSpec(
+        min_turns=table.integer("min_turns", usual.min_turns, minimum=1),
+        max_turns=table.integer("max_turns", usual.max_turns, minimum=1),
+        checkpoints=checkpoints,
+        checkpoint_every=every,
+        checkpoint_instrument=_instrument(table, "checkpoint_instrument", around),
+        final_instruments=table.strings("final_instruments"),
+        rate_each_reply=table.boolean("rate_each_reply"),
+        emotion_instrument=_instrument(table, "emotion_instrument", around),
+        give_profile=table.boolean("give_profile"),
+        topic=table.choice("topic", TOPICS, usual.topic),
+    )
+    for number, instrument in enumerate(chat.final_instruments, 1):
+        _know_instrument(table, f"final_instruments.{number}", instrument, around)
+    table.refuse_unknown()
+    return chat
+
+
+def _checkpoints(table: Table) -> tuple[tuple[int, ...], int | None]:
+    """`checkpoints = [5, 10]`, `every = 5`, or `checkpoints = {every = 5}`, which is the same as the second."""
+    if isinstance(table.values.get("checkpoints"), dict):
+        table.known.append("every")
+        inner = table.table("checkpoints")
+        every = inner.optional_integer("every", minimum=1)
+        inner.require("every")
+        inner.refuse_unknown()
+    else:
+        every = table.optional_integer("every", minimum=1)
+    if table.has("checkpoints") and table.has("every"):
+        table.fault("every", "give checkpoints or every, not both")
+    checkpoints = () if every else table.integers("checkpoints")
+    if checkpoints and (checkpoints[0] < 1 or list(checkpoints) != sorted(checkpoints)):
+        table.fault("checkpoints", "must be turn counts from 1, ascending")
+        return (), every
+    return checkpoints, every
+
+
+def _order(table: Table) -> OrderSpec:
+    usual = OrderSpec()
+    order = OrderSpec(
+        design=table.choice("design", DESIGNS, usual.design),
+        arms_per_person=table.optional_integer("arms_per_person", minimum=1),
+        seed=table.integer("seed", usual.seed),
+    )
+    table.refuse_unknown()
+    return order
+
+
+def _arm(table: Table, around: Surroundings) -> ArmSpec:
+    key = table.slug("key")
+    table.require("kind")
+    kind = table.choice("kind", ARM_KINDS, "") if table.has("kind") else ""
+    prompt = table.string("prompt")
+    arm = ArmSpec(
+        key=key,
+        title=table.string("title", key),
+        kind=kind,
+        base_url=table.string("base_url"),
+        model=table.string("model"),
+        api_key_env=table.string("api_key_env"),
+        provider=table.string("provider"),
+        prompt=prompt,
+        prompt_text=_prompt(table, prompt, around) if prompt else {},
+        temperature=table.optional_number("temperature", minimum=0, maximum=2),
+        max_tokens=table.optional_integer("max_tokens", minimum=1),
+        extra=table.table("extra").values,
+    )
+    _check_connection(table, arm)
+    table.refuse_unknown()
+    return arm
+
+
+def _check_connection(table: Table, arm: ArmSpec) -> None:
+    if arm.kind == "openai_compatible":
+        table.require("base_url")
+        table.require("model")
+    if arm.base_url and not arm.base_url.startswith(("http://", "https://")):
+        table.fault("base_url", "must begin with http:// or https://")
+    if arm.api_key_env and not VARIABLE.fullmatch(arm.api_key_env):
+        # The value is not repeated: it may be the key itself.
+        table.fault("api_key_env", "must be the name of an environment variable (capitals, digits, _), never the key")
+    try:
+        json.dumps(arm.extra, allow_nan=False)
+    except (TypeError, ValueError):
+        table.fault("extra", "may hold text, finite numbers, truth values, lists and tables only")
+
+
+def _prompt(table: Table, name: str, around: Surroundings) -> dict[str, str]:
+    """`x.txt` is one text for all languages; `supporter` stands for `supporter.en.txt` and `supporter.zh.txt`."""
+    for folder in around.prompt_folders:
+        if (folder / name).is_file():
+            return {"": _prompt_text(table, folder / name)}
+        by_language = {language: folder / f"{name}.{language}.txt" for language in LANGUAGES}
+        found = {language: file for language, file in by_language.items() if file.is_file()}
+        if found:
+            for language in around.languages:
+                if language not in found:
+                    table.fault("prompt", f"there is {name}.{'/'.join(found)}.txt, but no {name}.{language}.txt")
+            return {language: _prompt_text(table, file) for language, file in found.items()}
+    files = f'"{name}" or "{name}.{LANGUAGES[0]}.txt"'
+    table.fault("prompt", f"no file {files} beside the study file or among the prompts")
+    return {}
+
+
+def _prompt_text(table: Table, file: Path) -> str:
+    try:
+        return read_prompt(file).text
+    except (OSError, UnicodeDecodeError) as error:
+        table.fault("prompt", f"{file.name} cannot be read: {error}")
+        return ""
+
+
+def _display(table: Table, around: Surroundings) -> dict[str, Any]:
+    """The keys that the file gives, and no others."""
+    read = {
+        **{key: table.optional_integer(key, minimum=0) for key in DISPLAY_WHOLE},
+        "pace_tokens_per_second": table.optional_number("pace_tokens_per_second", minimum=0.1, maximum=10_000),
+        "reveal_arms": table.boolean("reveal_arms"),
+        **{key: table.text(key, around.languages) for key in DISPLAY_TEXTS},
+    }
+    table.refuse_unknown()
+    return {key: value for key, value in read.items() if table.has(key)}
+
+
+# Contradictions: values that are each well-formed but do not go together.
+
+
+def _contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Fault]:
+    yield from _twice("arms", spec.arms)
+    yield from _twice("judges", spec.judges)
+    if not spec.arms:
+        yield Fault("arms", "no arms")
+    elif spec.arms_per_person() > len(spec.arms):
+        yield Fault("order.arms_per_person", f"there are only {len(spec.arms)} arms")
+    yield from _chat_faults(spec)
+    yield from _step_faults(spec)
+    if spec.consent is None:
+        yield Fault("consent", "is missing")
+    else:
+        yield from _provider_faults(spec.arms, spec.consent)
+        if spec.consent.instrument in instruments:
+            yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
+
+
+def _twice(name: str, arms: Sequence[ArmSpec]) -> Iterator[Fault]:
+    keys = [arm.key for arm in arms]
+    for number, key in enumerate(keys, 1):
+        if key and key in keys[: number - 1]:
+            yield Fault(f"{name}.{number}.key", f'"{key}" is already the key of {name}.{keys.index(key) + 1}')
+
+
+def _chat_faults(spec: StudySpec) -> Iterator[Fault]:
+    chat = spec.chat
+    if chat.min_turns > chat.max_turns:
+        yield Fault("chat.min_turns", f"is above max_turns ({chat.max_turns})")
+    key = "every" if chat.checkpoint_every else "checkpoints"
+    turns = (chat.checkpoint_every,) if chat.checkpoint_every else chat.checkpoints
+    beyond = [turn for turn in turns if turn > chat.max_turns]
+    if beyond:
+        yield Fault(f"chat.{key}", f"turn {beyond[0]} is beyond max_turns ({chat.max_turns})")
+    if turns and not chat.checkpoint_instrument:
+        yield Fault("chat.checkpoint_instrument", "is missing, but there are checkpoints")
+    if chat.checkpoint_instrument and not turns:
+        yield Fault("chat.checkpoints", "names no turn, but there is a checkpoint_instrument")
+    if not chat.final_instruments and any(step.kind == "chats" for step in spec.steps):
+        yield Fault("chat.final_instruments", "is missing: chats need a final rating")
+
+
+def _step_faults(spec: StudySpec) -> Iterator[Fault]:
+    if not any(step.kind == "consent" for step in spec.steps):
+        yield Fault("steps", "no consent step")
+    for number, step in enumerate(spec.steps, 1):
+        if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
+            yield Fault(f"steps.{number}.instrument", f'is not that of [consent], "{spec.consent.instrument}"')
+    for track in TRACKS[1:]:
+        walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.track in ("all", track)]
+        yield from _walk_faults(track, walk, spec.selection)
+
+
+def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Fault]:
+    for number, _ in [place for place in walk[:-1] if place[1].kind == "debrief"]:
+        yield Fault(f"steps.{number}.kind", "the debrief must be the last step")
+    chats = [number for number, step in walk if step.kind == "chats"]
+    if not chats:
+        return
+    for number in chats[1:]:
+        yield Fault(f"steps.{number}.kind", "chats may come only once")
+    consents = [number for number, step in walk if step.kind == "consent"]
+    if not consents:
+        yield Fault(f"steps.{chats[0]}.kind", f"no consent step of the {track} track comes before the chats")
+    elif consents[0] > chats[0]:
+        yield Fault(f"steps.{consents[0]}.kind", "consent must come before the chats")
+    if selection == "manual" and not any(step.instrument == SCREENING for _, step in walk):
+        yield Fault("selection", f"manual selection needs a {SCREENING} questionnaire in the {track} track")
+
+
+def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[Fault]:
+    for number, arm in enumerate(arms, 1):
+        if arm.provider and arm.provider not in consent.providers:
+            named = suggestion(arm.provider, consent.providers)
+            yield Fault(f"arms.{number}.provider", f'"{arm.provider}" is not among consent.providers{named}')
+        if arm.kind == "openai_compatible" and not arm.provider:
+            yield Fault(f"arms.{number}.provider", "is missing: the consent form must name who gets a person's text")
+
+
+def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Fault]:
+    form = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+    if "sections" not in form:
+        yield Fault("consent.instrument", f'"{consent.instrument}" is no consent form')
+        return
+    for name in consent.values:
+        if name not in form["placeholders"]:
+            known = (*form["placeholders"], *CONSENT_KEYS)
+            yield Fault(f"consent.{name}", f"unknown key{suggestion(name, known)}")
+    for number, flag in enumerate(consent.flags, 1):
+        if flag not in form["flags"]:
+            yield Fault(f"consent.flags.{number}", f'unknown flag "{flag}"{suggestion(flag, form["flags"])}')
+    if spec.key != DEMO:
+        values = spec.consent_values()
+        for name in needed_placeholders(form, consent.flags):
+            if not _is_filled(values.get(name, {})):
+                yield Fault(f"consent.{name}", "is not filled in, and the consent form needs it")
+
+
+def _is_filled(text: Text) -> bool:
+    return bool(text) and all(words and "{{" not in words for words in text.values())
+
+
+def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:
+    """The placeholders of a consent form that are left once its switched-off parts are gone, sorted."""
+    sections = [text for section in form["sections"] for text in section["text"].values()]
+    boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in LANGUAGES]
+    return sorted({name for text in sections + boxes for name in PLACEHOLDER.findall(_kept(text, flags))})
+
+
+def _applies(box: Mapping[str, Any], flags: Collection[str]) -> bool:
+    return not box["audience"].startswith("if_") or box["audience"] in flags
+
+
+def _kept(text: str, flags: Collection[str]) -> str:
+    return CONDITIONAL.sub(lambda part: _kept(part[2], flags) if part[1] in flags else "", text)
+
+
+# Writing.
+
+
+def dump_study(spec: StudySpec) -> str:
+    """The study as a file that `read_study` reads back as the same; prompts stay file names."""
+    document = {
+        "key": spec.key,
+        "title": _plainly(spec.title, spec.languages),
+        "languages": list(spec.languages),
+        "country": spec.country,
+        "contact": spec.contact,
+        "oncall_email": spec.oncall_email,
+        "selection": spec.selection,
+        "open": spec.open_enrolment,
+        "consent": _consent_table(spec),
+        "steps": [_given(asdict(step)) for step in spec.steps],
+        "chat": _chat_table(spec.chat),
+        "order": _given(asdict(spec.order)),
+        "arms": [_arm_table(arm) for arm in spec.arms],
+        "judges": [_arm_table(judge) for judge in spec.judges],
+        "display": {
+            key: _plainly(value, spec.languages) if key in DISPLAY_TEXTS else value
+            for key, value in spec.display.items()
+        },
+    }
+    return tomli_w.dumps(_given(document))
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "", (), [], {})}
+
+
+def _plainly(text: Text, languages: Sequence[str]) -> str | dict[str, str]:
+    """One string where every language of the study, and no other, has the same."""
+    if set(text) == set(languages) and len(set(text.values())) == 1:
+        return text[languages[0]]
+    return dict(text)
+
+
+def _consent_table(spec: StudySpec) -> dict[str, Any]:
+    if spec.consent is None:
+        return {}
+    consent = asdict(spec.consent)
+    values = consent.pop("values")
+    return _given(consent) | {name: _plainly(text, spec.languages) for name, text in values.items()}
+
+
+def _chat_table(chat: ChatSpec) -> dict[str, Any]:
+    values = asdict(chat)
+    every = values.pop("checkpoint_every")
+    if every:
+        del values["checkpoints"]
+    return _given(values | {"every": every})
+
+
+def _arm_table(arm: ArmSpec) -> dict[str, Any]:
+    values = asdict(arm)
+    del values["prompt_text"]
+    return _given(values)
+
+
+def spec_to_json(spec: StudySpec) -> dict[str, Any]:
+    """Everything, prompt texts too, as JSON knows it: lists for tuples."""
+    values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
+    return values
+
+
+def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
+    consent, chat = values["consent"], values["chat"]
+    built = {
+        "languages": tuple(values["languages"]),
+        "consent": ConsentSpec(**_with_tuples(consent, "flags", "providers")) if consent else None,
+        "steps": tuple(StepSpec(**step) for step in values["steps"]),
+        "chat": ChatSpec(**_with_tuples(chat, "checkpoints", "final_instruments")),
+        "order": OrderSpec(**values["order"]),
+        "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
+        "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
+    }
+    return StudySpec(**{**values, **built})
+
+
+def _with_tuples(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {**values, **{key: tuple(values[key]) for key in keys}}
+
+
+def protocol_hash(spec: StudySpec) -> str:
+    """SHA-256, in hexadecimal, of the canonical JSON: the same for the same study, other for any change of it."""
+    canonical = json.dumps(spec_to_json(spec), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

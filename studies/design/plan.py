@@ -1,0 +1,85 @@
+"""A study as the flat list of steps that one person walks. No step names an arm. Pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from studies.design.spec import ChatSpec, StepSpec, StudySpec
+
+SCREENING = "screening"
+
+
+@dataclass(frozen=True)
+class Step:
+    """`key` is unique in a plan and stable; `run` counts the conversations from 1 and is 0 outside of them."""
+
+    kind: str
+    key: str
+    instrument: str = ""
+    run: int = 0
+    phase: str = ""  # pre, post
+    moment: str = ""  # final
+
+    def __str__(self) -> str:
+        return self.key
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Step":
+        return cls(**values)
+
+
+def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
+    """The steps of a person of this track, with one `chats` step where `expand` will put the conversations."""
+    steps = [Step("language", "language")] if len(spec.languages) > 1 else []
+    for step in spec.steps:
+        if step.track in ("all", track):
+            steps += _steps_of(step, spec)
+    if not any(step.kind == "debrief" for step in steps):
+        steps.append(Step("debrief", "debrief"))
+    return tuple(_numbered(steps))
+
+
+def expand(plan: Iterable[Step], spec: StudySpec, order: Sequence[str]) -> tuple[Step, ...]:
+    """The plan with the runs of `order` in the place of its `chats` step; only how many there are enters the plan."""
+    return tuple(
+        expanded for step in plan for expanded in (_runs(spec.chat, len(order)) if step.kind == "chats" else [step])
+    )
+
+
+def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
+    if step.kind == "questionnaire" and step.instrument == SCREENING:
+        screening = Step("screening", "screening", SCREENING)
+        return [screening, Step("selection", "selection")] if spec.selection == "manual" else [screening]
+    if step.kind == "questionnaire":
+        return [Step("questionnaire", f"questionnaire.{step.instrument}", step.instrument)]
+    if step.kind == "consent" and spec.consent:
+        return [Step("consent", "consent", spec.consent.instrument)]
+    return [Step(step.kind, step.kind, step.instrument)]
+
+
+def _numbered(steps: Iterable[Step]) -> Iterator[Step]:
+    """The second questionnaire of one instrument is `….2`: the same questions may be asked before and after."""
+    seen: Counter[str] = Counter()
+    for step in steps:
+        seen[step.key] += 1
+        yield step if seen[step.key] == 1 else replace(step, key=f"{step.key}.{seen[step.key]}")
+
+
+def _runs(chat: ChatSpec, count: int) -> Iterator[Step]:
+    for run in range(1, count + 1):
+        yield from _emotion(chat.emotion_instrument, run, "pre")
+        yield Step("chat", f"run{run}.chat", run=run)
+        for instrument in chat.final_instruments:
+            yield Step("rating", f"run{run}.rating.{instrument}", instrument, run=run, moment="final")
+        yield from _emotion(chat.emotion_instrument, run, "post")
+        if run < count:
+            yield Step("between", f"run{run}.between", "between", run=run)
+
+
+def _emotion(instrument: str, run: int, phase: str) -> Iterator[Step]:
+    if instrument:
+        yield Step("questionnaire", f"run{run}.questionnaire.{instrument}.{phase}", instrument, run=run, phase=phase)

@@ -1,0 +1,117 @@
+"""A study as values, the same whether it came from a file or from the database. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+Text = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ArmSpec:
+    """One model under study, or one judge: who answers, with which settings and which system prompt."""
+
+    key: str
+    title: str
+    kind: str
+    base_url: str = ""
+    model: str = ""
+    api_key_env: str = ""
+    provider: str = ""  # the company that gets the text, by the name that the consent form uses
+    prompt: str = ""  # the prompt's file name
+    prompt_text: Mapping[str, str] = field(default_factory=dict)  # by language; {"": …} where one text serves all
+    temperature: float | None = None
+    max_tokens: int | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class StepSpec:
+    kind: str  # consent, questionnaire, training, chats, interview, blinding, debrief
+    instrument: str = ""
+    track: str = "all"  # all, participant, counsellor
+
+
+@dataclass(frozen=True)
+class ChatSpec:
+    min_turns: int = 10
+    max_turns: int = 30
+    checkpoints: tuple[int, ...] = (5, 10)  # after these turns
+    checkpoint_every: int | None = None  # or after every k turns
+    checkpoint_instrument: str = ""
+    final_instruments: tuple[str, ...] = ()
+    rate_each_reply: bool = False
+    emotion_instrument: str = ""
+    give_profile: bool = False
+    topic: str = "choose"  # keep, change, choose
+
+    def pauses(self) -> tuple[int, ...]:
+        """The turn counts after which the conversation waits for a rating, ascending, up to `max_turns`."""
+        if not self.checkpoint_instrument:
+            return ()
+        if self.checkpoint_every:
+            return tuple(range(self.checkpoint_every, self.max_turns + 1, self.checkpoint_every))
+        return tuple(sorted(turn for turn in self.checkpoints if turn <= self.max_turns))
+
+    def checkpoint_interval(self) -> int | None:
+        """Every how many turns a checkpoint comes; `None` where there is none or they are not evenly spread."""
+        if self.checkpoint_every or not self.checkpoints:
+            return self.checkpoint_every
+        first, last = min(self.checkpoints), max(self.checkpoints)
+        return first if sorted(self.checkpoints) == list(range(first, last + 1, first)) else None
+
+
+@dataclass(frozen=True)
+class OrderSpec:
+    design: str = "williams"  # williams, blocks, random
+    arms_per_person: int | None = None  # None: all of them
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class ConsentSpec:
+    instrument: str
+    version: str
+    values: Mapping[str, Text] = field(default_factory=dict)  # what the study says for the form's placeholders
+    flags: tuple[str, ...] = ()  # the `if_…` parts that are kept
+    providers: tuple[str, ...] = ()  # who may get a person's text
+
+
+@dataclass(frozen=True)
+class StudySpec:
+    """All that a study file says. A `Text` is a mapping by language, also where the file has one plain string."""
+
+    key: str
+    title: Text
+    languages: tuple[str, ...]
+    country: str
+    contact: str
+    oncall_email: str
+    selection: str  # auto, manual
+    open_enrolment: bool
+    consent: ConsentSpec | None
+    steps: tuple[StepSpec, ...]
+    chat: ChatSpec
+    order: OrderSpec
+    arms: tuple[ArmSpec, ...]
+    judges: tuple[ArmSpec, ...]
+    display: Mapping[str, Any] = field(default_factory=dict)
+
+    def arms_per_person(self) -> int:
+        return self.order.arms_per_person or len(self.arms)
+
+    def consent_values(self) -> dict[str, Text]:
+        """What fills the consent form's placeholders: what the design implies, then what the study itself says."""
+        providers = self.consent.providers if self.consent else ()
+        implied: dict[str, Text] = {}
+        if providers:
+            implied["model_providers"] = {"en": ", ".join(providers), "zh": "、".join(providers)}
+        numbers = {
+            "n_arms": self.arms_per_person(),
+            "min_turns": self.chat.min_turns,
+            "checkpoint_every": self.chat.checkpoint_interval(),
+        }
+        for name, number in numbers.items():
+            if number is not None:
+                implied[name] = {"en": str(number), "zh": str(number)}
+        return {**implied, **(self.consent.values if self.consent else {})}

@@ -1,0 +1,85 @@
+"""How a person comes in: an invitation or an open door, their own link, and their place in the design."""
+
+import secrets
+from collections.abc import MutableMapping
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from studies.design.allocation import order_for
+from studies.design.plan import expand, plan_for
+from studies.models import Participation, Study
+from studies.models.participation import Status, digest
+
+SESSION_KEY = "participation"
+DRAWS = 20  # tries to get a place in the design when several people arrive at once
+
+
+def invite(study: Study, *, track: str = "participant", is_test: bool = False) -> tuple[Participation, str]:
+    """A new person and the token of their link, which is nowhere else: only its hash is stored."""
+    token = secrets.token_urlsafe(32)
+    person = Participation.objects.create(study=study, track=track, is_test=is_test, token_hash=digest(token))
+    return person, token
+
+
+def by_token(token: str) -> Participation | None:
+    return Participation.objects.select_related("study").filter(token_hash=digest(token)).first()
+
+
+def bind(session: MutableMapping[str, Any], participation: Participation) -> None:
+    session[SESSION_KEY] = participation.pk
+
+
+def bound(session: MutableMapping[str, Any]) -> Participation | None:
+    key = session.get(SESSION_KEY)
+    return Participation.objects.select_related("study", "protocol").filter(pk=key).first() if key else None
+
+
+@transaction.atomic
+def begin(participation: Participation) -> None:
+    """The first visit: the study's present version and its plan become this person's own, for good."""
+    fresh = Participation.objects.select_for_update().get(pk=participation.pk)
+    if fresh.status == Status.INVITED:
+        fresh.protocol = fresh.study.current()
+        fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
+        fresh.status = Status.APPLIED
+        fresh.started_at = timezone.now()
+        fresh.save()
+    participation.refresh_from_db()
+
+
+def draw_order(participation: Participation) -> None:
+    """Give the person the next place in the design, and put the steps of their arms into the plan.
+
+    Drawn when the first conversation is next, not when they join, so that who leaves earlier uses up no place
+    (PROTOCOL §1.3). The database refuses a place that is taken; then the next one is tried.
+    """
+    for _ in range(DRAWS):
+        try:
+            with transaction.atomic():
+                take_place(participation)
+        except IntegrityError:
+            continue
+        return
+    raise RuntimeError(f"no place in the design could be had for {participation.code} in {DRAWS} tries")
+
+
+def take_place(participation: Participation) -> None:
+    assert participation.protocol is not None  # noqa: S101 - begun before
+    spec = participation.protocol.spec()
+    same = Participation.objects.filter(protocol=participation.protocol, is_test=participation.is_test)
+    highest = same.aggregate(highest=Max("order_index"))["highest"]
+    index = 0 if highest is None else highest + 1
+    order = order_for(
+        spec.order.design,
+        [arm.key for arm in spec.arms],
+        index=index,
+        seed=spec.order.seed,
+        per_person=spec.order.arms_per_person,
+    )
+    plan = expand(tuple(participation.steps()), spec, order)
+    participation.order, participation.order_index = list(order), index
+    participation.plan = [step.to_json() for step in plan]
+    participation.save(update_fields=["order", "order_index", "plan"])

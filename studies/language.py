@@ -1,0 +1,48 @@
+"""Which language a page speaks, and what every page's head says to browsers and proxies."""
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
+
+KEY = "language"
+CODES = {"en": "en", "zh": "zh-hans"}  # an instrument's name of a language → Django's
+POLICY = (
+    "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+)
+
+
+def remember(request: HttpRequest, language: str) -> None:
+    request.session[KEY] = language
+    translation.activate(CODES[language])
+
+
+def instrument_language() -> str:
+    """The active language as instruments name it."""
+    return "zh" if translation.get_language() == "zh-hans" else "en"
+
+
+class ParticipationLanguageMiddleware(LocaleMiddleware):
+    """The language that the person chose; before that, what the browser asks for."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        chosen = request.session.get(KEY)
+        if chosen in CODES:
+            translation.activate(CODES[chosen])
+            request.LANGUAGE_CODE = translation.get_language()
+        else:
+            super().process_request(request)
+
+
+def quiet_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """No page is kept by caches, speaks to other hosts, or hands its address on."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.headers.setdefault("Content-Security-Policy", POLICY)
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return middleware

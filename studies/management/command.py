@@ -1,0 +1,94 @@
+"""What all our commands share: progress that can be watched, a JSON summary, plain refusals, and exit codes."""
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from tqdm import tqdm
+
+from studies.models import Protocol, Study, Task
+
+PART_FAILED = 1
+BAD_INPUT = 2
+BUDGET_REACHED = 3
+TASK_VARIABLE = "EMOSTUDY_TASK"  # set by a researcher's page for the command that it starts
+LINES = 10  # how many plain lines a long work prints where there is no terminal
+
+
+class Progress:
+    """A bar on a terminal, a few plain lines otherwise, and a row for the page that started the command."""
+
+    def __init__(self, total: int, label: str, *, quiet: bool) -> None:
+        self.total, self.label, self.done = total, label, 0
+        self.quiet = quiet
+        self.bar = tqdm(total=total, desc=label, file=sys.stderr) if sys.stderr.isatty() and not quiet else None
+        self.task = Task.objects.filter(pk=os.environ.get(TASK_VARIABLE) or 0)
+        self.tell()
+
+    def step(self, count: int = 1) -> None:
+        before, self.done = self.done, self.done + count
+        if self.bar is not None:
+            self.bar.update(count)
+        elif not self.quiet and self.done * LINES // max(self.total, 1) > before * LINES // max(self.total, 1):
+            sys.stderr.write(f"{self.label}: {self.done} of {self.total}\n")
+        self.tell()
+
+    def tell(self) -> None:
+        self.task.update(done=self.done, total=self.total, heard_at=timezone.now())
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+
+class Command(BaseCommand):
+    """Subclasses write `add` (their arguments) and `work` (returns the summary), and call `refuse` on bad input."""
+
+    requires_migrations_checks = False
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print a JSON summary as the last line")
+        self.add(parser)
+
+    def add(self, parser: CommandParser) -> None: ...
+
+    def work(self, **options: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def handle(self, *_args: Any, **options: Any) -> None:
+        self.quiet = options["verbosity"] == 0
+        summary = self.work(**options)
+        if options["json"]:
+            self.stdout.write(json.dumps(summary, ensure_ascii=False))
+        if summary.get("failed"):
+            sys.exit(PART_FAILED)
+
+    def refuse(self, message: str) -> NoReturn:
+        """Bad input: say what is wrong where; nothing was changed."""
+        raise CommandError(message, returncode=BAD_INPUT)
+
+    def say(self, message: str) -> None:
+        if not self.quiet:
+            self.stdout.write(message)
+
+    @contextmanager
+    def progress(self, total: int, label: str) -> Iterator[Progress]:
+        progress = Progress(total, label, quiet=self.quiet)
+        try:
+            yield progress
+        finally:
+            progress.close()
+
+    def study(self, key: str) -> Study:
+        if study := Study.objects.filter(key=key).first():
+            return study
+        known = ", ".join(Study.objects.values_list("key", flat=True)) or "none; load one with load_study"
+        self.refuse(f"There is no study {key!r}. There are: {known}.")
+
+    def protocol(self, key: str) -> Protocol:
+        return self.study(key).current()

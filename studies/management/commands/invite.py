@@ -1,0 +1,44 @@
+import csv
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from studies.enrolment import invite
+from studies.management.command import Command as Base
+from studies.models import Participation
+
+
+class Command(Base):
+    help = "Makes personal links. They are shown this once: only a hash of each is stored."
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--count", type=int, required=True, metavar="N")
+        parser.add_argument("--track", choices=Participation.Track.values, default="participant")
+        parser.add_argument("--csv", type=Path, metavar="FILE", help="write code,track,url here instead of printing")
+        parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
+
+    def work(self, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        if count < 1:
+            self.refuse("--count must be at least 1.")
+        path: Path | None = options["csv"]
+        if path and not path.parent.is_dir():
+            self.refuse(f"{path.parent}: no such folder, so {path} cannot be written.")
+        with transaction.atomic():
+            made = [invite(found, track=track) for _ in range(count)]
+            rows = [(person.code, track, f"{base_url.rstrip('/')}/j/{token}/") for person, token in made]
+            self.hand_out(rows, path)
+        return {"study": study, "track": track, "count": count}
+
+    def hand_out(self, rows: list[tuple[str, str, str]], path: Path | None) -> None:
+        """Written before the transaction ends: links that nobody could read must not exist."""
+        if path is None:
+            self.stdout.write("\n".join(" ".join(row) for row in rows))
+            return
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([("code", "track", "url"), *rows])
+        self.say(f"{len(rows)} links are in {path}.")

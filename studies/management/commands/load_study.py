@@ -1,0 +1,30 @@
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from studies.consent import template_ids
+from studies.design.files import StudyFileError, read_study
+from studies.management.command import Command as Base
+from studies.questionnaires.loading import instrument_ids
+from studies.studyfiles import load_spec
+
+
+class Command(Base):
+    help = "Checks a study file and loads it. Every fault is reported at once; with a fault, nothing is changed."
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE.toml")
+
+    def work(self, file: Path, **_options: Any) -> dict[str, Any]:
+        known = [*instrument_ids(), *template_ids()]
+        try:
+            spec = read_study(file, instruments=known, prompt_folder=settings.FIXTURES / "prompts")
+        except StudyFileError as error:
+            self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
+        except OSError as error:
+            self.refuse(f"{file}: {error.strerror}")
+        loaded = load_spec(spec)
+        self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {len(spec.arms)} arms.")
+        return {"study": spec.key, "outcome": loaded.outcome, "version": loaded.protocol.version}

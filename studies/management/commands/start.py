@@ -1,0 +1,66 @@
+"""`make run`: everything from an empty folder to a served demo study, and nothing twice."""
+
+import os
+import secrets
+import sys
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from studies.oncall import send_due_mails
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+RESEARCHER = "researcher"
+
+
+class Command(BaseCommand):
+    help = "Migrates, loads the demo study, makes a researcher account, and serves on HOST:PORT."
+    requires_system_checks = []
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        self.refuse_open_door()
+        call_command("migrate", verbosity=0, interactive=False)
+        call_command("collectstatic", verbosity=0, interactive=False)
+        call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
+        password = researcher_password()
+        send_due_mails()
+        self.tell(password)
+        serve()
+
+    def refuse_open_door(self) -> None:
+        if settings.LOOPBACK_ONLY and settings.HOST not in LOOPBACK:
+            sys.exit(f"emostudy: HOST: {settings.HOST} is not this machine alone: set a SECRET_KEY, and DEBUG off")
+
+    def tell(self, password: str) -> None:
+        base = f"http://{settings.HOST}:{settings.PORT}"
+        self.stdout.write(f"participant: {base}/open/demo/?track=participant")
+        self.stdout.write(f"counsellor: {base}/open/demo/?track=counsellor")
+        self.stdout.write(f"researcher: {base}/research/")
+        self.stdout.write(f"sign in as: {RESEARCHER}   password: {password}")
+        self.stdout.flush()
+
+
+def researcher_password() -> str:
+    """The account's password, made once and kept in a file that only this user can read."""
+    path = settings.VAR / "researcher_password"
+    users = get_user_model().objects
+    if users.filter(username=RESEARCHER).exists():
+        return path.read_text() if path.exists() else "(as it was set; change it with manage.py changepassword)"
+    password = secrets.token_urlsafe(12)
+    users.create_superuser(RESEARCHER, password=password)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(password)
+    return password
+
+
+def serve() -> None:
+    """Becomes Daphne. It writes no access log, since a personal link is a path."""
+    arguments = ["--bind", settings.HOST, "--port", str(settings.PORT), "--no-server-name", "--verbosity", "0"]
+    arguments += ["--websocket-max-message-size", "65536", "emostudy.asgi:application"]
+    if settings.HTTPS:
+        arguments.insert(0, "--proxy-headers")
+    os.execv(sys.executable, [sys.executable, "-m", "daphne", *arguments])

@@ -1,0 +1,110 @@
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.validators import RegexValidator
+from django.db import models
+from django.utils.translation import gettext_lazy as _
+
+from studies.design.files import protocol_hash, spec_from_json
+from studies.design.spec import ArmSpec, StudySpec
+
+slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' and '_' only."))
+
+
+class Study(models.Model):
+    key = models.CharField(max_length=60, unique=True, validators=[slug])
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.key
+
+    def current(self) -> "Protocol":
+        """The version that people yet to come will walk."""
+        return self.protocols.order_by("-version").first()
+
+    def is_demo(self) -> bool:
+        return self.key == "demo"
+
+
+class Protocol(models.Model):
+    """One version of a study's design. It may change until the first person has started on it, and never after."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="protocols")
+    version = models.PositiveIntegerField()
+    design = models.JSONField(help_text="The study file, but for its arms and judges, which are rows of their own.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["study", "version"], name="one_protocol_per_version")]
+
+    def __str__(self) -> str:
+        return f"{self.study} v{self.version}"
+
+    def is_draft(self) -> bool:
+        return not self.participations.exists()
+
+    def spec(self) -> StudySpec:
+        arms = [arm.as_json() for arm in self.arms.filter(paused=False)]
+        judges = [judge.as_json() for judge in self.judges.all()]
+        return spec_from_json({**self.design, "arms": arms, "judges": judges})
+
+    def hash(self) -> str:
+        return protocol_hash(self.spec())
+
+
+class ModelRow(models.Model):
+    """What an arm and a judge have in common: which model answers, with which settings and prompt."""
+
+    key = models.CharField(max_length=60, validators=[slug])
+    title = models.CharField(max_length=200)
+    kind = models.CharField(
+        max_length=40, choices=[("openai_compatible", "openai_compatible"), ("scripted", "scripted (demonstration)")]
+    )
+    base_url = models.CharField(max_length=500, blank=True)
+    model = models.CharField(max_length=200, blank=True)
+    api_key_env = models.CharField(
+        max_length=100, blank=True, help_text=_("The name of the environment variable that holds the key, not the key.")
+    )
+    provider = models.CharField(max_length=200, blank=True, help_text=_("As the consent form names it."))
+    prompt = models.CharField(max_length=200, blank=True, help_text=_("The prompt's file name."))
+    prompt_text = models.JSONField(default=dict, blank=True)
+    temperature = models.FloatField(null=True, blank=True)
+    max_tokens = models.PositiveIntegerField(null=True, blank=True)
+    extra = models.JSONField(default=dict, blank=True)
+    number = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        abstract = True
+        ordering = ["number", "pk"]
+
+    def __str__(self) -> str:
+        return self.key
+
+    def clean(self) -> None:
+        if self.kind == "openai_compatible" and not (self.base_url and self.model):
+            raise ValidationError(_("A model behind an address needs both a base URL and a model name."))
+
+    def is_demonstration(self) -> bool:
+        return self.kind == "scripted"
+
+    def as_json(self) -> dict[str, Any]:
+        names = ArmSpec.__dataclass_fields__
+        return {name: getattr(self, name) for name in names}
+
+
+class Arm(ModelRow):
+    protocol = models.ForeignKey(Protocol, on_delete=models.CASCADE, related_name="arms")
+    paused = models.BooleanField(default=False, help_text=_("Left out of the orders that are drawn from now on."))
+
+    class Meta(ModelRow.Meta):
+        constraints = [models.UniqueConstraint(fields=["protocol", "key"], name="one_arm_per_key")]
+
+
+class Judge(ModelRow):
+    protocol = models.ForeignKey(Protocol, on_delete=models.CASCADE, related_name="judges")
+
+    class Meta(ModelRow.Meta):
+        constraints = [models.UniqueConstraint(fields=["protocol", "key"], name="one_judge_per_key")]

@@ -1,0 +1,48 @@
+"""A person's profile in words, as a supporter or a judge may be given it: their own answers, no name."""
+
+from studies.models import Answer, Participation
+from studies.questionnaires.definitions import Item
+from studies.questionnaires.loading import load
+from studies.questionnaires.scoring import score
+from studies.responses import answers_of
+
+LEFT_OUT = ("nickname",)
+
+
+def profile_text(participation: Participation) -> str:
+    """One line for each thing known; empty where the person has answered neither profile nor Big Five."""
+    language = participation.language
+    given = {
+        answer.item: answer
+        for answer in Answer.objects.filter(
+            response__rater__participation=participation, response__instrument="profile", missing_reason=""
+        )
+    }
+    lines = [
+        f"{(item.label or item.text)[language]}: {in_words(item, given[item.key], language)}"
+        for item in load("profile").items
+        if item.key in given and item.key not in LEFT_OUT
+    ]
+    return "\n".join([*lines, *big_five_lines(participation)])
+
+
+def in_words(item: Item, answer: Answer, language: str) -> str:
+    if answer.value is not None:
+        return f"{answer.value:g}"
+    return next((option.text[language] for option in item.options if option.value == answer.text), answer.text)
+
+
+def big_five_lines(participation: Participation) -> list[str]:
+    lines = []
+    for instrument in ("mini_ipip", "ipip_bfm_50"):
+        answers = answers_of(participation, instrument)
+        if not answers:
+            continue
+        questionnaire = load(instrument)
+        labels = {scale.key: scale.label[participation.language] for scale in questionnaire.scales}
+        lines += [
+            f"{labels.get(scored.scale, scored.scale)}: {scored.score:.2f} (1–5)"
+            for scored in score(questionnaire, answers)
+            if scored.score is not None
+        ]
+    return lines

@@ -1,0 +1,100 @@
+"""Instruments as data: one shape for every file of fixtures/instruments, whatever its own body is called. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ItemType = Literal["scale", "single", "text", "integer", "country", "checkbox"]
+Text = Mapping[str, str]  # {"en": …, "zh": …}
+
+
+@dataclass(frozen=True)
+class Option:
+    """A choice of a `single` item (its `value` is a key) or an anchor of a `scale` item (its `value` is a number)."""
+
+    value: str | int
+    text: Text
+    group: str = ""  # options of one named group may be shown in any order among themselves
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Show or hide an item by an earlier answer. `question` may be `pre.<item>`: the answer before the chat."""
+
+    question: str
+    op: Literal["eq", "in"]
+    value: Any
+
+    def holds(self, answers: Mapping[str, Any]) -> bool:
+        answer = answers.get(self.question)
+        return answer in self.value if self.op == "in" else bool(answer == self.value)
+
+
+@dataclass(frozen=True)
+class Item:
+    key: str
+    type: ItemType
+    text: Text
+    options: tuple[Option, ...] = ()
+    minimum: int | None = None
+    maximum: int | None = None
+    required: bool = True
+    reverse: bool = False
+    scale: str = ""  # the key of the (sub)scale or facet that it belongs to
+    label: Text | None = None  # a short name, as in tables
+    definition: Text | None = None
+    phases: tuple[str, ...] = ()  # () for always; else "pre", "post"
+    track: str = "all"  # "all", "participant", "expert"
+    minimum_length: Mapping[str, int] = field(default_factory=dict)  # characters, by language
+    maximum_length: int | None = None
+    show_if: Condition | None = None
+    hide_if: Condition | None = None
+    maps_to: str | None = None
+
+    def is_shown(self, answers: Mapping[str, Any]) -> bool:
+        wanted = self.show_if is None or self.show_if.holds(answers)
+        return wanted and not (self.hide_if is not None and self.hide_if.holds(answers))
+
+    def is_too_short(self, text: str, language: str) -> bool:
+        return len(text.strip()) < self.minimum_length.get(language, 0)
+
+    def option(self, value: str | float) -> Option | None:
+        return next((option for option in self.options if option.value == value), None)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A (sub)scale: the mean of its items after reversal, `None` below `minimum_answered` answered items."""
+
+    key: str
+    label: Text
+    items: tuple[str, ...]
+    minimum_answered: int
+
+
+@dataclass(frozen=True)
+class Questionnaire:
+    id: str
+    kind: str
+    version: str
+    title: Text
+    items: tuple[Item, ...]
+    scales: tuple[Scale, ...] = ()
+    instruction: Text | None = None
+    comment: Text | None = None  # the invitation of an optional closing remark
+    raw: Mapping[str, Any] = field(default_factory=dict)  # the file itself: rules, sections, sample dialogues
+
+    def item(self, key: str) -> Item:
+        for item in self.items:
+            if item.key == key:
+                return item
+        raise KeyError(f"{self.id}: no item {key!r}")
+
+    def items_for(self, *, track: str = "all", phase: str = "") -> tuple[Item, ...]:
+        """The items that a person of this track sees in this phase; `track="all"` shows those of every track."""
+        return tuple(
+            item
+            for item in self.items
+            if (track == "all" or item.track in ("all", track))
+            and (not item.phases or not phase or phase in item.phases)
+        )

@@ -1,0 +1,108 @@
+"""Stores what a rater answered: once for each questionnaire and moment, whole or not at all."""
+
+from collections.abc import Iterable, Mapping
+
+from django.db import IntegrityError, transaction
+
+from studies.design.plan import Step
+from studies.models import Answer, ArmRun, Participation, Rater, Response
+from studies.models.response import RaterKind
+from studies.questionnaires.definitions import Questionnaire
+from studies.questionnaires.forms import AnswerValue, form_for
+from studies.questionnaires.loading import load
+
+RATING_KINDS = ("rating_scale",)
+RATER_KINDS = {"participant": RaterKind.SEEKER, "counsellor": RaterKind.EXPERT, "reviewer": RaterKind.REVIEWER}
+
+
+def rater_for(participation: Participation) -> Rater:
+    rater, _ = Rater.objects.get_or_create(
+        study=participation.study,
+        kind=RATER_KINDS[participation.track],
+        code=participation.code,
+        strategy="",
+        defaults={"participation": participation},
+    )
+    return rater
+
+
+def is_rating(questionnaire: Questionnaire) -> bool:
+    """Ratings of a conversation go to ratings.csv, all other answers to answers.csv."""
+    return questionnaire.kind in RATING_KINDS
+
+
+def store(
+    rater: Rater,
+    questionnaire: Questionnaire,
+    answers: Iterable[AnswerValue],
+    *,
+    run: ArmRun | None = None,
+    moment: str = "",
+    turn: int = 0,
+    replicate: int = 1,
+    language: str = "",
+) -> Response:
+    """The stored response. Where there is one already, it stays as it is: the first submission counts."""
+    place = {
+        "rater": rater,
+        "run": run,
+        "instrument": questionnaire.id,
+        "moment": moment,
+        "turn": turn,
+        "replicate": replicate,
+    }
+    try:
+        with transaction.atomic():
+            response = Response.objects.create(
+                **place, version=questionnaire.version, language=language, is_rating=is_rating(questionnaire)
+            )
+            Answer.objects.bulk_create(
+                Answer(
+                    response=response,
+                    item=answer.item,
+                    value=answer.value,
+                    text=answer.text,
+                    missing_reason=answer.missing_reason,
+                )
+                for answer in answers
+            )
+    except IntegrityError:
+        return Response.objects.get(**place)
+    return response
+
+
+def answers_of(participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = "") -> dict:
+    """What this person answered, `{item: number or text}`; an answer that is missing is left out."""
+    rows = Answer.objects.filter(
+        response__rater__participation=participation,
+        response__instrument=instrument,
+        response__run=run,
+        response__moment=moment,
+    ).values_list("item", "value", "text")
+    return {item: text if value is None else value for item, value, text in rows if value is not None or text}
+
+
+def store_reply_rating(participation: Participation, step: Step, data: Mapping[str, str]) -> str:
+    """The one-item rating of a single reply, moment `turn`; returns what is wrong with it, empty where nothing is."""
+    questionnaire = load("reply_rating")
+    form = form_for(questionnaire, language=participation.language, data=data)
+    run = participation.runs.filter(position=step.run).first() if step.kind == "chat" else None
+    turn = data.get("turn", "")
+    if (
+        run is None
+        or not turn.isdecimal()
+        or not run.conversation.turns.filter(number=int(turn), reply_seq__gt=0).exists()
+    ):
+        return "There is no such reply in the conversation that is open."
+    if not form.is_valid():
+        return "Please choose one of the five answers."
+    store(
+        rater_for(participation),
+        questionnaire,
+        form.cleaned_answers(),
+        run=run,
+        moment="turn",
+        turn=int(turn),
+        language=participation.language,
+    )
+    return ""

@@ -1,0 +1,32 @@
+"""The kinds of step, by the name that a plan gives them. Adding one is a module and a line here."""
+
+from studies.steps import (
+    chat,
+    choose_language,
+    consent,
+    debrief,
+    ended,
+    questionnaire,
+    screening,
+    training,
+)
+from studies.steps.base import StepKind
+
+KINDS: dict[str, StepKind] = {
+    "language": choose_language.ChooseLanguage(),
+    "screening": screening.Screening(),
+    "consent": consent.AskConsent(),
+    "training": training.Training(),
+    "questionnaire": questionnaire.Answer(),
+    "rating": questionnaire.Answer(),
+    "between": questionnaire.Answer(template="studies/steps/between.html"),
+    "chat": chat.Chat(),
+    "debrief": debrief.Debrief(),
+    "held": ended.Notice("studies/steps/held.html"),
+    "review": ended.Notice("studies/steps/review.html"),
+    "screened_out": ended.Notice("studies/steps/screened_out.html"),
+    "stopped": ended.Notice("studies/steps/stopped.html"),
+    "withdrawn": ended.Notice("studies/steps/withdrawn.html"),
+}
+
+__all__ = ["KINDS"]

@@ -1,0 +1,56 @@
+"""What every kind of step has: a page to show, and a way to take what the person sends."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+from django.http import HttpRequest
+
+from studies.design.plan import Step
+from studies.design.spec import StudySpec
+from studies.models import ArmRun, Participation
+from studies.progress import run_of
+
+
+@dataclass(frozen=True)
+class Page:
+    template: str
+    context: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Visit:
+    """One person at one step, on one request."""
+
+    request: HttpRequest
+    participation: Participation
+    step: Step
+
+    @cached_property
+    def spec(self) -> StudySpec:
+        assert self.participation.protocol is not None  # noqa: S101 - begun before
+        return self.participation.protocol.spec()
+
+    @cached_property
+    def run(self) -> ArmRun | None:
+        return run_of(self.participation, self.step)
+
+    @property
+    def language(self) -> str:
+        return self.participation.language or self.spec.languages[0]
+
+    @property
+    def track(self) -> str:
+        """The track as the instruments name it."""
+        return "expert" if self.participation.track == "counsellor" else "participant"
+
+
+class StepKind(Protocol):
+    def show(self, visit: Visit) -> Page | None:
+        """The page of this step; None where the person has moved on and should be shown the next one."""
+        ...
+
+    def accept(self, visit: Visit) -> Page | None:
+        """Take the form. A page means that something is to be mended on it; None, that the person may go on."""
+        ...

@@ -1,0 +1,89 @@
+from django.db import transaction
+
+from dialogue import chat as rules
+from dialogue.access import grant
+from dialogue.models import Conversation
+from dialogue.models.conversation import Status
+from studies import chats, progress
+from studies.models import ArmRun
+from studies.questionnaires.forms import InstrumentForm, form_for
+from studies.questionnaires.loading import load
+from studies.responses import rater_for, store
+from studies.steps.base import Page, Visit
+
+
+class Chat:
+    """A conversation with one partner, and the ratings for which it waits."""
+
+    def show(self, visit: Visit) -> Page | None:
+        run = chats.run_for(visit.participation, visit.step)
+        conversation = run.conversation
+        assert conversation is not None  # noqa: S101 - run_for has opened it
+        if conversation.status == Status.CLOSED:
+            progress.advance(visit.participation, done=visit.step)
+            return None
+        if conversation.status == Status.PAUSED:
+            return self.checkpoint_page(visit, run, self.checkpoint(visit))
+        grant(visit.request.session, conversation)
+        return Page("dialogue/chat.html", {"chat": room(conversation, visit), "run": run})
+
+    def checkpoint(self, visit: Visit, data: object = None) -> InstrumentForm:
+        questionnaire = load(visit.spec.chat.checkpoint_instrument)
+        return form_for(questionnaire, language=visit.language, track=visit.track, data=data)
+
+    def checkpoint_page(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> Page:
+        assert run.conversation is not None  # noqa: S101 - opened before
+        turns = run.conversation.turns.order_by("-number")[: since_last_pause(run.conversation)]
+        questionnaire = load(visit.spec.chat.checkpoint_instrument)
+        context = {"form": form, "questionnaire": questionnaire, "turns": list(reversed(turns)), "run": run}
+        return Page("studies/steps/checkpoint.html", context)
+
+    def accept(self, visit: Visit) -> Page | None:
+        run = chats.run_for(visit.participation, visit.step)
+        assert run.conversation is not None  # noqa: S101 - run_for has opened it
+        if run.conversation.status != Status.PAUSED or "checkpoint" not in visit.request.POST:
+            return None
+        form = self.checkpoint(visit, data=visit.request.POST)
+        if not form.is_valid():
+            return self.checkpoint_page(visit, run, form)
+        self.save_checkpoint(visit, run, form)
+        return None
+
+    @transaction.atomic
+    def save_checkpoint(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> None:
+        """The rating and the going on of the conversation, or neither."""
+        assert run.conversation is not None  # noqa: S101 - opened before
+        if visit.request.POST.get("checkpoint") != str(run.conversation.answered_turns()):
+            return  # the form of an earlier checkpoint, sent again
+        store(
+            rater_for(visit.participation),
+            load(visit.spec.chat.checkpoint_instrument),
+            form.cleaned_answers(),
+            run=run,
+            moment="checkpoint",
+            turn=run.conversation.answered_turns(),
+            language=visit.language,
+        )
+        rules.resume(run.conversation.pk)
+
+
+def since_last_pause(conversation: Conversation) -> int:
+    """How many turns the rating is about: those since the checkpoint before."""
+    now = conversation.answered_turns()
+    earlier = [pause for pause in conversation.pause_after if pause < now]
+    return now - max(earlier, default=0)
+
+
+def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
+    """What the chat page may know. There is no supporter in it."""
+    return {
+        "code": conversation.code,
+        "partner": visit.step.run,
+        "partners": len(visit.participation.order),
+        "min_turns": conversation.min_turns,
+        "max_turns": conversation.max_turns,
+        "role_play": conversation.role_play,
+        "rate_each_reply": visit.spec.chat.rate_each_reply,
+        "reply_item": load("reply_rating").items[0] if visit.spec.chat.rate_each_reply else None,
+        "language": visit.language,
+    }

@@ -1,0 +1,21 @@
+from studies import progress
+from studies.language import remember
+from studies.steps.base import Page, Visit
+
+NAMES = {"en": "English", "zh": "简体中文"}
+
+
+class ChooseLanguage:
+    def show(self, visit: Visit) -> Page:
+        languages = [(code, NAMES[code]) for code in visit.spec.languages]
+        return Page("studies/steps/language.html", {"languages": languages})
+
+    def accept(self, visit: Visit) -> Page | None:
+        chosen = visit.request.POST.get("language", "")
+        if chosen not in visit.spec.languages:
+            return self.show(visit)
+        visit.participation.language = chosen
+        visit.participation.save(update_fields=["language"])
+        remember(visit.request, chosen)
+        progress.advance(visit.participation, done=visit.step)
+        return None

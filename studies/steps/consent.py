@@ -1,0 +1,50 @@
+from django.db import transaction
+
+from studies import progress
+from studies.consent import Form, form_of
+from studies.models import Consent
+from studies.models.participation import Status
+from studies.questionnaires.forms import InstrumentForm, form_for
+from studies.steps.base import Page, Visit
+
+
+class AskConsent:
+    """The form in full, each box an act of its own; what was agreed to is kept with the text's hash and the time."""
+
+    def show(self, visit: Visit) -> Page:
+        text = self.text(visit)
+        return self.page(text, self.boxes(visit, text))
+
+    def text(self, visit: Visit) -> Form:
+        return form_of(visit.spec, language=visit.language, track=visit.participation.track)
+
+    def boxes(self, visit: Visit, text: Form, data: object = None) -> InstrumentForm:
+        return form_for(text.questionnaire(), language=visit.language, data=data)
+
+    def page(self, text: Form, form: InstrumentForm) -> Page:
+        return Page("studies/steps/consent.html", {"consent": text, "form": form, "hash": text.hash()})
+
+    def accept(self, visit: Visit) -> Page | None:
+        text = self.text(visit)
+        form = self.boxes(visit, text, data=visit.request.POST)
+        if not form.is_valid():
+            return self.page(text, form)
+        self.sign(visit, text, form)
+        return None
+
+    @transaction.atomic
+    def sign(self, visit: Visit, text: Form, form: InstrumentForm) -> None:
+        assert visit.spec.consent is not None  # noqa: S101 - this step exists
+        if not progress.advance(visit.participation, done=visit.step):
+            return
+        Consent.objects.create(
+            participation=visit.participation,
+            instrument=text.instrument,
+            version=text.version,
+            text_hash=text.hash(),
+            language=text.language,
+            boxes={key: bool(form.cleaned_data.get(key)) for key, _required, _text in text.boxes},
+            providers=list(visit.spec.consent.providers),
+        )
+        if visit.participation.status == Status.APPLIED:
+            progress.set_status(visit.participation, Status.ACTIVE)

@@ -1,0 +1,30 @@
+from dialogue.safety.resources import resources_for
+from studies import progress
+from studies.models import Participation
+from studies.steps.base import Page, Visit
+
+
+class Debrief:
+    """The end: thanks, what was spent and is owed, help, and a code once everything that should exist was counted."""
+
+    def show(self, visit: Visit) -> Page:
+        missing = progress.complete(visit.participation)
+        display = visit.spec.display
+        context = {
+            "missing": missing,
+            "code": visit.participation.completion_code,
+            "minutes": round(visit.participation.active_seconds / 60),
+            "hourly_pay": display.get("hourly_pay", ""),
+            "withdraw_until": display.get("withdraw_until", ""),
+            "partners": partners(visit.participation, visit) if not missing and display.get("reveal_arms") else [],
+            "resources": resources_for(visit.participation.country or visit.spec.country),
+        }
+        return Page("studies/steps/debrief.html", context)
+
+    def accept(self, visit: Visit) -> Page | None:
+        return None
+
+
+def partners(participation: Participation, visit: Visit) -> list[tuple[int, str]]:
+    titles = {arm.key: arm.title for arm in visit.spec.arms}
+    return [(number, titles.get(key, key)) for number, key in enumerate(participation.order, start=1)]

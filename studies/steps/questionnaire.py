@@ -1,0 +1,80 @@
+from typing import Any
+
+from django.db import transaction
+
+from studies import oncall, progress
+from studies.questionnaires.definitions import Questionnaire
+from studies.questionnaires.forms import InstrumentForm, form_for
+from studies.questionnaires.loading import load
+from studies.responses import answers_of, rater_for, store
+from studies.steps.base import Page, Visit
+
+PLAIN = "studies/steps/questionnaire.html"
+
+
+class Answer:
+    """Any questionnaire of a plan: profile, Big Five, feelings check, final rating, what to talk about next."""
+
+    def __init__(self, template: str = PLAIN) -> None:
+        self.template = template
+
+    def show(self, visit: Visit) -> Page:
+        return self.page(visit, form_of(visit))
+
+    def page(self, visit: Visit, form: InstrumentForm) -> Page:
+        return Page(self.template, {"form": form, "questionnaire": instrument_of(visit), "run": visit.run})
+
+    def accept(self, visit: Visit) -> Page | None:
+        form = form_of(visit, data=visit.request.POST)
+        if not form.is_valid():
+            return self.page(visit, form)
+        self.save(visit, form)
+        return None
+
+    @transaction.atomic
+    def save(self, visit: Visit, form: InstrumentForm) -> None:
+        keep_form(visit, form)
+        progress.advance(visit.participation, done=visit.step)
+        if form.given_answers().get("want_support") == "unsafe":
+            oncall.said_unsafe(visit.participation, visit.run)
+
+
+def instrument_of(visit: Visit) -> Questionnaire:
+    return load(visit.step.instrument)
+
+
+def form_of(visit: Visit, data: Any = None) -> InstrumentForm:
+    return form_for(
+        instrument_of(visit),
+        language=visit.language,
+        track=visit.track,
+        phase=visit.step.phase,
+        earlier=before_the_chat(visit),
+        values=words(visit),
+        order_seed=visit.participation.pk,
+        data=data,
+    )
+
+
+def words(visit: Visit) -> dict[str, str]:
+    """What fills the placeholders of questionnaires: the study's own consent values, and how long it takes."""
+    return {name: text[visit.language] for name, text in visit.spec.consent_values().items()}
+
+
+def before_the_chat(visit: Visit) -> dict[str, Any]:
+    """At the check after a conversation, the answers of the one before it."""
+    if visit.step.phase != "post":
+        return {}
+    earlier = answers_of(visit.participation, visit.step.instrument, run=visit.run, moment="pre")
+    return {f"pre.{item}": answer for item, answer in earlier.items()}
+
+
+def keep_form(visit: Visit, form: InstrumentForm) -> None:
+    store(
+        rater_for(visit.participation),
+        instrument_of(visit),
+        form.cleaned_answers(),
+        run=visit.run,
+        moment=visit.step.moment or visit.step.phase,
+        language=visit.language,
+    )

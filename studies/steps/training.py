@@ -1,0 +1,57 @@
+from django.db import transaction
+
+from studies import progress
+from studies.models.participation import Status
+from studies.questionnaires.forms import InstrumentForm
+from studies.questionnaires.loading import load
+from studies.questionnaires.quiz import QuizResult, mark
+from studies.steps.base import Page, Visit
+from studies.steps.questionnaire import form_of, keep_form
+
+
+class Training:
+    """Guide, sample dialogues and a check that the procedure is understood. After the last attempt a person decides:
+    nobody is excluded by a quiz."""
+
+    def show(self, visit: Visit) -> Page:
+        return self.page(visit, form_of(visit))
+
+    def page(self, visit: Visit, form: InstrumentForm, feedback: list[str] | None = None) -> Page:
+        quiz = load(visit.step.instrument)
+        context = {
+            "form": form,
+            "questionnaire": quiz,
+            "samples": quiz.raw["sample_dialogues"],
+            "feedback": feedback or [],
+            "chat": visit.spec.chat,
+            "arms": visit.spec.arms_per_person(),
+            "lang": visit.language,
+        }
+        return Page("studies/steps/training.html", context)
+
+    def accept(self, visit: Visit) -> Page | None:
+        form = form_of(visit, data=visit.request.POST)
+        if not form.is_valid():
+            return self.page(visit, form)
+        quiz = load(visit.step.instrument)
+        result = mark(quiz, form.given_answers(), track=visit.track)
+        visit.participation.quiz_attempts += 1
+        visit.participation.save(update_fields=["quiz_attempts"])
+        last = visit.participation.quiz_attempts >= quiz.raw["pass_rule"]["attempts"]
+        if not result.passed and not last:
+            return self.page(visit, form, feedback=feedback_on(visit, result))
+        self.finish(visit, form, result)
+        return None
+
+    @transaction.atomic
+    def finish(self, visit: Visit, form: InstrumentForm, result: QuizResult) -> None:
+        keep_form(visit, form)
+        moved = progress.advance(visit.participation, done=visit.step)
+        if moved and not result.passed:
+            progress.set_status(visit.participation, Status.IN_REVIEW)
+
+
+def feedback_on(visit: Visit, result: QuizResult) -> list[str]:
+    raw = load(visit.step.instrument).raw
+    questions = [*raw["questions"], *raw["expert_questions"]]
+    return [question["feedback"][visit.language] for question in questions if question["id"] in result.wrong]

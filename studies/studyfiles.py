@@ -1,0 +1,43 @@
+"""A checked study file into the database, and out again."""
+
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from django.db import transaction
+
+from studies.design.files import spec_to_json
+from studies.design.spec import StudySpec
+from studies.models import Arm, Judge, Protocol, Study
+
+
+@dataclass(frozen=True)
+class Loaded:
+    protocol: Protocol
+    outcome: Literal["created", "unchanged", "changed", "new version"]
+
+
+@transaction.atomic
+def load_spec(spec: StudySpec) -> Loaded:
+    """Store the study. Where people are under way, they keep their version and a new one is made for those to come."""
+    study, created = Study.objects.select_for_update().get_or_create(key=spec.key)
+    current = study.current()
+    if created or current is None:
+        return Loaded(write(Protocol(study=study, version=1), spec), "created")
+    if current.spec() == spec:
+        return Loaded(current, "unchanged")
+    if current.is_draft() and not current.runs.exists():
+        return Loaded(write(current, spec), "changed")
+    return Loaded(write(Protocol(study=study, version=current.version + 1), spec), "new version")
+
+
+def write(protocol: Protocol, spec: StudySpec) -> Protocol:
+    design = spec_to_json(spec)
+    design.pop("arms")
+    design.pop("judges")
+    protocol.design = design
+    protocol.save()
+    for kind, rows in ((Arm, spec.arms), (Judge, spec.judges)):
+        kind.objects.filter(protocol=protocol).delete()
+        for number, row in enumerate(rows):
+            kind.objects.create(protocol=protocol, number=number, **asdict(row))
+    return protocol

@@ -1,0 +1,95 @@
+"""Commands that a researcher starts from a page, each in a process of its own that outlives the request."""
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import connection, transaction
+from django.utils import timezone
+
+from studies.management.command import TASK_VARIABLE
+from studies.models import Study, Task
+
+COMMANDS = ("export", "judge", "analyse")
+LOG = "log.txt"
+LAST_LINES = 5
+
+
+def start(study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None) -> Task:
+    """Start `command` for this study; where one is running already, that one is returned and no other is started."""
+    with transaction.atomic():
+        Study.objects.select_for_update().get(pk=study.pk)
+        if running := running_task(study, command):
+            return running
+        task = Task.objects.create(study=study, command=command, arguments=arguments, started_by=user)
+        task.folder = f"tasks/{study.key}/{task.pk}"
+        task.save(update_fields=["folder"])
+        transaction.on_commit(lambda: spawn(task))
+    return task
+
+
+def running_task(study: Study, command: str) -> Task | None:
+    running = study.tasks.filter(command=command, state=Task.State.RUNNING)
+    return next((task for task in running if not task.is_silent()), None)
+
+
+def spawn(task: Task) -> None:
+    log = folder_of(task) / LOG
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as stream:
+        process = subprocess.Popen(  # noqa: S603 - our own command, a number as its argument
+            [sys.executable, str(settings.BASE_DIR / "manage.py"), "run_task", str(task.pk)],
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # so that stopping the server leaves it at work
+            env={**os.environ, TASK_VARIABLE: str(task.pk)},
+        )
+    threading.Thread(target=watch, args=(task.pk, process, log), name=f"task {task.pk}", daemon=True).start()
+
+
+def watch(task_id: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
+    """Tell of a process that ended without a word of its own, as one that was killed does."""
+    process.wait()
+    try:
+        finish(task_id, Task.State.FAILED, last_lines(log))
+    finally:
+        connection.close()
+
+
+def finish(task_id: int, state: Task.State, message: str = "") -> bool:
+    """Only the first word counts. False where the task had ended already."""
+    now = timezone.now()
+    running = Task.objects.filter(pk=task_id, state=Task.State.RUNNING)
+    return running.update(state=state, message=message, ended_at=now, heard_at=now) == 1
+
+
+def last_lines(log: Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines() if log.exists() else []
+    return "\n".join([line for line in lines if line.strip()][-LAST_LINES:])
+
+
+def folder_of(task: Task) -> Path:
+    """Raises ValueError where the task's files were removed, as an erasure does."""
+    if not task.folder:
+        raise ValueError(f"task {task.pk} has no files")
+    return settings.VAR / task.folder
+
+
+def files_of(task: Task) -> dict[str, Path]:
+    """What a task wrote, by its path below the task's folder; the only names that a page gives out."""
+    if not task.folder:
+        return {}
+    folder = settings.VAR / task.folder
+    found = (path for path in folder.rglob("*") if path.is_file() and not path.is_symlink())
+    return {path.relative_to(folder).as_posix(): path for path in sorted(found)}
+
+
+def newest_results(study: Study) -> Task | None:
+    """The last analysis whose files are still here."""
+    done = study.tasks.filter(command="analyse", state=Task.State.DONE).exclude(folder="")
+    return next((task for task in done if (folder_of(task) / "report" / "results.json").exists()), None)

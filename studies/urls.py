@@ -1,0 +1,19 @@
+from django.urls import path
+
+from studies.views import participant, status
+
+urlpatterns = [
+    path("", participant.front, name="front"),
+    path("j/<str:token>/", participant.join, name="join"),
+    path("open/<slug:study_key>/", participant.open_door, name="open"),
+    path("study/", participant.study, name="study"),
+    path("study/language/", participant.language, name="study-language"),
+    path("study/role/", participant.role_answer, name="study-role"),
+    path("study/reply-rating/", participant.rate_reply, name="study-rate-reply"),
+    path("help/", participant.help_page, name="help"),
+    path("pause/", participant.pause, name="pause"),
+    path("leave/", participant.leave, name="leave"),
+    path("healthz", status.healthz, name="healthz"),
+    path("readyz", status.readyz, name="readyz"),
+    path("metrics", status.metrics, name="metrics"),
+]

@@ -1,0 +1,50 @@
+"""How far a person is and how long it may still take: what the head of every page tells."""
+
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from studies.design.plan import Step
+from studies.design.spec import StudySpec
+from studies.models import Participation
+
+# Minutes that people need for a step, by its kind; measured on no one yet, so spoken of as "about".
+MINUTES = {"language": 0.5, "screening": 4, "consent": 5, "training": 6, "rating": 2, "between": 1, "debrief": 1}
+MINUTES_PER_TURN = 0.75
+MINUTES_QUESTIONNAIRE = 2
+
+
+@dataclass(frozen=True)
+class Outline:
+    place: str  # "Conversation 2 of 5", or empty
+    done: int
+    total: int
+    minutes_left: int
+
+    def text(self) -> str:
+        """What the head of the page says; no minutes where nothing is left to do."""
+        if not self.minutes_left:
+            return self.place
+        left = _("about %(minutes)s minutes left") % {"minutes": self.minutes_left}
+        return f"{self.place} · {left}" if self.place else left
+
+
+def outline(participation: Participation, step: Step, spec: StudySpec) -> Outline:
+    steps = participation.steps()
+    keys = [each.key for each in steps]
+    position = keys.index(step.key) if step.key in keys else len(steps)
+    runs = len(participation.order) or spec.arms_per_person()
+    minutes = sum(minutes_of(each, spec, runs) for each in steps[position:])
+    return Outline(place_of(step, runs), position, len(steps), max(1, round(minutes)) if position < len(steps) else 0)
+
+
+def place_of(step: Step, runs: int) -> str:
+    return _("Conversation %(run)s of %(runs)s") % {"run": step.run, "runs": runs} if step.run else ""
+
+
+def minutes_of(step: Step, spec: StudySpec, runs: int) -> float:
+    if step.kind == "chat":
+        return MINUTES_PER_TURN * spec.chat.min_turns
+    if step.kind == "chats":
+        return runs * (MINUTES_PER_TURN * spec.chat.min_turns + 6)
+    return MINUTES.get(step.kind, MINUTES_QUESTIONNAIRE)

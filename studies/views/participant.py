@@ -1,0 +1,209 @@
+"""The person's pages. One address shows the current step; any other way in leads back to it."""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dialogue.models import RiskEvent
+from dialogue.safety.resources import countries, header, resources_for
+from studies import enrolment, erasure, oncall, progress
+from studies.language import CODES, instrument_language, remember
+from studies.models import Participation, Study
+from studies.responses import store_reply_rating
+from studies.steps import KINDS
+from studies.steps.base import Page, Visit
+from studies.views.outline import outline
+
+LINK_COOKIE = "emostudy_link"
+
+
+def participation_for(request: HttpRequest) -> Participation | None:
+    return enrolment.bound(request.session)
+
+
+def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: str) -> HttpResponse:
+        person = participation_for(request)
+        if person is None:
+            return render(request, "studies/no_link.html", status=403)
+        return view(request, person, *args)
+
+    return wrapped
+
+
+@require_GET
+def join(request: HttpRequest, token: str) -> HttpResponse:
+    """A personal link: this browser is bound to the person, and the link leaves the address bar."""
+    person = enrolment.by_token(token)
+    if person is None:
+        raise Http404
+    request.session.cycle_key()
+    enrolment.bind(request.session, person)
+    if person.language:
+        remember(request, person.language)
+    response = redirect("study")
+    response["Referrer-Policy"] = "no-referrer"
+    return response
+
+
+@require_http_methods(["GET", "POST"])
+def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
+    """A new person where the study is open to anybody. A reload shows the same person's link, not another person."""
+    study = get_object_or_404(Study, key=study_key)
+    if not study.current().spec().open_enrolment:
+        raise Http404
+    track = request.GET.get("track", Participation.Track.PARTICIPANT)
+    if track not in (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR):
+        raise Http404
+    token = request.COOKIES.get(LINK_COOKIE, "")
+    known = enrolment.by_token(token) if token and request.method == "GET" else None
+    if known is None or known.study != study or known.track != track or known.is_over():
+        known, token = enrolment.invite(study, track=track)
+    enrolment.bind(request.session, known)
+    link = request.build_absolute_uri(f"/j/{token}/")
+    response = render(request, "studies/open.html", {**surroundings(known), "participation": None, "link": link})
+    # On the person's own device only: the server keeps no more than a hash of it.
+    response.set_cookie(LINK_COOKIE, token, path="/open/", max_age=60 * 24 * 3600, httponly=True, samesite="Lax")
+    return response
+
+
+@require_http_methods(["GET", "POST"])
+@needs_person
+def study(request: HttpRequest, person: Participation) -> HttpResponse:
+    enrolment.begin(person)
+    settle_language(request, person)
+    visit = Visit(request, person, progress.current_step(person))
+    kind = KINDS[visit.step.kind]
+    if request.method == "POST":
+        if request.POST.get("step") != visit.step.key:
+            messages.info(request, _("That page was already saved. This is where you are now."))
+            return redirect("study")
+        page = kind.accept(visit)
+    else:
+        Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now())
+        page = kind.show(visit)
+    return redirect("study") if page is None else show(visit, page)
+
+
+def settle_language(request: HttpRequest, person: Participation) -> None:
+    """A study in one language needs no choice; and who comes back on another device finds their own language."""
+    assert person.protocol is not None  # noqa: S101 - begun before
+    languages = person.protocol.spec().languages
+    if not person.language and len(languages) == 1:
+        person.language = languages[0]
+        person.save(update_fields=["language"])
+    if person.language:
+        remember(request, person.language)
+
+
+def show(visit: Visit, page: Page) -> HttpResponse:
+    far = outline(visit.participation, visit.step, visit.spec)
+    context = {"step": visit.step, "outline": far, "progress": far, **surroundings(visit.participation), **page.context}
+    return render(visit.request, page.template, context)
+
+
+def surroundings(person: Participation | None) -> dict[str, object]:
+    """What the head and the foot of every page tell of the study."""
+    if person is None:
+        return {}
+    spec = person.protocol.spec() if person.protocol else person.study.current().spec()
+    title = spec.title[instrument_language()]
+    return {"participation": person, "spec": spec, "study_title": title, "contact": spec.contact}
+
+
+@require_POST
+@needs_person
+def language(request: HttpRequest, person: Participation) -> HttpResponse:
+    chosen = request.POST.get("language", "")
+    if chosen in CODES:
+        remember(request, chosen)
+        if person.protocol and chosen in person.protocol.spec().languages:
+            person.language = chosen
+            person.save(update_fields=["language"])
+    return back(request)
+
+
+def back(request: HttpRequest) -> HttpResponse:
+    """To the page that the form stood on."""
+    target = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
+    return HttpResponseRedirect(target) if safe else redirect("study")
+
+
+@require_GET
+def help_page(request: HttpRequest) -> HttpResponse:
+    """Help by country; needs no script, no sign-in and no model."""
+    person = participation_for(request)
+    country = request.GET.get("country") or country_of(person)
+    context = {
+        "resources": resources_for(country),
+        "country": country,
+        "countries": [(code, names[instrument_language()]) for code, names in countries()],
+        "header": header()[instrument_language()],
+        **surroundings(person),
+    }
+    return render(request, "studies/help.html", context)
+
+
+def country_of(person: Participation | None) -> str:
+    if person is None:
+        return ""
+    return person.country or (person.protocol.spec().country if person.protocol else "")
+
+
+@require_GET
+@needs_person
+def pause(request: HttpRequest, person: Participation) -> HttpResponse:
+    return render(request, "studies/pause.html", surroundings(person))
+
+
+@require_http_methods(["GET", "POST"])
+@needs_person
+def leave(request: HttpRequest, person: Participation) -> HttpResponse:
+    """Stop at any time: what was given is kept, or deleted everywhere, as the person says."""
+    if request.method == "GET" or request.POST.get("choice") not in ("keep", "delete"):
+        context = {**surroundings(person), "asked": request.method == "POST"}
+        return render(request, "studies/leave.html", context)
+    around = surroundings(person)
+    if request.POST["choice"] == "keep":
+        progress.leave(person)
+        return redirect("study")
+    erasure.erase(person)
+    request.session.flush()
+    return render(request, "studies/erased.html", {**around, "participation": None, "code": person.code})
+
+
+@require_POST
+@needs_person
+def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
+    """In role-play: were these words the role's or the counsellor's own?"""
+    answer = request.POST.get("answer")
+    turn = request.POST.get("turn", "")
+    if answer not in ("role", "me") or not turn.isdecimal():
+        return JsonResponse({"error": "answer must be 'role' or 'me', turn a number"}, status=400)
+    event = RiskEvent.objects.filter(subject=person.code, turn=int(turn), role_answer="").first()
+    if event:
+        oncall.answered_role(event, answer)
+    return JsonResponse({"next": "/study/" if answer == "me" and event and event.level >= 3 else ""})
+
+
+@require_POST
+@needs_person
+def rate_reply(request: HttpRequest, person: Participation) -> HttpResponse:
+    """The rating under a single reply, sent while the conversation goes on."""
+    error = store_reply_rating(person, progress.current_step(person), request.POST)
+    return JsonResponse({"error": error} if error else {"saved": True}, status=400 if error else 200)
+
+
+@require_GET
+def front(request: HttpRequest) -> HttpResponse:
+    """Who comes without a link: people are told to use theirs, researchers where to sign in."""
+    return redirect("study") if participation_for(request) else render(request, "studies/front.html")

@@ -1,0 +1,74 @@
+"""Who may see the workbench, and what every page of it shows."""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any
+
+from django.contrib.auth.views import redirect_to_login
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from studies import counts
+from studies.language import instrument_language
+from studies.models import Study
+
+
+def researchers_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
+        if not request.user.is_staff:
+            raise PermissionDenied
+        return view(request, *args, **kwargs)
+
+    return wrapped
+
+
+def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page of one study, for researchers: `view(request, study, …)`."""
+
+    @researchers_only
+    @wraps(view)
+    def wrapped(request: HttpRequest, study_key: str, *args: Any, **kwargs: Any) -> HttpResponse:
+        return view(request, get_object_or_404(Study, key=study_key), *args, **kwargs)
+
+    return wrapped
+
+
+def show(
+    request: HttpRequest, study: Study, template: str, context: Mapping[str, Any], *, status: int = 200
+) -> HttpResponse:
+    shown = {
+        "study": study,
+        "study_title": title_of(study),
+        "navigation": navigation(request, study),
+        **context,
+    }
+    return render(request, f"studies/research/{template}.html", shown, status=status)
+
+
+def title_of(study: Study) -> str:
+    """From the design alone: a list of studies must not read every study's arms."""
+    title = study.current().design["title"]
+    return title.get(instrument_language()) or next(iter(title.values()), study.key)
+
+
+def navigation(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
+    open_risks = counts.risks_of(study).filter(level__gte=3, released_at=None).count()
+    pages = [
+        ("research-study", _("Overview"), 0),
+        ("research-people", _("People"), 0),
+        ("research-conversations", _("Conversations"), 0),
+        ("research-risks", _("Risks"), open_risks),
+        ("research-analysis", _("Analysis"), 0),
+        ("research-export", _("Export"), 0),
+        ("research-design", _("Design"), 0),
+    ]
+    rows = [{"url": reverse(name, args=[study.key]), "label": label, "count": count} for name, label, count in pages]
+    # The longest address that this page's begins with: a person's page belongs to People.
+    here = max((row["url"] for row in rows if request.path.startswith(row["url"])), key=len, default="")
+    return [{**row, "here": row["url"] == here} for row in rows]

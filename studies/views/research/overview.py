@@ -1,0 +1,98 @@
+"""All studies, and one study at a glance."""
+
+import csv
+import io
+from collections.abc import Sequence
+
+from django import forms
+from django.db import transaction
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_GET, require_POST
+
+from studies import counts
+from studies.enrolment import invite
+from studies.models import Participation, Study
+from studies.models.participation import Status
+from studies.views.research.access import researchers_only, show, study_page, title_of
+
+MOST_LINKS = 500
+
+
+class InviteForm(forms.Form):
+    count = forms.IntegerField(label=_("How many"), min_value=1, max_value=MOST_LINKS, initial=1)
+    track = forms.ChoiceField(label=_("Track"), choices=Participation.Track.choices)
+
+
+@require_GET
+@researchers_only
+def studies(request: HttpRequest) -> HttpResponse:
+    rows = Study.objects.order_by("key").annotate(
+        people=Count("participations", filter=Q(participations__is_test=False)),
+        tests=Count("participations", filter=Q(participations__is_test=True)),
+        completed=Count("participations", filter=Q(participations__status=Status.COMPLETED)),
+    )
+    return render(
+        request, "studies/research/studies.html", {"studies": [(study, title_of(study)) for study in rows]}
+    )
+
+
+@require_GET
+@study_page
+def study(request: HttpRequest, study: Study) -> HttpResponse:
+    return overview(request, study, InviteForm())
+
+
+def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
+    """A study for real is looked at without its test data unless told otherwise; the demonstration has little else."""
+    test = request.GET.get("test", "" if study.is_demo() else "no")
+    statuses = counts.by_status(study, test=test)
+    context = {
+        "test": test,
+        "statuses": statuses,
+        "people": sum(each.people for each in statuses),
+        "completed": next(each.people for each in statuses if each.status == Status.COMPLETED),
+        "steps": counts.by_step(study, test=test),
+        "arms": counts.by_arm(study, test=test),
+        "demonstrations": demonstrations(study),
+        "stuck": counts.stuck(study),
+        "form": form,
+    }
+    return show(request, study, "overview", context, status=status)
+
+
+def demonstrations(study: Study) -> set[str]:
+    """The keys of arms and judges that are scripts, not models."""
+    protocol = study.current()
+    arms = protocol.arms.filter(kind="scripted").values_list("key", flat=True)
+    return {*arms, *protocol.judges.filter(kind="scripted").values_list("key", flat=True)}
+
+
+@require_POST
+@study_page
+def invitations(request: HttpRequest, study: Study) -> HttpResponse:
+    """New links, shown in this answer and nowhere else: only their hashes are stored."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return overview(request, study, form, status=400)
+    links = new_links(request, study, form)
+    if request.POST.get("as") == "csv":
+        return as_csv(study, links)
+    return show(request, study, "links", {"links": links})
+
+
+@transaction.atomic
+def new_links(request: HttpRequest, study: Study, form: InviteForm) -> list[tuple[str, str, str]]:
+    track = form.cleaned_data["track"]
+    made = [invite(study, track=track) for _number in range(form.cleaned_data["count"])]
+    return [(person.code, track, request.build_absolute_uri(reverse("join", args=[key]))) for person, key in made]
+
+
+def as_csv(study: Study, links: Sequence[tuple[str, str, str]]) -> HttpResponse:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("code", "track", "url"), *links])
+    headers = {"Content-Disposition": f'attachment; filename="{study.key}-links.csv"'}
+    return HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8", headers=headers)

@@ -1,0 +1,76 @@
+"""Tables that are sorted and filtered by what stands in the address."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.paginator import Page, Paginator
+from django.db.models import F, QuerySet
+from django.http import HttpRequest
+
+ROWS_PER_PAGE = 100
+
+
+@dataclass(frozen=True)
+class Column:
+    """`field` is what it is sorted by; empty where it cannot be."""
+
+    key: str
+    label: str
+    field: str = ""
+    number: bool = False
+
+
+@dataclass(frozen=True)
+class Heading:
+    column: Column
+    query: str  # the address that sorts by this column
+    sort: str  # for aria-sort: ascending, descending, or empty
+
+
+def headings(request: HttpRequest, columns: Sequence[Column]) -> list[Heading]:
+    now = request.GET.get("sort", "")
+    return [heading(request, column, now) for column in columns]
+
+
+def heading(request: HttpRequest, column: Column, now: str) -> Heading:
+    turned = f"-{column.key}" if now == column.key else column.key
+    query = changed(request, sort=turned, page=None) if column.field else ""
+    direction = {column.key: "ascending", f"-{column.key}": "descending"}.get(now, "")
+    return Heading(column, query, direction)
+
+
+def changed(request: HttpRequest, **values: str | None) -> str:
+    """The page's own query string with these values instead; None takes one away."""
+    query = request.GET.copy()
+    for key, value in values.items():
+        query.pop(key, None)
+        if value is not None:
+            query[key] = value
+    return f"?{query.urlencode()}"
+
+
+def sorted_rows(rows: QuerySet, request: HttpRequest, columns: Sequence[Column], *, usual: str) -> QuerySet:
+    """By the column that the address names, what is empty last; by `usual` where it names none that there is."""
+    wanted = request.GET.get("sort", "")
+    fields = {column.key: column.field for column in columns if column.field}
+    field = F(fields.get(wanted.removeprefix("-"), usual.removeprefix("-")))
+    down = (wanted if wanted.removeprefix("-") in fields else usual).startswith("-")
+    return rows.order_by(field.desc(nulls_last=True) if down else field.asc(nulls_last=True), "pk")
+
+
+def filtered(rows: QuerySet, request: HttpRequest, fields: Mapping[str, str]) -> QuerySet:
+    """By each value of the address that is named in `fields` (name in the address → field) and not empty."""
+    given = {field: request.GET[name] for name, field in fields.items() if request.GET.get(name)}
+    return rows.filter(**given)
+
+
+def page_of(rows: QuerySet, request: HttpRequest) -> Page:
+    return Paginator(rows, ROWS_PER_PAGE).get_page(request.GET.get("page"))
+
+
+def paging(page: Page, request: HttpRequest) -> dict[str, Any]:
+    return {
+        "earlier": changed(request, page=str(page.previous_page_number())) if page.has_previous() else "",
+        "later": changed(request, page=str(page.next_page_number())) if page.has_next() else "",
+    }

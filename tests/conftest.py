@@ -1,0 +1,33 @@
+"""What all tests share, and a loud word at the end on what was skipped and why."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from dialogue import replies
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons: dict[str, int] = {}
+    for report in skipped:
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason] = reasons.get(reason, 0) + 1
+    for reason, count in sorted(reasons.items()):
+        terminalreporter.write_line(f"*** SKIPPED {count}: {reason} ***", red=True, bold=True)
+
+
+@pytest.fixture(autouse=True)
+def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On-call mail goes out in the same thread, so that a test sees it and the database is not used after it."""
+    from studies import oncall
+
+    monkeypatch.setattr(oncall, "mail_in_background", oncall.send_due_mails)
+
+
+@pytest.fixture(autouse=True)
+def no_reply_left_running() -> Iterator[None]:
+    yield
+    replies.running.clear()
+    replies.listeners.clear()

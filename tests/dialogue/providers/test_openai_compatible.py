@@ -1,0 +1,330 @@
+import asyncio
+import gc
+import json
+import urllib.request
+import weakref
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from dialogue.providers import openai_compatible
+from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
+from dialogue.providers.openai_compatible import OpenAICompatible, Piece, close_clients, parse_line, retry_after
+
+KEY = "sk-test-secret-123"
+ASK = [Message("system", "Be kind."), Message("user", "I feel tired.")]
+ECHO = "You say: I feel tired. What weighs on you most in it?"
+
+
+def model(llm_url: str, name: str, **settings: Any) -> OpenAICompatible:
+    return OpenAICompatible(ModelSettings("openai_compatible", model=name, base_url=llm_url, **settings), api_key=KEY)
+
+
+async def failure(llm_url: str, name: str, **settings: Any) -> ProviderError:
+    with pytest.raises(ProviderError) as caught:
+        await model(llm_url, name, **settings).reply(ASK)
+    return caught.value
+
+
+def bodies(llm_url: str, name: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(llm_url.replace("/v1", "/asked")) as answer:
+        return [body for body in json.load(answer) if body["model"] == name]
+
+
+# One line of the stream.
+
+
+@pytest.mark.parametrize(
+    ("line", "piece"),
+    [
+        (b"", None),
+        (b"\r", None),
+        (b": keep-alive", None),
+        (b"event: message", None),
+        (b"id: 7", None),
+        (b"data: [DONE]", Piece(done=True)),
+        (b"data:[DONE]\r", Piece(done=True)),
+        (b'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}', Piece()),
+        (b'data: {"choices":[{"delta":{"content":null}}]}', Piece()),
+        (b'data:{"choices":[{"delta":{"content":"Hi "}}]}\r', Piece(text="Hi ")),
+        (b'data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}', Piece(reasoning="hm")),
+        (b'data: {"choices":[{"delta":{"reasoning":"hm","content":"a"}}]}', Piece(text="a", reasoning="hm")),
+        (b'data: {"choices":[{"delta":{"refusal":"No."}}]}', Piece(refusal="No.")),
+        (
+            b'data: {"model":"m","choices":[{"delta":{},"finish_reason":"stop"}]}',
+            Piece(finish_reason="stop", model="m"),
+        ),
+        (b'data: {"choices":[{"finish_reason":"length"}]}', Piece(finish_reason="length")),
+        (b'data: {"choices":[],"usage":{"prompt_tokens":3}}', Piece(usage={"prompt_tokens": 3})),
+        (b'data: {"choices":null,"usage":null}', Piece()),
+        (b'data: {"error":null,"choices":[{"delta":{"content":"a"}}]}', Piece(text="a")),
+    ],
+)
+def test_stream_line_is_read(line: bytes, piece: Piece | None) -> None:
+    assert parse_line(line) == piece
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "permanent", "detail"),
+    [
+        (b'data: {"choices":[{"del', "network", False, "The stream holds broken JSON."),
+        (b"data: hello", "network", False, "The stream holds broken JSON."),
+        (b"data: [1]", "network", False, "The stream holds JSON that is no object."),
+        (b'data: {"choices":[null]}', "network", False, "The stream holds a chunk of an unknown form."),
+        (
+            b'data: {"choices":[{"delta":{"content":[1]}}]}',
+            "network",
+            False,
+            "The stream holds a chunk of an unknown form.",
+        ),
+        (b'data: {"choices":{"a":1}}', "network", False, "The stream holds a chunk of an unknown form."),
+        (b'data: {"choices":[],"usage":7}', "network", False, "The stream holds a chunk of an unknown form."),
+        (b'data: {"error":{"message":"Busy.","code":503}}', "server_error", False, "Busy."),
+        (b'data: {"error":{"message":"Slow down.","code":429}}', "rate_limited", False, "Slow down."),
+        (b'data: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}', "rate_limited", False, "Slow."),
+        (b'data: {"error":{"message":"Long.","code":400}}', "client_error", True, "Long."),
+        (b'data: {"error":{"message":"No.","code":"content_filter"}}', "refused", True, "No."),
+        (b'data: {"error":"gone"}', "server_error", False, "gone"),
+    ],
+)
+def test_stream_line_tells_a_failure(line: bytes, status: str, permanent: bool, detail: str) -> None:
+    with pytest.raises(openai_compatible._BadStreamError) as caught:
+        parse_line(line)
+    error = caught.value.as_provider_error("so far", hide=KEY)
+    assert (error.status, error.permanent, error.detail, error.partial) == (status, permanent, detail, "so far")
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+async def test_stream_is_read_however_it_is_cut(size: int) -> None:
+    stream = 'data: {"choices":[{"delta":{"content":"a\u2028b 你好"}}]}\r\n\r\n: x\n\ndata: [DONE]'.encode()
+    taken: list[Piece] = []
+
+    async def chunks() -> Any:
+        for start in range(0, len(stream), size):
+            yield stream[start : start + size]
+
+    await openai_compatible._read(chunks(), taken.append)
+    assert taken == [Piece(text="a\u2028b 你好")]
+
+
+# Whole answers.
+
+
+async def test_reply_streams_its_pieces(llm_url: str) -> None:
+    pieces: list[str] = []
+    reply = await model(llm_url, "echo", temperature=0.5, max_tokens=99, extra={"seed": 7}).reply(ASK, pieces.append)
+    assert reply == Reply(
+        text=ECHO,
+        model="echo",
+        finish_reason="stop",
+        first_token_ms=reply.first_token_ms,
+        total_ms=reply.total_ms,
+        input_tokens=5,
+        output_tokens=12,
+    )
+    assert "".join(pieces) == ECHO
+    assert len(pieces) == 12
+    assert reply.first_token_ms is not None
+    assert 0 <= reply.first_token_ms <= reply.total_ms
+    assert bodies(llm_url, "echo")[-1] == {
+        "model": "echo",
+        "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "I feel tired."}],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "temperature": 0.5,
+        "max_tokens": 99,
+        "seed": 7,
+    }
+
+
+async def test_request_leaves_out_what_is_not_set(llm_url: str) -> None:
+    settings = {"gap_timeout": 5, "total_timeout": 9}
+    await model(llm_url, "say:bare", extra=settings).reply(ASK)
+    assert set(bodies(llm_url, "say:bare")[-1]) == {"model", "messages", "stream", "stream_options"}
+
+
+async def test_reply_needs_no_listener(llm_url: str) -> None:
+    reply = await model(llm_url, "say:" + quote("你好，\n世界 \u2028 ok")).reply(ASK)
+    assert reply.text == "你好，\n世界 \u2028 ok"
+
+
+async def test_reasoning_is_kept_apart(llm_url: str) -> None:
+    pieces: list[str] = []
+    reply = await model(llm_url, "reasoning").reply(ASK, pieces.append)
+    assert (reply.text, reply.reasoning) == (ECHO, "First I think.")
+    assert "".join(pieces) == ECHO
+
+
+async def test_answer_cut_by_length_is_a_reply(llm_url: str) -> None:
+    reply = await model(llm_url, "length").reply(ASK)
+    assert (reply.text, reply.finish_reason) == (ECHO, "length")
+
+
+async def test_server_without_stream_options_is_asked_again_without_them(llm_url: str) -> None:
+    reply = await model(llm_url, "nooptions").reply(ASK)
+    assert (reply.text, reply.input_tokens, reply.output_tokens) == (ECHO, None, None)
+    assert ["stream_options" in body for body in bodies(llm_url, "nooptions")] == [True, False]
+
+
+async def test_judge_prompt_is_answered_with_scores(llm_url: str) -> None:
+    prompt = "<items>\nkey: warmth\nscale: 1-5\nkey: depth\nscale: 3-3\n</items>"
+    reply = await model(llm_url, "echo").reply([Message("user", prompt)])
+    answer = json.loads(reply.text.removeprefix("<output>").removesuffix("</output>"))
+    assert set(answer["evaluation"]) == {"warmth", "depth"}
+    assert answer["evaluation"]["depth"] == 3
+
+
+# What can go wrong.
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "permanent", "wait"),
+    [
+        ("status-400", "client_error", True, None),
+        ("status-401", "client_error", True, None),
+        ("status-403", "client_error", True, None),
+        ("status-404", "client_error", True, None),
+        ("status-422", "client_error", True, None),
+        ("status-408", "timeout", False, None),
+        ("status-429", "rate_limited", False, 0.0),
+        ("status-429-7", "rate_limited", False, 7.0),
+        ("quota", "rate_limited", True, None),
+        ("status-500", "server_error", False, None),
+        ("status-503-2", "server_error", False, 2.0),
+        ("filter", "refused", True, None),
+        ("refusal", "refused", True, None),
+        ("empty", "empty", False, None),
+        ("break", "network", False, None),
+        ("hangup", "network", False, None),
+        ("badjson", "network", False, None),
+        ("streamerror", "server_error", False, None),
+    ],
+)
+async def test_failure_has_its_status(
+    llm_url: str, name: str, status: str, permanent: bool, wait: float | None
+) -> None:
+    error = await failure(llm_url, name)
+    assert (error.status, error.permanent, error.retry_after) == (status, permanent, wait)
+
+
+@pytest.mark.parametrize(
+    ("name", "partial"),
+    [("break", "You "), ("badjson", ECHO), ("streamerror", ECHO), ("filter", ECHO), ("status-500", "")],
+)
+async def test_failure_keeps_what_had_come(llm_url: str, name: str, partial: str) -> None:
+    assert (await failure(llm_url, name)).partial == partial
+
+
+async def test_failure_says_what_the_server_said(llm_url: str) -> None:
+    assert "Asked to answer 500." in (await failure(llm_url, "status-500")).detail
+    assert (await failure(llm_url, "streamerror")).detail == "Overloaded."
+    assert (await failure(llm_url, "refusal")).detail == "I cannot answer that."
+
+
+async def test_keep_alive_comments_are_no_piece(llm_url: str) -> None:
+    error = await failure(llm_url, "stall", extra={"gap_timeout": 0.2})
+    assert (error.status, error.permanent, error.detail) == ("timeout", False, "Nothing came for 0.2 s.")
+
+
+async def test_whole_answer_has_a_limit_of_its_own(llm_url: str) -> None:
+    error = await failure(llm_url, "slow", extra={"gap_timeout": 30, "total_timeout": 0.3})
+    assert (error.status, error.detail) == ("timeout", "The answer was not complete after 0.3 s.")
+    assert error.partial != ""
+    assert ECHO.startswith(error.partial)
+
+
+async def test_server_that_is_not_there_is_a_network_failure() -> None:
+    error = await failure("http://127.0.0.1:9", "echo")
+    assert (error.status, error.permanent) == ("network", False)
+
+
+@pytest.mark.parametrize("base_url", ["models.example", "ftp://models.example", "http://", "http://a:b/v1"])
+async def test_base_url_that_is_none_is_a_permanent_failure(base_url: str) -> None:
+    error = await failure(base_url, "echo")
+    assert (error.status, error.permanent, error.detail) == ("client_error", True, f"{base_url} is no web address.")
+
+
+async def test_flaky_model_recovers(llm_url: str) -> None:
+    flaky = model(llm_url, "flaky-2-status-429")
+    statuses = []
+    for _ in range(2):
+        with pytest.raises(ProviderError) as caught:
+            await flaky.reply(ASK)
+        statuses.append(caught.value.status)
+    assert statuses == ["rate_limited", "rate_limited"]
+    assert (await flaky.reply(ASK)).text == ECHO
+
+
+@pytest.mark.parametrize("raised", [KeyError("stop"), TimeoutError("mine")])
+async def test_what_the_listener_raises_comes_through(llm_url: str, raised: Exception) -> None:
+    def stop(piece: str) -> None:
+        raise raised
+
+    with pytest.raises(type(raised)) as caught:
+        await model(llm_url, "echo").reply(ASK, stop)
+    assert caught.value is raised
+
+
+async def test_cancelled_reply_is_cancelled(llm_url: str) -> None:
+    began = asyncio.Event()
+    task = asyncio.create_task(model(llm_url, "slow").reply(ASK, lambda piece: began.set()))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+@pytest.mark.parametrize("name", ["leak", "status-401"])
+async def test_key_appears_nowhere(llm_url: str, name: str) -> None:
+    error = await failure(llm_url, name)
+    assert KEY not in f"{error!r} {error.detail} {error.partial} {model(llm_url, name)!r}"
+    assert error.__cause__ is None
+    assert error.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("2", 2.0), ("0.5", 0.5), ("-1", 0.0), ("Sat, 21 Nov 2026 10:00:30 GMT", 30.0), ("soon", None), ("", None)],
+)
+def test_retry_after_is_read(value: str, seconds: float | None) -> None:
+    assert retry_after({"retry-after": value}, datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)) == seconds
+
+
+# Clients.
+
+
+async def test_proxy_is_not_used_for_this_machine(llm_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    assert (await model(llm_url, "echo").reply(ASK)).text == ECHO
+
+
+async def test_proxy_is_used_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    error = await failure("http://models.example/v1", "echo")
+    assert (error.status, "127.0.0.1" in error.detail) == ("network", True)
+
+
+async def test_client_is_shared_by_server_and_key() -> None:
+    one = openai_compatible._client_for("http://127.0.0.1:9/v1", "a")
+    assert openai_compatible._client_for("http://127.0.0.1:9/v1", "a") is one
+    assert openai_compatible._client_for("http://127.0.0.1:9/v1", "b") is not one
+    assert openai_compatible._client_for("http://127.0.0.1:8/v1", "a") is not one
+    await close_clients()
+    assert one.is_closed()
+    assert openai_compatible._client_for("http://127.0.0.1:9/v1", "a") is not one
+
+
+def test_client_of_a_closed_loop_is_let_go() -> None:
+    async def client() -> Any:
+        return weakref.ref(openai_compatible._client_for("http://127.0.0.1:9/v1", "a"))
+
+    first = asyncio.run(client())
+    asyncio.run(client())
+    gc.collect()
+    assert first() is None

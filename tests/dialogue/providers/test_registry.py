@@ -1,0 +1,85 @@
+from pathlib import Path
+
+import pytest
+
+from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
+from dialogue.providers.base import Message, ModelSettings, ProviderError
+from dialogue.providers.openai_compatible import OpenAICompatible
+from dialogue.providers.registry import KINDS, api_key, model_for
+from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+
+
+def test_kinds_are_those_of_the_study_file() -> None:
+    assert set(KINDS) == {"openai_compatible", "scripted"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "made"),
+    [
+        ("openai_compatible", "any", OpenAICompatible),
+        *(("scripted", name, DemonstrationSupporter) for name in SUPPORTERS),
+        ("scripted", "judge", DemonstrationJudge),
+        ("scripted", "thinker", DemonstrationThinker),
+    ],
+)
+def test_model_is_made_from_its_settings(kind: str, name: str, made: type) -> None:
+    assert type(model_for(ModelSettings(kind, model=name))) is made
+
+
+@pytest.mark.parametrize(
+    ("settings", "detail"),
+    [
+        (ModelSettings("oracle"), "There is no model kind oracle."),
+        (ModelSettings("scripted", model="sage"), "There is no scripted model sage."),
+        (ModelSettings("scripted"), "There is no scripted model ."),
+        (ModelSettings("openai_compatible", api_key_env="X"), "The environment variable X is not set."),
+    ],
+)
+def test_unusable_settings_are_a_permanent_error(settings: ModelSettings, detail: str) -> None:
+    with pytest.raises(ProviderError) as caught:
+        model_for(settings, environ={})
+    assert (caught.value.status, caught.value.detail, caught.value.permanent) == ("client_error", detail, True)
+
+
+def test_api_key_comes_from_the_variable_or_its_file(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("from-file\n")
+    assert api_key("", {}) == "none"
+    assert api_key("X", {"X": "direct\n"}) == "direct"
+    assert api_key("X", {"X_FILE": str(tmp_path / "key")}) == "from-file"
+
+
+def test_unreadable_key_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ProviderError) as caught:
+        api_key("X", {"X_FILE": str(tmp_path / "absent")})
+    assert caught.value.detail == "The file that X_FILE names cannot be read."
+
+
+@pytest.mark.parametrize(
+    ("extra", "pace", "waits"),
+    [
+        ({}, None, True),
+        ({"pace": 0}, None, False),
+        ({"pace": 0}, 0.5, True),
+        ({}, 0.0, False),
+        ({"pace": 2}, 0.0, False),
+    ],
+)
+async def test_pace_of_the_call_stands_before_that_of_the_settings(
+    extra: dict[str, float], pace: float | None, waits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("dialogue.providers.scripted.asyncio.sleep", sleep)
+    model = model_for(ModelSettings("scripted", model="formula", extra=extra), pace=pace)
+    await model.reply([Message("user", "hi")])
+    assert bool(waited) is waits
+
+
+async def test_language_reaches_the_supporter() -> None:
+    reply = await model_for(ModelSettings("scripted", model="formula"), language="zh", pace=0).reply(
+        [Message("user", "我很累")]
+    )
+    assert "您" in reply.text

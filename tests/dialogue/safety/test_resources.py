@@ -1,0 +1,102 @@
+import json
+from datetime import date
+
+import pytest
+
+from dialogue.safety.resources import (
+    RESOURCES,
+    Channel,
+    Resource,
+    countries,
+    header,
+    resources_for,
+    stale,
+    standard_text,
+)
+from dialogue.safety.screen import screen_reply
+
+FALLBACK = ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]
+
+
+@pytest.mark.parametrize(
+    ("country", "ids"),
+    [
+        ("US", ["us_911", "us_988"]),
+        ("GB", ["gb_999", "gb_samaritans"]),
+        ("IE", ["ie_112", "ie_samaritans"]),
+        ("CN", ["cn_120_110", "cn_12356"]),
+        ("HK", ["hk_999", "hk_18111", "hk_sbhk", "hk_samaritans"]),
+        ("FR", ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]),
+        ("EU", ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]),
+        ("BR", FALLBACK),
+        ("ZZ", FALLBACK),
+        ("", FALLBACK),
+    ],
+)
+def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> None:
+    assert [one.id for one in resources_for(country)] == ids
+
+
+def test_resource_carries_what_a_page_shows() -> None:
+    assert resources_for("GB")[1] == Resource(
+        id="gb_samaritans",
+        country="GB",
+        region={"en": "United Kingdom", "zh": "英国"},
+        name={"en": "Samaritans", "zh": "撒玛利亚会（Samaritans）"},
+        kind="crisis_line",
+        text={
+            "en": "Free from any phone, day or night. You do not have to be suicidal to call.",
+            "zh": "任何电话均可免费拨打，昼夜服务。不一定要有轻生念头才能打。",
+        },
+        channels=(
+            Channel("call", "116 123", hours="24/7", note="free"),
+            Channel("email", "jo@samaritans.org", note="not immediate"),
+        ),
+    )
+
+
+@pytest.mark.parametrize(
+    ("channel", "href"),
+    [
+        (Channel("call", "116 123"), "tel:116123"),
+        (Channel("call", "+852 2389 2222"), "tel:+85223892222"),
+        (Channel("text", "0477 13 11 14"), "sms:0477131114"),
+        (Channel("email", "jo@samaritans.org"), "mailto:jo@samaritans.org"),
+        (Channel("chat", "https://988lifeline.org/chat/"), "https://988lifeline.org/chat/"),
+        (Channel("web", "https://findahelpline.com/"), "https://findahelpline.com/"),
+    ],
+)
+def test_channel_can_be_followed(channel: Channel, href: str) -> None:
+    assert channel.href == href
+
+
+def test_every_channel_of_the_file_can_be_followed() -> None:
+    codes = [code for code, _ in countries()]
+    hrefs = [channel.href for code in codes for one in resources_for(code) for channel in one.channels]
+    assert [href for href in hrefs if not href.startswith(("tel:", "sms:", "mailto:", "https://"))] == []
+
+
+def test_countries_are_those_of_the_file_once() -> None:
+    chosen = countries()
+    assert [code for code, _ in chosen] == ["US", "GB", "IE", "CN", "HK", "TW", "EU", "AU", "CA", "ZZ"]
+    assert chosen[0] == ("US", {"en": "United States", "zh": "美国"})
+    assert chosen[-1][1]["en"] == "Any other country"
+
+
+def test_header_is_the_files() -> None:
+    assert header() == json.loads(RESOURCES.read_text(encoding="utf-8"))["header"]
+
+
+@pytest.mark.parametrize(
+    ("language", "start"), [("en", "This reply"), ("zh", "这条"), ("zh-hans", "这条"), ("de", "This")]
+)
+def test_standard_text_is_in_the_persons_language(language: str, start: str) -> None:
+    assert standard_text(language).startswith(start)
+    assert screen_reply(standard_text(language)) is None
+
+
+@pytest.mark.parametrize(
+    ("today", "old"), [(date(2026, 11, 21), False), (date(2027, 2, 19), False), (date(2027, 2, 20), True)]
+)
+def test_list_grows_stale(today: date, old: bool) -> None:
+    assert stale(today) is old

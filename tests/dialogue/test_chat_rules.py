@@ -1,0 +1,264 @@
+import uuid
+
+import pytest
+
+from dialogue import chat
+from dialogue.chat import ChatRefused
+from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
+from dialogue.models.conversation import EndReason, Status, TurnState
+from dialogue.providers.base import ProviderError, Reply
+
+pytestmark = pytest.mark.django_db
+
+ME, OTHER = "me", "other"
+
+
+def conversation(**fields):
+    supporter = Supporter.frozen(kind="scripted", model="attuned", prompt="Be kind.\n\nProfile:\n{profile}")
+    return Conversation.objects.create(**{"supporter": supporter, "min_turns": 2, "max_turns": 4, **fields})
+
+
+def say(room, text="I feel low since the move", *, client_id=None, owner=ME):
+    return chat.take_seeker_turn(room.pk, client_id=client_id or str(uuid.uuid4()), text=text, owner=owner)
+
+
+def answer(taken, text="What was the move like?"):
+    return chat.record_reply(taken.assignment, Reply(text=text, model="m"), seq=taken.assignment.seq)
+
+
+def test_message_is_stored_and_its_reply_is_claimed():
+    room = conversation()
+    taken = say(room)
+    turn = Turn.objects.get()
+    assert (turn.number, turn.state, turn.owner, turn.attempts) == (1, TurnState.WAITING, ME, 1)
+    assert [message.role for message in taken.assignment.messages] == ["system", "user"]
+    assert Call.objects.get().status == "started"
+
+
+def test_prompt_without_profile_loses_the_paragraph_that_would_introduce_it():
+    assert say(conversation()).assignment.messages[0].text == "Be kind."
+    assert say(conversation(profile="Age: 30")).assignment.messages[0].text == "Be kind.\n\nProfile:\nAge: 30"
+
+
+def test_same_id_is_the_same_message():
+    room = conversation()
+    first = say(room, client_id="a")
+    again = say(room, client_id="a")
+    assert (again.turn, again.assignment, Turn.objects.count()) == (first.turn, None, 1)
+
+
+def test_second_message_while_a_reply_is_due_is_refused():
+    room = conversation()
+    say(room)
+    with pytest.raises(ChatRefused) as refusal:
+        say(room)
+    assert refusal.value.code == "busy"
+    assert Turn.objects.count() == 1
+
+
+@pytest.mark.parametrize(("text", "code"), [("", "empty"), (" \n\t", "empty"), ("x" * 4001, "too_long")])
+def test_text_that_cannot_be_taken_is_refused(text, code):
+    room = conversation()
+    with pytest.raises(ChatRefused) as refusal:
+        say(room, text)
+    assert refusal.value.code == code
+    assert Turn.objects.count() == 0
+
+
+def test_reply_is_stored_once_with_the_number_it_was_given():
+    room = conversation()
+    taken = say(room)
+    frames = answer(taken)
+    assert [frame.type for frame in frames] == ["reply"]
+    assert answer(taken, "another") == []
+    turn = Turn.objects.get()
+    assert (turn.reply, turn.reply_seq, turn.owner) == ("What was the move like?", taken.assignment.seq, "")
+
+
+def test_reply_of_one_who_lost_the_claim_is_not_stored():
+    room = conversation()
+    lost = say(room)
+    Turn.objects.update(owner=OTHER)
+    assert answer(lost) == []
+    assert Turn.objects.get().state == TurnState.WAITING
+
+
+def test_frame_numbers_are_never_used_twice():
+    room = conversation(max_turns=9)
+    used = []
+    for _ in range(3):
+        taken = say(room)
+        block = range(taken.assignment.seq, taken.assignment.seq + chat.BLOCK)
+        used += [Turn.objects.get(number=taken.turn).seq, *block]
+        answer(taken)
+    assert used == sorted(set(used))
+    room.refresh_from_db()
+    assert room.next_seq > used[-1]
+
+
+def test_conversation_pauses_for_a_rating_and_goes_on_after_it():
+    room = conversation(pause_after=[1])
+    frames = answer(say(room))
+    assert [frame.type for frame in frames] == ["reply", "pause"]
+    with pytest.raises(ChatRefused) as refusal:
+        say(room)
+    assert refusal.value.code == "paused"
+    chat.resume(room.pk)
+    assert say(room).turn == 2
+
+
+def test_rating_at_the_last_turn_comes_before_the_end():
+    room = conversation(pause_after=[2], max_turns=2)
+    answer(say(room))
+    assert [frame.type for frame in answer(say(room))] == ["reply", "pause"]
+    chat.resume(room.pk)
+    room.refresh_from_db()
+    assert (room.status, room.end_reason) == (Status.CLOSED, EndReason.CAP)
+
+
+def test_last_turn_closes_the_conversation():
+    room = conversation(max_turns=1)
+    assert [frame.type for frame in answer(say(room))] == ["reply", "closed"]
+    with pytest.raises(ChatRefused) as refusal:
+        say(room)
+    assert refusal.value.code == "closed"
+
+
+def test_end_needs_the_minimum_unless_it_is_early():
+    room = conversation(min_turns=2)
+    answer(say(room))
+    with pytest.raises(ChatRefused):
+        chat.end(room.pk, early=False)
+    assert chat.end(room.pk, early=True).type == "closed"
+    room.refresh_from_db()
+    assert room.end_reason == EndReason.EARLY
+
+
+def test_end_after_the_minimum_is_finished_even_if_it_says_early():
+    room = conversation(min_turns=1)
+    answer(say(room))
+    chat.end(room.pk, early=True)
+    room.refresh_from_db()
+    assert room.end_reason == EndReason.FINISHED
+
+
+def test_failed_reply_is_told_and_can_be_asked_for_again():
+    room = conversation()
+    taken = say(room)
+    [failed] = chat.give_up(taken.assignment, ProviderError("server_error", "broken"))
+    assert (failed.type, failed.turn) == ("failed", 1)
+    again = chat.retry(room.pk, owner=ME)
+    assert (again.turn, again.attempt) == (1, 2)
+    assert again.seq > failed.seq
+    assert list(Call.objects.order_by("pk").values_list("status", flat=True)) == ["server_error", "started"]
+
+
+def test_retry_without_a_failure_does_nothing():
+    room = conversation()
+    answer(say(room))
+    assert chat.retry(room.pk, owner=ME) is None
+
+
+def test_each_attempt_is_a_row_of_the_ledger():
+    room = conversation()
+    taken = say(room)
+    second = chat.record_failure(taken.assignment, ProviderError("timeout", "slow", partial="What"))
+    answer(type(taken)(turn=1, assignment=second))
+    rows = list(Call.objects.order_by("pk").values_list("attempt", "status", "response"))
+    assert rows == [(1, "timeout", "What"), (2, "ok", "What was the move like?")]
+    assert Turn.objects.get().attempts == 2
+
+
+@pytest.mark.parametrize(
+    ("single", "owner", "claimed"), [(True, OTHER, True), (False, OTHER, False), (True, ME, False)]
+)
+def test_due_reply_is_taken_over_only_from_the_dead(single, owner, claimed):
+    room = conversation()
+    say(room, owner=owner)
+    assignment = chat.claim_due_reply(room.pk, owner=ME, single_process=single)
+    assert (assignment is not None) == claimed
+
+
+def test_due_reply_is_taken_over_when_its_lease_has_run_out():
+    room = conversation()
+    say(room, owner=OTHER)
+    Turn.objects.update(lease_until="2020-01-01T00:00:00Z")
+    assert chat.claim_due_reply(room.pk, owner=ME, single_process=False).turn == 1
+
+
+def test_resume_tells_exactly_what_was_missed():
+    room = conversation(max_turns=2)
+    first, second = say(room, client_id="a"), None
+    answer(first)
+    second = say(room, client_id="b")
+    answer(second)
+    every = chat.frames_after(room.pk, 0)
+    assert [frame.type for frame in every] == ["message", "reply", "message", "reply", "closed"]
+    numbers = [frame.seq for frame in every]
+    assert numbers == sorted(set(numbers))
+    for position, number in enumerate(numbers):
+        assert chat.frames_after(room.pk, number) == every[position + 1 :]
+
+
+class TestRisk:
+    def test_level_3_is_stored_and_held_and_no_model_is_asked(self):
+        room = conversation()
+        taken = say(room, "I want to kill myself")
+        assert taken.assignment is None
+        assert [frame.type for frame in taken.shown] == ["help", "held"]
+        room.refresh_from_db()
+        assert (room.status, Turn.objects.get().text) == (Status.HELD, "I want to kill myself")
+        assert Call.objects.count() == 0
+        assert RiskEvent.objects.get().level == 3
+
+    def test_held_conversation_takes_no_message_until_released(self):
+        room = conversation()
+        say(room, "I want to kill myself")
+        with pytest.raises(ChatRefused) as refusal:
+            say(room)
+        assert refusal.value.code == "held"
+        chat.release(room.pk)
+        assert chat.claim_due_reply(room.pk, owner=ME, single_process=True).turn == 1
+
+    def test_level_4_ends_the_conversation(self):
+        room = conversation()
+        taken = say(room, "I am going to kill myself tonight")
+        assert [frame.type for frame in taken.shown] == ["help", "held"]
+        room.refresh_from_db()
+        assert (room.status, room.end_reason) == (Status.CLOSED, EndReason.SAFETY)
+        chat.release(room.pk)
+        room.refresh_from_db()
+        assert room.status == Status.CLOSED
+
+    def test_level_2_shows_help_and_goes_on(self):
+        taken = say(conversation(), "I wish I was dead")
+        assert [(frame.type, frame.level) for frame in taken.shown] == [("help", 2)]
+        assert taken.assignment is not None
+
+    def test_role_play_goes_on_at_level_3_and_waits_at_level_4(self):
+        room = conversation(role_play=True)
+        taken = say(room, "I want to kill myself")
+        assert taken.assignment is not None
+        answer(taken)
+        assert say(room, "I am going to kill myself tonight").assignment is None
+        room.refresh_from_db()
+        assert room.status == Status.HELD
+
+    def test_every_arm_is_screened_alike(self):
+        for model in ("formula", "attuned"):
+            room = conversation(supporter=Supporter.frozen(kind="scripted", model=model))
+            assert say(room, "我想自杀").assignment is None
+
+    def test_withheld_reply_keeps_the_original_and_shows_the_standard_text(self):
+        room = conversation()
+        taken = say(room)
+        reply = Reply(text="You should just die.", model="m")
+        frames = chat.withhold_reply(taken.assignment, reply, entries=["rep"], level=3, seq=taken.assignment.seq)
+        assert [frame.type for frame in frames] == ["reply", "help", "closed"]
+        numbers = [frame.seq for frame in frames]
+        assert numbers == sorted(set(numbers))
+        turn = Turn.objects.get()
+        assert (turn.masked, turn.reply_original) == (True, "You should just die.")
+        assert "die" not in turn.reply
+        room.refresh_from_db()
+        assert room.end_reason == EndReason.SAFETY

@@ -1,0 +1,338 @@
+"""The socket, frame by frame, with models that do as they are told."""
+
+import asyncio
+import json
+import uuid
+
+import pytest
+from channels.db import database_sync_to_async
+from channels.testing import WebsocketCommunicator
+from django.contrib.sessions.backends.db import SessionStore
+
+from dialogue import access, chat, replies
+from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
+from dialogue.providers.base import ProviderError, Reply
+from emostudy.asgi import application
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ORIGIN = (b"origin", b"http://localhost")
+
+
+class Model:
+    """Streams pieces, waiting for `gate` before the one at `wait_at`; then raises, or ends well."""
+
+    def __init__(self, pieces=("Hel", "lo."), *, error=None, gate=None, wait_at=0):
+        self.pieces, self.error, self.gate, self.wait_at = pieces, error, gate, wait_at
+        self.asked = []
+
+    async def reply(self, messages, on_text=None):
+        self.asked.append(messages)
+        text = ""
+        for number, piece in enumerate(self.pieces):
+            if self.gate and number == self.wait_at:
+                await self.gate.wait()
+            text += piece
+            on_text(piece)
+        if self.error:
+            raise self.error
+        return Reply(text=text, model="m", total_ms=1)
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Sets the models that answer one attempt after the other; the last one answers all further ones."""
+    monkeypatch.setattr(replies, "BACKOFF", 0.0)
+
+    def use(*models):
+        queue = list(models)
+        monkeypatch.setattr(replies, "model_for", lambda *_args, **_kw: queue.pop(0) if len(queue) > 1 else queue[0])
+
+    use(Model())
+    return use
+
+
+@database_sync_to_async
+def room(**fields):
+    supporter = Supporter.frozen(kind="scripted", model="attuned")
+    return Conversation.objects.create(**{"supporter": supporter, "min_turns": 1, "max_turns": 5, **fields})
+
+
+@database_sync_to_async
+def session_for(*conversations):
+    session = SessionStore()
+    session["any"] = True
+    for conversation in conversations:
+        access.grant(session, conversation)
+    session.save()
+    return session.session_key
+
+
+async def connect(conversation, *, key=None, headers=()):
+    key = key or await session_for(conversation)
+    cookie = (b"cookie", f"emostudy_session={key}".encode())
+    socket = WebsocketCommunicator(
+        application, f"/ws/chat/{conversation.code}/", headers=list(headers) or [ORIGIN, cookie]
+    )
+    connected, _ = await socket.connect()
+    return socket, connected
+
+
+async def opened(conversation, after=0):
+    socket, _ = await connect(conversation)
+    await socket.send_json_to({"type": "resume", "after": after})
+    return socket
+
+
+def message(text="I feel low", id=None):
+    return {"type": "message", "id": id or str(uuid.uuid4()), "text": text}
+
+
+async def until(socket, *types):
+    """All frames up to the first of one of these types."""
+    frames = []
+    while not frames or frames[-1]["type"] not in types:
+        frames.append(await socket.receive_json_from(timeout=5))
+    return frames
+
+
+def shown(frames):
+    """What stands on the screen after these chunks, by the contract's rule."""
+    text = ""
+    for frame in frames:
+        if frame["type"] == "chunk":
+            text = text[: frame["at"]] + frame["text"]
+    return text
+
+
+async def test_message_is_acknowledged_streamed_and_answered(answers):
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message(id="one"))
+    frames = await until(socket, "reply")
+    assert frames[0] == {"type": "ack", "id": "one", "turn": 1}
+    assert frames[1]["type"] == "chunk"
+    assert frames[-1]["text"] == "Hello."
+    numbers = [frame["seq"] for frame in frames[1:]]
+    assert numbers == sorted(set(numbers))
+    await socket.disconnect()
+
+
+async def test_nothing_is_sent_before_resume(answers):
+    conversation = await room()
+    socket, connected = await connect(conversation)
+    assert connected
+    assert await socket.receive_nothing(timeout=0.2)
+    await socket.disconnect()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [" ", "no json", "[]", '"text"', "{}", '{"type":"nonsense"}', '{"type":"resume"}', '{"type":"resume","after":-1}',
+     '{"type":"resume","after":true}', '{"type":"message","id":1,"text":"x"}', '{"type":"message","id":"a"}',
+     '{"type":"end","early":"yes"}', '{"type":"seen","seq":1e99}', "[" * 50_000],
+)  # fmt: skip
+async def test_bad_frame_gets_an_error_and_the_conversation_goes_on(answers, raw):
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_to(text_data=raw)
+    error = await socket.receive_json_from()
+    assert (error["type"], error["code"]) == ("error", "bad_frame")
+    await socket.send_json_to(message())
+    assert (await until(socket, "reply"))[-1]["turn"] == 1
+    await socket.disconnect()
+
+
+async def test_resent_message_is_acknowledged_and_stored_once(answers):
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message(id="one"))
+    await until(socket, "reply")
+    await socket.send_json_to(message(id="one"))
+    assert await socket.receive_json_from() == {"type": "ack", "id": "one", "turn": 1}
+    assert await Turn.objects.acount() == 1
+    await socket.disconnect()
+
+
+async def test_reply_runs_on_without_a_socket_and_resume_fetches_it(answers):
+    gate = asyncio.Event()
+    answers(Model(("Still ", "here."), gate=gate, wait_at=1))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    await until(socket, "chunk")
+    await socket.disconnect()
+    gate.set()
+    await replies.running[conversation.pk].task
+    again = await opened(conversation)
+    assert [(frame["type"], frame["text"]) for frame in await until(again, "reply")] == [
+        ("message", "I feel low"),
+        ("reply", "Still here."),
+    ]
+    await again.disconnect()
+
+
+async def test_resume_in_the_middle_of_a_reply_shows_it_from_its_beginning(answers):
+    gate = asyncio.Event()
+    answers(Model(("字🙂", "Half ", "whole."), gate=gate, wait_at=2))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    first = await until(socket, "chunk")
+    again = await opened(conversation, after=first[-1]["seq"])
+    [joined] = await until(again, "chunk")
+    assert (joined["at"], joined["seq"] > first[-1]["seq"]) == (0, True)
+    gate.set()
+    rest = await until(again, "reply")
+    assert "字🙂Half whole.".startswith(shown([joined, *rest]))
+    assert rest[-1]["text"] == "字🙂Half whole."
+    await again.disconnect()
+
+
+async def test_older_tab_is_told_that_it_is_superseded(answers):
+    conversation = await room()
+    older = await opened(conversation)
+    newer = await opened(conversation)
+    assert (await older.receive_json_from())["type"] == "superseded"
+    await older.send_json_to(message())
+    assert (await older.receive_json_from())["type"] == "superseded"
+    await newer.send_json_to(message())
+    await until(newer, "reply")
+    assert await Turn.objects.acount() == 1
+    await older.disconnect()
+    await newer.disconnect()
+
+
+async def test_failing_model_is_tried_again_and_the_ledger_shows_it(answers):
+    answers(Model(error=ProviderError("server_error", "500")), Model())
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    frames = await until(socket, "reply", "failed")
+    assert frames[-1]["text"] == "Hello."
+    statuses = [call.status async for call in Call.objects.order_by("pk")]
+    assert statuses == ["server_error", "ok"]
+    again = [frame for frame in frames if frame["type"] == "chunk" and frame["at"] == 0]
+    assert len(again) == 2
+    await socket.disconnect()
+
+
+async def test_model_that_never_answers_is_told_and_retry_is_welcome(answers):
+    answers(Model((), error=ProviderError("timeout", "slow")))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    assert (await until(socket, "failed"))[-1]["turn"] == 1
+    assert await Call.objects.acount() == replies.ATTEMPTS
+    answers(Model())
+    await socket.send_json_to({"type": "retry"})
+    assert (await until(socket, "reply"))[-1]["text"] == "Hello."
+    await socket.disconnect()
+
+
+async def test_permanent_failure_is_not_tried_again(answers):
+    answers(Model((), error=ProviderError("client_error", "401", permanent=True)))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    await until(socket, "failed")
+    assert await Call.objects.acount() == 1
+    await socket.disconnect()
+
+
+async def test_programming_error_in_a_model_leaves_no_dead_input_box(answers):
+    answers(Model((), error=ZeroDivisionError()))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    assert (await until(socket, "failed"))[-1]["turn"] == 1
+    await socket.disconnect()
+
+
+async def test_dangerous_reply_never_reaches_the_screen_whole(answers):
+    answers(Model(("I hear you. ", "You should just ", "kill yourself", " and more")))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    frames = await until(socket, "closed")
+    assert "kill yourself" not in json.dumps(frames)
+    turn = await Turn.objects.aget()
+    assert turn.masked
+    assert "kill yourself" in turn.reply_original
+    assert (await RiskEvent.objects.aget()).source == "reply"
+    await socket.disconnect()
+
+
+async def test_message_of_level_3_is_acknowledged_and_asks_no_model(answers):
+    model = Model()
+    answers(model)
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message("我想自杀", id="x"))
+    assert [frame["type"] for frame in await until(socket, "held")] == ["ack", "help", "held"]
+    await socket.send_json_to(message())
+    assert (await socket.receive_json_from())["code"] == "held"
+    assert model.asked == []
+    await socket.disconnect()
+
+
+async def test_end_before_and_after_the_minimum(answers):
+    conversation = await room(min_turns=1)
+    socket = await opened(conversation)
+    await socket.send_json_to({"type": "end", "early": False})
+    assert (await socket.receive_json_from())["type"] == "error"
+    await socket.send_json_to(message())
+    await until(socket, "reply")
+    await socket.send_json_to({"type": "end", "early": False})
+    assert (await socket.receive_json_from())["type"] == "closed"
+    await socket.send_json_to(message())
+    assert (await socket.receive_json_from())["code"] == "closed"
+    await socket.disconnect()
+
+
+async def test_seen_marks_what_was_on_the_screen(answers):
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    reply = (await until(socket, "reply"))[-1]
+    await socket.send_json_to({"type": "seen", "seq": reply["seq"]})
+    await socket.send_json_to({"type": "nonsense"})
+    await until(socket, "error")
+    assert (await Turn.objects.aget()).seen
+    await socket.disconnect()
+
+
+async def test_too_many_frames_are_refused_for_a_while(answers):
+    conversation = await room()
+    socket = await opened(conversation)
+    for _ in range(70):
+        await socket.send_json_to({"type": "nonsense"})
+    codes = [(await socket.receive_json_from())["code"] for _ in range(70)]
+    assert set(codes) == {"bad_frame", "rate"}
+    await socket.disconnect()
+
+
+async def test_reply_that_died_with_its_process_comes_on_resume(answers, settings):
+    settings.SINGLE_PROCESS = True
+    conversation = await room()
+    await database_sync_to_async(chat.take_seeker_turn)(
+        conversation.pk, client_id="a", text="I feel low", owner="a-process-that-was-killed"
+    )
+    socket = await opened(conversation)
+    assert (await until(socket, "reply"))[-1]["text"] == "Hello."
+    await socket.disconnect()
+
+
+@pytest.mark.parametrize("who", ["no session", "other person", "other origin", "no origin"])
+async def test_socket_is_refused_to_strangers(who):
+    conversation, other = await room(), await room()
+    key = await session_for(other if who == "other person" else conversation)
+    cookie = (b"cookie", f"emostudy_session={key}".encode())
+    headers = {
+        "no session": [ORIGIN],
+        "other person": [ORIGIN, cookie],
+        "other origin": [(b"origin", b"http://evil.example"), cookie],
+        "no origin": [cookie],
+    }[who]
+    _, connected = await connect(conversation, key=key, headers=headers)
+    assert not connected

@@ -1,0 +1,238 @@
+"""A small real server that speaks OpenAI's chat completions; the model's name says how it behaves.
+
+`python -m tests.llm_server --port 0` prints `listening on PORT` first. Models:
+
+- `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores
+- `slow`: the same, one piece each 0.1 s after a first second
+- `say:TEXT` (URL-encoded), `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
+- `badjudge`: prose, where scores are asked for
+- `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
+- `stall` (keep-alive comments, for ever), `break` (hangs up in the middle), `hangup` (before any header), `badjson`,
+  `empty`, `filter` and `refusal` (content filter, refusal), `streamerror` (an error object in the stream)
+- `quota` (429, spent for good), `nooptions`: 400 where `stream_options` is asked for; `leak`: 400 that quotes the key
+- `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`
+
+`GET /asked` lists the bodies of all requests, in order.
+"""
+
+import argparse
+import asyncio
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from aiohttp import web
+
+ROOT = Path(__file__).resolve().parents[1]
+ASKED = web.AppKey("asked", list)
+SEEN = web.AppKey("seen", Counter)
+KEEP_ALIVE_SECONDS = 0.02
+ITEMS = re.compile(r"<items>(.*)</items>", re.DOTALL)
+ITEM = re.compile(r"^key:\s*(\S+)\s*^scale:\s*(\d+)-(\d+)", re.MULTILINE)
+
+Delta = dict[str, Any]
+
+
+@contextmanager
+def running() -> Iterator[str]:
+    """The server as a process of its own; yields its base URL (…/v1)."""
+    command = [sys.executable, "-m", "tests.llm_server", "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
+        try:
+            assert process.stdout is not None
+            port = process.stdout.readline().removeprefix("listening on ").strip()
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            process.terminate()
+
+
+def application() -> web.Application:
+    app = web.Application(client_max_size=2**24)
+    app[ASKED] = []
+    app[SEEN] = Counter()
+    app.router.add_post("/v1/chat/completions", complete)
+    app.router.add_get("/v1/models", models)
+    app.router.add_get("/asked", asked)
+    return app
+
+
+async def models(request: web.Request) -> web.Response:
+    return web.json_response({"object": "list", "data": [{"id": "echo", "object": "model"}]})
+
+
+async def asked(request: web.Request) -> web.Response:
+    return web.json_response(request.app[ASKED])
+
+
+async def complete(request: web.Request) -> web.StreamResponse:
+    body = await request.json()
+    request.app[ASKED].append(body)
+    behaviour = behaviour_now(request.app[SEEN], body)
+    if refusal := refused(behaviour, body, request.headers.get("Authorization", "")):
+        return refusal
+    if behaviour == "hangup":
+        request.transport.close()
+        return web.Response()
+    if not body.get("stream"):
+        return await whole(behaviour, body)
+    return await streamed(request, behaviour, body)
+
+
+def behaviour_now(seen: Counter, body: dict[str, Any]) -> str:
+    """The model's name, without its `flaky-N-` where that stands before it."""
+    flaky = re.fullmatch(r"flaky-(\d+)-(.+)", body["model"])
+    if not flaky:
+        return body["model"]
+    key = (body["model"], last_user_text(body))
+    seen[key] += 1
+    return flaky[2] if seen[key] <= int(flaky[1]) else "echo"
+
+
+def refused(behaviour: str, body: dict[str, Any], authorization: str) -> web.Response | None:
+    status = re.fullmatch(r"status-(\d{3})(?:-(\d+))?", behaviour)
+    if status:
+        headers = {"Retry-After": status[2] or "0"} if status[2] or status[1] == "429" else {}
+        return error(int(status[1]), f"Asked to answer {status[1]}.", headers=headers)
+    if behaviour == "quota":
+        return error(429, "You exceeded your quota.", code="insufficient_quota")
+    if behaviour == "nooptions" and "stream_options" in body:
+        return error(400, "Unrecognized request argument supplied: stream_options")
+    if behaviour == "leak":
+        return error(400, f"Bad request with {authorization}")
+    return None
+
+
+def error(status: int, message: str, *, code: str = "", headers: dict[str, str] | None = None) -> web.Response:
+    body = {"error": {"message": message, "type": "test_error", "code": code or None}}
+    return web.json_response(body, status=status, headers=headers)
+
+
+async def whole(behaviour: str, body: dict[str, Any]) -> web.Response:
+    text = answer(behaviour, body)
+    message = {"role": "assistant", "content": text}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    return web.json_response(
+        {
+            "id": "x",
+            "object": "chat.completion",
+            "model": body["model"],
+            "choices": [choice],
+            "usage": usage(body, text),
+        }
+    )
+
+
+async def streamed(request: web.Request, behaviour: str, body: dict[str, Any]) -> web.StreamResponse:
+    response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+    await response.prepare(request)
+    await response.write(b": keep-alive\r\n\r\n")
+    if behaviour == "stall":
+        while True:
+            await asyncio.sleep(KEEP_ALIVE_SECONDS)
+            await response.write(b": keep-alive\n\n")
+    async for line in lines(behaviour, body):
+        if line is None:
+            request.transport.close()
+            return response
+        await response.write(b"data: " + line.encode() + b"\r\n\r\n")
+    await response.write_eof()
+    return response
+
+
+async def lines(behaviour: str, body: dict[str, Any]) -> AsyncIterator[str | None]:
+    """The data lines of the stream; None: hang up."""
+    text = answer(behaviour, body)
+    yield chunk(body, {"role": "assistant", "content": ""})
+    for delta in deltas(behaviour, text):
+        yield chunk(body, delta)
+        if behaviour == "slow":
+            await asyncio.sleep(0.1)
+        if behaviour == "break" and len(text) > 10:
+            yield None
+    if behaviour == "badjson":
+        yield '{"choices": [{"delta"'
+    if behaviour == "streamerror":
+        yield json.dumps({"error": {"message": "Overloaded.", "code": 503}})
+    yield chunk(body, {}, finish={"filter": "content_filter", "length": "length"}.get(behaviour, "stop"))
+    if body.get("stream_options", {}).get("include_usage"):
+        yield json.dumps({"model": body["model"], "choices": [], "usage": usage(body, text)})
+    yield "[DONE]"
+
+
+def deltas(behaviour: str, text: str) -> Iterator[Delta]:
+    if behaviour == "empty":
+        return
+    if behaviour == "refusal":
+        yield {"refusal": "I cannot answer that."}
+        return
+    if behaviour == "reasoning":
+        yield {"reasoning_content": "First I "}
+        yield {"reasoning_content": "think."}
+    for piece in re.findall(r"\S+\s*|\s+", text):
+        yield {"content": piece}
+
+
+def chunk(body: dict[str, Any], delta: Delta, finish: str | None = None) -> str:
+    choice = {"index": 0, "delta": delta, "finish_reason": finish}
+    chunk = {"id": "x", "object": "chat.completion.chunk", "model": body["model"], "choices": [choice]}
+    return json.dumps(chunk, ensure_ascii=False)
+
+
+def usage(body: dict[str, Any], text: str) -> dict[str, int]:
+    """Words for tokens."""
+    prompt = sum(len(message["content"].split()) for message in body["messages"])
+    completion = len(text.split())
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def answer(behaviour: str, body: dict[str, Any]) -> str:
+    if behaviour.startswith("say:"):
+        return unquote(behaviour.removeprefix("say:"))
+    if behaviour == "badjudge":
+        return "On the whole I found this conversation rather good."
+    last = last_user_text(body)
+    if ITEMS.search(last):
+        return judged(last)
+    return f"You say: {last[:200]} What weighs on you most in it?"
+
+
+def judged(prompt: str) -> str:
+    items = ITEM.findall(ITEMS.search(prompt)[1])
+    scores = {key: int(low) + number(prompt, key) % (int(high) - int(low) + 1) for key, low, high in items}
+    return f"<output>{json.dumps({'analysis': 'By its hash.', 'evaluation': scores})}</output>"
+
+
+def number(*parts: str) -> int:
+    return int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest()[:4])
+
+
+def last_user_text(body: dict[str, Any]) -> str:
+    return next((one["content"] for one in reversed(body["messages"]) if one["role"] == "user"), "")
+
+
+async def serve(port: int) -> None:
+    runner = web.AppRunner(application(), access_log=None)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", port)
+    await site.start()
+    print(f"listening on {site._server.sockets[0].getsockname()[1]}", flush=True)
+    await asyncio.Event().wait()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="A small OpenAI-compatible server for tests")
+    parser.add_argument("--port", type=int, default=0)
+    asyncio.run(serve(parser.parse_args().port))
+
+
+if __name__ == "__main__":
+    main()

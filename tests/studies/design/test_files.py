@@ -1,0 +1,591 @@
+import json
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from studies.design.files import (
+    INSTRUMENTS,
+    StudyFileError,
+    dump_study,
+    needed_placeholders,
+    protocol_hash,
+    read_study,
+    spec_from_json,
+    spec_to_json,
+)
+from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec
+
+FIXTURES = INSTRUMENTS.parent
+PROMPTS = FIXTURES / "prompts"
+KNOWN = frozenset(file.stem for file in INSTRUMENTS.glob("*.json"))
+FORM = json.loads((INSTRUMENTS / "consent_template.json").read_text(encoding="utf-8"))
+
+SMALL = """
+key = "small"
+title = "Small study"
+languages = ["en", "zh"]
+country = "DE"
+contact = "lab@example.org"
+oncall_email = "oncall@example.org"
+
+[consent]
+instrument = "consent_template"
+version = "1"
+providers = ["Lab"]
+
+[[steps]]
+kind = "consent"
+[[steps]]
+kind = "chats"
+
+[chat]
+final_instruments = ["emoharbor_10"]
+
+[[arms]]
+key = "a"
+kind = "scripted"
+[[arms]]
+key = "b"
+kind = "openai_compatible"
+base_url = "http://127.0.0.1:8001/v1"
+model = "m"
+provider = "Lab"
+"""
+
+
+def small() -> dict[str, Any]:
+    """A study without faults, as a document to spoil."""
+    document = tomllib.loads(SMALL)
+    document["consent"] |= dict.fromkeys(needed_placeholders(FORM, ()), "filled")
+    return document
+
+
+def read(folder: Path, document: dict[str, Any] | str) -> StudySpec:
+    file = folder / "study.toml"
+    file.write_text(document if isinstance(document, str) else tomli_w.dumps(document), encoding="utf-8")
+    return read_study(file, instruments=KNOWN, prompt_folder=PROMPTS)
+
+
+def faults_of(folder: Path, document: dict[str, Any] | str) -> list[str]:
+    with pytest.raises(StudyFileError) as caught:
+        read(folder, document)
+    return [str(fault) for fault in caught.value.faults]
+
+
+def spoil(document: dict[str, Any], path: str, value: Any) -> None:
+    """Set `arms.2.prompt` and the like; `None` takes the key away."""
+    *parents, last = path.split(".")
+    place: Any = document
+    for part in parents:
+        place = place[int(part) - 1] if part.isdigit() else place.setdefault(part, {})
+    if value is None:
+        del place[last]
+    else:
+        place[last] = value
+
+
+def test_read_study_takes_what_the_file_says_and_the_usual_for_the_rest(tmp_path: Path) -> None:
+    spec = read(tmp_path, small())
+    assert spec.title == {"en": "Small study", "zh": "Small study"}
+    assert (spec.selection, spec.open_enrolment, spec.display) == ("auto", False, {})
+    assert spec.steps == (StepSpec("consent"), StepSpec("chats"))
+    assert spec.chat == ChatSpec(checkpoints=(), final_instruments=("emoharbor_10",))
+    assert spec.order == OrderSpec("williams", None, 1)
+    assert spec.arms[0] == ArmSpec("a", "a", "scripted")
+    assert spec.judges == ()
+
+
+def test_demo_study_is_read() -> None:
+    spec = read_study(FIXTURES / "studies" / "demo.toml", instruments=KNOWN, prompt_folder=PROMPTS)
+    assert (spec.key, spec.languages, spec.open_enrolment, spec.selection) == ("demo", ("en", "zh"), True, "auto")
+    assert [arm.model for arm in spec.arms] == ["formula", "advice", "mirror", "question", "attuned"]
+    assert [(judge.key, judge.kind, judge.model) for judge in spec.judges] == [("demo", "scripted", "judge")]
+    assert spec.chat.pauses() == (5, 10)
+
+
+def test_demo_study_fills_its_consent_form_even_though_it_need_not() -> None:
+    spec = read_study(FIXTURES / "studies" / "demo.toml", instruments=KNOWN, prompt_folder=PROMPTS)
+    assert spec.consent is not None
+    assert set(needed_placeholders(FORM, spec.consent.flags)) <= set(spec.consent_values())
+
+
+@pytest.mark.parametrize(
+    ("name", "implied"),
+    [
+        ("emoharbor", {"checkpoint_every", "min_turns", "model_providers", "n_arms"}),
+        ("worst_case_experts", {"min_turns", "model_providers", "n_arms"}),
+    ],
+)
+def test_template_study_lacks_what_its_researchers_must_fill_in_and_nothing_else(name: str, implied: set[str]) -> None:
+    with pytest.raises(StudyFileError) as caught:
+        read_study(FIXTURES / "studies" / f"{name}.toml", instruments=KNOWN, prompt_folder=PROMPTS)
+    blanks = set(needed_placeholders(FORM, ("if_cross_border", "if_interview"))) - implied
+    paths = [fault.key_path for fault in caught.value.faults]
+    assert sorted(paths) == sorted(["contact", "oncall_email", *(f"consent.{blank}" for blank in blanks)])
+
+
+FAULTS = [
+    # unknown keys, wherever they stand
+    ("titel", "x", 'titel: unknown key; did you mean "title"?'),
+    ("zzz", 1, "zzz: unknown key"),
+    ("title", {"en": "a", "zh": "b", "fr": "c"}, "title.fr: unknown key"),
+    ("consent.ethics_bord", "x", 'consent.ethics_bord: unknown key; did you mean "ethics_board"?'),
+    ("consent.flags", ["if_intervew"], 'consent.flags.1: unknown flag "if_intervew"; did you mean "if_interview"?'),
+    ("steps.2.instument", "x", 'steps.2.instument: unknown key; did you mean "instrument"?'),
+    ("chat.max_turn", 9, 'chat.max_turn: unknown key; did you mean "max_turns"?'),
+    ("chat.checkpoints", {"every": 5, "form": 1}, "chat.checkpoints.form: unknown key"),
+    ("order.seeds", 9, 'order.seeds: unknown key; did you mean "seed"?'),
+    ("arms.2.promt", "x", 'arms.2.promt: unknown key; did you mean "prompt"?'),
+    ("judges", [{"key": "j", "kind": "scripted", "modle": ""}], 'judges.1.modle: unknown key; did you mean "model"?'),
+    ("display.reveal_arm", True, 'display.reveal_arm: unknown key; did you mean "reveal_arms"?'),
+    # odd types
+    ("open", 1, "open: must be true or false"),
+    ("title", 3, "title: must be text, or a table of texts by language"),
+    ("title", {"en": "a", "zh": 3}, "title.zh: must be text"),
+    ("languages", "en", "languages: must be a list"),
+    ("consent.pi_name", True, "consent.pi_name: must be text, or a table of texts by language"),
+    ("steps", {"kind": "consent"}, "steps: must be an array of tables: [[steps]]"),
+    ("arms", ["a"], "arms.1: must be a table"),
+    ("chat.min_turns", True, "chat.min_turns: must be a whole number"),
+    ("chat.max_turns", 12.0, "chat.max_turns: must be a whole number"),
+    ("chat.checkpoints", ["5"], "chat.checkpoints.1: must be a whole number"),
+    ("chat.checkpoints", [True], "chat.checkpoints.1: must be a whole number"),
+    ("chat.final_instruments", "emoharbor_10", "chat.final_instruments: must be a list"),
+    ("arms.1.temperature", "hot", "arms.1.temperature: must be a number"),
+    ("arms.1.temperature", True, "arms.1.temperature: must be a number"),
+    ("arms.1.extra", "x", "arms.1.extra: must be a table"),
+    ("order", 3, "order: must be a table"),
+    # missing and empty
+    ("key", None, "key: is missing"),
+    ("title", None, "title: is missing"),
+    ("title", {"en": "Study"}, "title.zh: is missing"),
+    ("title", {"en": "Study", "zh": " "}, "title.zh: is missing"),
+    ("languages", None, "languages: is missing"),
+    ("languages", [], "languages: is empty"),
+    ("country", None, "country: is missing"),
+    ("contact", "", "contact: is missing"),
+    ("oncall_email", None, "oncall_email: is missing"),
+    ("consent", None, "consent: is missing"),
+    ("consent.version", None, "consent.version: is missing"),
+    ("steps.1.kind", None, "steps.1.kind: is missing"),
+    ("steps", [{"kind": "questionnaire"}], "steps.1.instrument: is missing"),
+    ("arms", [], "arms: no arms"),
+    ("arms.1.kind", None, "arms.1.kind: is missing"),
+    ("arms.2.base_url", None, "arms.2.base_url: is missing"),
+    ("arms.2.model", None, "arms.2.model: is missing"),
+    ("arms.2.provider", None, "arms.2.provider: is missing: the consent form must name who gets a person's text"),
+    ("judges", [{"key": "j", "kind": "openai_compatible", "model": "m"}], "judges.1.base_url: is missing"),
+    # words that are not known
+    ("languages", ["en", "fr"], 'languages.2: "fr" is none of en, zh'),
+    ("languages", ["en", "zh", "en"], 'languages.3: "en" is listed twice'),
+    ("country", "Germany", "country: must be two capital letters, as in ISO 3166"),
+    ("oncall_email", "me", "oncall_email: must be an e-mail address"),
+    ("selection", "manuel", 'selection: "manuel" is none of auto, manual; did you mean "manual"?'),
+    ("key", "My study", "key: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
+    ("arms.1.key", "a>b", "arms.1.key: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
+    ("chat.topic", "chose", 'chat.topic: "chose" is none of keep, change, choose; did you mean "choose"?'),
+    ("order.design", "latin", 'order.design: "latin" is none of williams, blocks, random'),
+    ("steps.1.track", "expert", 'steps.1.track: "expert" is none of all, participant, counsellor'),
+    ("arms.1.kind", "script", 'arms.1.kind: "script" is none of openai_compatible, scripted; did you mean "scripted"?'),
+    ("consent.instrument", "consent", 'consent.instrument: unknown instrument "consent"'),
+    ("consent.instrument", "emoharbor_10", 'consent.instrument: "emoharbor_10" is no consent form'),
+    (
+        "chat.final_instruments",
+        ["emoharbor_10", "emoharbor_11"],
+        'chat.final_instruments.2: unknown instrument "emoharbor_11"; did you mean "emoharbor_10"?',
+    ),
+    ("chat.emotion_instrument", "zzz", 'chat.emotion_instrument: unknown instrument "zzz"'),
+    ("arms.1.prompt", "suporter", 'arms.1.prompt: no file "suporter" or "suporter.en.txt" beside the study file or'),
+    # numbers out of range
+    ("chat.max_turns", 9, "chat.min_turns: is above max_turns (9)"),
+    ("chat.min_turns", 0, "chat.min_turns: must be at least 1"),
+    ("arms.1.temperature", 2.1, "arms.1.temperature: must be between 0 and 2"),
+    ("arms.1.temperature", float("nan"), "arms.1.temperature: must be between 0 and 2"),
+    ("arms.1.max_tokens", 0, "arms.1.max_tokens: must be at least 1"),
+    ("order.arms_per_person", 3, "order.arms_per_person: there are only 2 arms"),
+    ("order.arms_per_person", 0, "order.arms_per_person: must be at least 1"),
+    # checkpoints and ratings
+    ("chat.checkpoints", [5, 10], "chat.checkpoint_instrument: is missing, but there are checkpoints"),
+    ("chat.every", 5, "chat.checkpoint_instrument: is missing, but there are checkpoints"),
+    (
+        "chat.checkpoint_instrument",
+        "turn_checkpoint",
+        "chat.checkpoints: names no turn, but there is a checkpoint_instrument",
+    ),
+    ("chat.final_instruments", None, "chat.final_instruments: is missing: chats need a final rating"),
+    # connections and consent
+    ("arms.2.base_url", "127.0.0.1:8001", "arms.2.base_url: must begin with http:// or https://"),
+    (
+        "arms.2.api_key_env",
+        "sk-1234",
+        "arms.2.api_key_env: must be the name of an environment variable (capitals, digits, _), never the key",
+    ),
+    ("arms.2.extra", {"top_p": float("inf")}, "arms.2.extra: may hold text, finite numbers, truth values, lists and"),
+    ("arms.2.provider", "Laboratory", 'arms.2.provider: "Laboratory" is not among consent.providers'),
+    ("arms.2.key", "a", 'arms.2.key: "a" is already the key of arms.1'),
+    ("consent.pi_name", None, "consent.pi_name: is not filled in, and the consent form needs it"),
+    ("consent.pi_name", "{{pi_name}}", "consent.pi_name: is not filled in, and the consent form needs it"),
+    ("consent.min_age", None, "consent.min_age: is not filled in, and the consent form needs it"),
+    (
+        "consent.flags",
+        ["if_interview"],
+        "consent.interview_minutes: is not filled in, and the consent form needs it",
+    ),
+    # the walk
+    ("steps.1.kind", "interview", "steps.1.kind: interview steps are not part of this version yet"),
+    ("steps.1.kind", "blinding", "steps.1.kind: blinding steps are not part of this version yet"),
+    ("steps.1.instrument", "screening", 'steps.1.instrument: is not that of [consent], "consent_template"'),
+    ("steps", [{"kind": "chats"}], "steps: no consent step"),
+    (
+        "steps",
+        [{"kind": "chats"}, {"kind": "consent"}],
+        "steps.2.kind: consent must come before the chats",
+    ),
+    (
+        "steps.1.track",
+        "participant",
+        "steps.2.kind: no consent step of the counsellor track comes before the chats",
+    ),
+    ("steps", [{"kind": "consent"}, {"kind": "chats"}, {"kind": "chats"}], "steps.3.kind: chats may come only once"),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "debrief"}, {"kind": "chats"}],
+        "steps.2.kind: the debrief must be the last step",
+    ),
+    ("selection", "manual", "selection: manual selection needs a screening questionnaire in the participant track"),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "fault"), FAULTS, ids=[f"{path}={value!r}" for path, value, _ in FAULTS])
+def test_read_study_refuses(tmp_path: Path, path: str, value: Any, fault: str) -> None:
+    document = small()
+    spoil(document, path, value)
+    found = faults_of(tmp_path, document)
+    assert [line for line in found if line.startswith(fault)], found
+
+
+def test_read_study_tells_every_fault_at_once_and_where(tmp_path: Path) -> None:
+    document = small()
+    for path, value in {"country": 3, "chat.max_turns": 4, "arms.2.promt": "x", "arms.1.temperature": 9}.items():
+        spoil(document, path, value)
+    with pytest.raises(StudyFileError) as caught:
+        read(tmp_path, document)
+    file = tmp_path / "study.toml"
+    assert str(caught.value).splitlines() == [
+        f"{file}: country: must be text",
+        f"{file}: arms.1.temperature: must be between 0 and 2",
+        f'{file}: arms.2.promt: unknown key; did you mean "prompt"?',
+        f"{file}: chat.min_turns: is above max_turns (4)",
+    ]
+
+
+@pytest.mark.parametrize(("path", "value"), [("chat.final_instruments", "emoharbor_10"), ("consent.pi_name", 3.5)])
+def test_read_study_tells_one_fault_of_one_value(tmp_path: Path, path: str, value: Any) -> None:
+    document = small()
+    spoil(document, path, value)
+    (fault,) = faults_of(tmp_path, document)
+    assert fault.startswith(f"{path}: must be ")
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "fault"),
+    [
+        ({"checkpoints": [5, 40]}, "chat.checkpoints: turn 40 is beyond max_turns (30)"),
+        ({"every": 31}, "chat.every: turn 31 is beyond max_turns (30)"),
+        ({"checkpoints": [10, 5]}, "chat.checkpoints: must be turn counts from 1, ascending"),
+        ({"checkpoints": [0, 5]}, "chat.checkpoints: must be turn counts from 1, ascending"),
+        ({"checkpoints": [5], "every": 5}, "chat.every: give checkpoints or every, not both"),
+        ({"checkpoints": {}}, "chat.checkpoints.every: is missing"),
+    ],
+)
+def test_read_study_refuses_checkpoints_that_cannot_be(tmp_path: Path, checkpoints: Any, fault: str) -> None:
+    document = small()
+    document["chat"] |= {"checkpoint_instrument": "turn_checkpoint", **checkpoints}
+    assert fault in faults_of(tmp_path, document)
+
+
+@pytest.mark.parametrize("checkpoints", [{"every": 10}, {"checkpoints": {"every": 10}}])
+def test_checkpoints_may_be_every_so_many_turns(tmp_path: Path, checkpoints: Any) -> None:
+    document = small()
+    document["chat"] |= {"checkpoint_instrument": "turn_checkpoint", **checkpoints}
+    chat = read(tmp_path, document).chat
+    assert (chat.checkpoints, chat.checkpoint_every, chat.pauses()) == ((), 10, (10, 20, 30))
+
+
+def test_api_key_in_the_file_is_not_repeated(tmp_path: Path) -> None:
+    document = small()
+    spoil(document, "arms.2.api_key_env", "sk-secret")
+    assert "sk-secret" not in "".join(faults_of(tmp_path, document))
+
+
+@pytest.mark.parametrize(
+    ("written", "line"),
+    [('key = "a"\ntitle = \n', "line 2"), ('key = "a"\nkey = "b"\n', "line 2"), ('a = 1\n\nb = "x', "line 3")],
+)
+def test_broken_toml_is_one_fault_with_its_line(tmp_path: Path, written: str, line: str) -> None:
+    (fault,) = faults_of(tmp_path, written)
+    assert fault.startswith(f"{line}: no TOML: ")
+
+
+def test_file_that_cannot_be_read_is_one_fault(tmp_path: Path) -> None:
+    with pytest.raises(StudyFileError, match=r"none\.toml: cannot be read: "):
+        read_study(tmp_path / "none.toml", instruments=KNOWN, prompt_folder=None)
+
+
+def test_step_of_training_takes_the_comprehension_check_unless_told_otherwise(tmp_path: Path) -> None:
+    document = small()
+    document["steps"].insert(1, {"kind": "training"})
+    assert read(tmp_path, document).steps[1] == StepSpec("training", "comprehension_check")
+
+
+# Prompts
+
+
+def with_prompt(name: str) -> dict[str, Any]:
+    document = small()
+    spoil(document, "arms.1.prompt", name)
+    return document
+
+
+def test_prompt_is_a_pair_of_files_by_language(tmp_path: Path) -> None:
+    text = read(tmp_path, with_prompt("supporter")).arms[0].prompt_text
+    assert list(text) == ["en", "zh"]
+    assert all("{profile}" in words and "version:" not in words for words in text.values())
+
+
+def test_prompt_beside_the_study_comes_first(tmp_path: Path) -> None:
+    for language in ("en", "zh"):
+        (tmp_path / f"supporter.{language}.txt").write_text(f"version: 3\nMine, {language}.\n", encoding="utf-8")
+    assert read(tmp_path, with_prompt("supporter")).arms[0].prompt_text == {"en": "Mine, en.", "zh": "Mine, zh."}
+
+
+def test_prompt_of_one_file_serves_every_language(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_text("Be kind.\n", encoding="utf-8")
+    assert read(tmp_path, with_prompt("x.txt")).arms[0].prompt_text == {"": "Be kind."}
+
+
+def test_prompt_must_be_there_in_each_language(tmp_path: Path) -> None:
+    (tmp_path / "x.en.txt").write_text("Be kind.", encoding="utf-8")
+    assert faults_of(tmp_path, with_prompt("x")) == ["arms.1.prompt: there is x.en.txt, but no x.zh.txt"]
+
+
+def test_prompt_that_is_no_text_is_a_fault(tmp_path: Path) -> None:
+    (tmp_path / "x.txt").write_bytes(b"\xff\xfe\x00")
+    (fault,) = faults_of(tmp_path, with_prompt("x.txt"))
+    assert fault.startswith("arms.1.prompt: x.txt cannot be read: ")
+
+
+# Consent
+
+
+def test_consent_values_are_implied_by_the_design_unless_the_study_says_otherwise(tmp_path: Path) -> None:
+    document = small()
+    document["consent"] = {
+        "instrument": "consent_template",
+        "version": "1",
+        "providers": ["Lab", "Firm"],
+        "pay_days": 7,
+    }
+    document["chat"] |= {"checkpoint_instrument": "turn_checkpoint", "checkpoints": [4, 8]}
+    document["key"] = "demo"
+    spec = read(tmp_path, document)
+    assert spec.consent_values() == {
+        "model_providers": {"en": "Lab, Firm", "zh": "Lab、Firm"},
+        "n_arms": {"en": "2", "zh": "2"},
+        "min_turns": {"en": "10", "zh": "10"},
+        "checkpoint_every": {"en": "4", "zh": "4"},
+        "pay_days": {"en": "7", "zh": "7"},
+    }
+    document["consent"] |= {"n_arms": {"en": "two", "zh": "两"}}
+    assert read(tmp_path, document).consent_values()["n_arms"] == {"en": "two", "zh": "两"}
+
+
+@pytest.mark.parametrize(
+    ("checkpoints", "every", "interval"),
+    [
+        ((5, 10, 15), None, 5),
+        ((5,), None, 5),
+        ((5, 15), None, None),
+        ((3, 5), None, None),
+        ((), 4, 4),
+        ((), None, None),
+    ],
+)
+def test_checkpoint_interval_is_known_where_they_are_evenly_spread(
+    checkpoints: tuple[int, ...], every: int | None, interval: int | None
+) -> None:
+    assert ChatSpec(checkpoints=checkpoints, checkpoint_every=every).checkpoint_interval() == interval
+
+
+def test_needed_placeholders_leave_out_the_switched_off_parts() -> None:
+    form = {
+        "sections": [{"text": {"en": "{{a}} {{if_x}}{{b}} {{if_y}}{{c}}{{/if_y}}{{/if_x}}", "zh": "{{d}}"}}],
+        "checkboxes": [
+            {"audience": "all", "en": "{{e}}", "zh": ""},
+            {"audience": "if_y", "en": "", "zh": "{{f}}"},
+        ],
+    }
+    assert needed_placeholders(form, ()) == ["a", "d", "e"]
+    assert needed_placeholders(form, ("if_x",)) == ["a", "b", "d", "e"]
+    assert needed_placeholders(form, ("if_x", "if_y")) == ["a", "b", "c", "d", "e", "f"]
+
+
+# There and back
+
+words = (
+    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"), min_size=1).map(str.strip).filter(bool)
+)
+slugs = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,9}", fullmatch=True)
+PROMPT_TEXTS: dict[str, dict[str, str]] = {"": {}, "x.txt": {"": "Be kind."}}
+
+
+def texts(languages: tuple[str, ...]) -> st.SearchStrategy[dict[str, str]]:
+    return st.fixed_dictionaries(
+        dict.fromkeys(languages, words), optional=dict.fromkeys({"en", "zh"} - set(languages), words)
+    )
+
+
+@st.composite
+def arm_specs(draw: st.DrawFn, key: str) -> ArmSpec:
+    prompt = draw(st.sampled_from(sorted(PROMPT_TEXTS)))
+    return ArmSpec(
+        key=key,
+        title=draw(words),
+        kind="openai_compatible",
+        base_url="https://example.org/" + draw(slugs),
+        model=draw(words),
+        api_key_env=draw(st.sampled_from(["", "A_KEY"])),
+        provider="Lab",
+        prompt=prompt,
+        prompt_text=PROMPT_TEXTS[prompt],
+        temperature=draw(st.none() | st.floats(0, 2)),
+        max_tokens=draw(st.none() | st.integers(1, 9999)),
+        extra=draw(
+            st.dictionaries(slugs, st.booleans() | st.integers(0, 9) | words | st.lists(words, max_size=2), max_size=2)
+        ),
+    )
+
+
+@st.composite
+def chat_specs(draw: st.DrawFn) -> ChatSpec:
+    max_turns = draw(st.integers(1, 40))
+    turns = st.lists(st.integers(1, max_turns), min_size=1, max_size=3, unique=True).map(sorted)
+    checkpoints, every = draw(
+        st.one_of(
+            st.just(((), None)),
+            st.tuples(turns.map(tuple), st.none()),
+            st.tuples(st.just(()), st.integers(1, max_turns)),
+        )
+    )
+    return ChatSpec(
+        min_turns=draw(st.integers(1, max_turns)),
+        max_turns=max_turns,
+        checkpoints=checkpoints,
+        checkpoint_every=every,
+        checkpoint_instrument="turn_checkpoint" if checkpoints or every else "",
+        final_instruments=draw(st.permutations(["emoharbor_10", "worst_case_4"]).map(tuple)),
+        rate_each_reply=draw(st.booleans()),
+        emotion_instrument=draw(st.sampled_from(["", "emotion_checkin"])),
+        give_profile=draw(st.booleans()),
+        topic=draw(st.sampled_from(["keep", "change", "choose"])),
+    )
+
+
+@st.composite
+def study_specs(draw: st.DrawFn) -> StudySpec:
+    languages = draw(st.sampled_from([("en",), ("zh",), ("zh", "en")]))
+    keys = draw(st.lists(slugs, min_size=1, max_size=3, unique=True))
+    placeholders = st.sampled_from(FORM["placeholders"])
+    return StudySpec(
+        key="demo",
+        title=draw(texts(languages)),
+        languages=languages,
+        country="DE",
+        contact=draw(words),
+        oncall_email="a@example.org",
+        selection=draw(st.sampled_from(["auto", "manual"])),
+        open_enrolment=draw(st.booleans()),
+        consent=ConsentSpec(
+            instrument="consent_template",
+            version=draw(words),
+            values=draw(st.dictionaries(placeholders, texts(languages), max_size=2)),
+            flags=draw(st.sampled_from([(), ("if_training", "if_profit")])),
+            providers=("Lab", "Firm"),
+        ),
+        steps=(
+            StepSpec("questionnaire", "screening"),
+            StepSpec("consent"),
+            StepSpec("questionnaire", "mini_ipip", draw(st.sampled_from(["all", "participant", "counsellor"]))),
+            StepSpec("chats"),
+        ),
+        chat=draw(chat_specs()),
+        order=OrderSpec(
+            design=draw(st.sampled_from(["williams", "blocks", "random"])),
+            arms_per_person=draw(st.none() | st.integers(1, len(keys))),
+            seed=draw(st.integers(-9, 2**40)),
+        ),
+        arms=tuple(draw(arm_specs(key)) for key in keys),
+        judges=tuple(draw(arm_specs(key)) for key in keys[:1]),
+        display=draw(
+            st.fixed_dictionaries(
+                {},
+                optional={
+                    "pace_first_ms": st.integers(0, 9999),
+                    "pace_tokens_per_second": st.floats(0.1, 10_000),
+                    "reveal_arms": st.booleans(),
+                    "hourly_pay": texts(languages),
+                },
+            )
+        ),
+    )
+
+
+@pytest.fixture(scope="module")
+def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "x.txt").write_text("version: 1\nBe kind.\n", encoding="utf-8")
+    return folder
+
+
+@given(spec=study_specs())
+@settings(max_examples=60, deadline=None)
+def test_dumped_study_is_read_back_as_the_same(study_folder: Path, spec: StudySpec) -> None:
+    assert read(study_folder, dump_study(spec)) == spec
+
+
+@given(spec=study_specs())
+@settings(max_examples=30, deadline=None)
+def test_study_survives_json(spec: StudySpec) -> None:
+    assert spec_from_json(json.loads(json.dumps(spec_to_json(spec)))) == spec
+
+
+def test_dumped_text_keeps_a_language_that_the_study_is_not_in(tmp_path: Path) -> None:
+    document = small() | {"languages": ["en"], "title": {"en": "EmoHarbor", "zh": "EmoHarbor"}}
+    spec = read(tmp_path, document)
+    assert read(tmp_path, dump_study(spec)).title == {"en": "EmoHarbor", "zh": "EmoHarbor"}
+
+
+def test_study_without_consent_survives_json(tmp_path: Path) -> None:
+    spec = replace(read(tmp_path, small()), consent=None)
+    assert spec_from_json(spec_to_json(spec)) == spec
+
+
+def test_protocol_hash_is_the_same_for_the_same_study(tmp_path: Path) -> None:
+    spec = read(tmp_path, with_prompt("supporter"))
+    turned = replace(spec, title={"zh": spec.title["zh"], "en": spec.title["en"]})
+    assert protocol_hash(turned) == protocol_hash(spec)
+    assert protocol_hash(read(tmp_path, dump_study(spec))) == protocol_hash(spec)
+    assert len(protocol_hash(spec)) == 64
+
+
+@pytest.mark.parametrize("prompt_text", [{"en": "Be kind.", "zh": "友善。"}, {}])
+def test_protocol_hash_changes_with_a_prompt_text(tmp_path: Path, prompt_text: dict[str, str]) -> None:
+    spec = read(tmp_path, with_prompt("supporter"))
+    changed = replace(spec, arms=(replace(spec.arms[0], prompt_text=prompt_text), *spec.arms[1:]))
+    assert protocol_hash(changed) != protocol_hash(spec)

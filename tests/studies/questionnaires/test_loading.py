@@ -1,0 +1,253 @@
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+from studies.questionnaires.definitions import Condition
+from studies.questionnaires.loading import FIXTURES, InstrumentError, instrument_ids, load
+
+NOT_ANSWERED = {"consent_template", "crisis_lexicon", "crisis_resources", "seeker_behaviours", "seeker_profiles_demo"}
+
+
+def test_instrument_ids_lists_every_file_but_those_that_nobody_answers():
+    every_file = {path.stem for path in FIXTURES.glob("*.json")}
+    assert set(instrument_ids()) == every_file - NOT_ANSWERED
+
+
+@pytest.mark.parametrize("instrument", instrument_ids())
+def test_load_finds_no_fault_in_any_instrument(instrument):
+    assert load(instrument).id == instrument
+
+
+@pytest.mark.parametrize(
+    ("instrument", "types"),
+    [
+        ("mini_ipip", {"scale": 20}),
+        ("ipip_bfm_50", {"scale": 50}),
+        ("emoharbor_10", {"scale": 10}),
+        ("worst_case_4", {"scale": 4}),
+        ("turn_checkpoint", {"scale": 6, "text": 1}),
+        ("emotion_checkin", {"single": 2, "text": 1, "scale": 5}),
+        ("screening", {"integer": 1, "country": 1, "single": 15, "scale": 3, "text": 1}),
+        ("comprehension_check", {"single": 14}),
+        ("interview_guide", {"text": 5}),
+        ("profile", {"text": 6, "single": 6}),
+        ("reply_rating", {"scale": 1}),
+    ],
+)
+def test_load_reads_every_item(instrument, types):
+    found = [item.type for item in load(instrument).items]
+    assert {kind: found.count(kind) for kind in found} == types
+
+
+def test_load_gives_the_same_object_again():
+    assert load("emoharbor_10") is load("emoharbor_10")
+
+
+@pytest.mark.parametrize(("instrument", "answered"), [("mini_ipip", 3), ("ipip_bfm_50", 8)])
+def test_personality_scales_follow_the_missing_rule(instrument, answered):
+    assert {scale.minimum_answered for scale in load(instrument).scales} == {answered}
+
+
+def test_mini_ipip_reverses_the_items_its_scoring_lists():
+    questionnaire = load("mini_ipip")
+    reversed_numbers = [number for number, item in enumerate(questionnaire.items, 1) if item.reverse]
+    assert reversed_numbers == questionnaire.raw["scoring"]["reversed_items"]
+
+
+def test_emoharbor_has_five_facets_and_an_overall_scale_of_all_items():
+    questionnaire = load("emoharbor_10")
+    assert [(scale.key, len(scale.items)) for scale in questionnaire.scales] == [
+        ("personalization_adaptation", 2),
+        ("conversation_quality", 3),
+        ("believability", 2),
+        ("affective_understanding", 1),
+        ("goal_achievement", 2),
+        ("overall", 10),
+    ]
+    assert questionnaire.scales[-1].items == tuple(item.key for item in questionnaire.items)
+    assert questionnaire.scales[-1].minimum_answered == 10
+
+
+def test_emoharbor_item_holds_question_definition_and_anchors():
+    item = load("emoharbor_10").item("redundancy")
+    assert item.text["en"] == "Were the replies free of repetition and empty phrases?"
+    assert item.label == {"en": "Freedom from repetition (Redundancy)", "zh": "简洁不重复（冗余度）"}
+    assert (item.minimum, item.maximum, item.reverse) == (1, 5, False)
+    assert [(option.value, option.text["en"]) for option in item.options][::4] == [
+        (1, "Highly repetitive; told me nothing."),
+        (5, "Every sentence counts; no repetition."),
+    ]
+
+
+def test_emotion_checkin_resolves_its_list_of_emotions():
+    item = load("emotion_checkin").item("primary_emotion")
+    assert [option.group for option in item.options] == ["neg"] * 13 + ["pos"] * 4 + ["", ""]
+    assert item.options[-1].value == "prefer_not"
+
+
+def test_emotion_checkin_knows_its_conditions_and_phases():
+    questionnaire = load("emotion_checkin")
+    assert questionnaire.item("primary_emotion_other").show_if == Condition("primary_emotion", "eq", "other")
+    assert questionnaire.item("intensity_of_pre_emotion").hide_if == Condition(
+        "pre.primary_emotion", "in", ["prefer_not"]
+    )
+    assert [item.key for item in questionnaire.items_for(phase="pre")] == [
+        "primary_emotion",
+        "primary_emotion_other",
+        "intensity",
+        "valence",
+        "arousal",
+        "want_support",
+    ]
+
+
+def test_screening_keeps_tracks_and_least_lengths():
+    questionnaire = load("screening")
+    text = questionnaire.item("issue_text")
+    assert (text.minimum_length, text.maximum_length) == ({"en": 80, "zh": 30}, 800)
+    assert [item.key for item in questionnaire.items if item.track == "expert"] == [
+        "pro_qualification",
+        "pro_hours",
+        "pro_supervision",
+        "pro_roleplay",
+    ]
+
+
+def test_quiz_gives_expert_questions_to_experts_only():
+    questionnaire = load("comprehension_check")
+    assert len(questionnaire.items_for(track="participant")) == 11
+    assert len(questionnaire.items_for(track="expert")) == 14
+
+
+def test_checkpoint_takes_its_scope_as_instruction():
+    assert load("turn_checkpoint").instruction == {
+        "en": "Think only of the last five turns.",
+        "zh": "请只考虑最近五轮。",
+    }
+
+
+def test_interview_asks_the_participants_version_and_insists_on_nothing():
+    items = load("interview_guide").items
+    assert [item.key for item in items] == ["pq1", "pq2", "pq3", "pq4", "pq5"]
+    assert not any(item.required for item in items)
+
+
+def test_profile_gives_every_item_a_line_and_lets_every_choice_be_declined():
+    for item in load("profile").items:
+        assert item.label is not None
+        assert item.type == "text" or item.options[-1].value == "prefer_not"
+
+
+def test_attribution_names_the_sources():
+    assert load("emoharbor_10").raw["attribution"].startswith("Ye, J., Xiang, L., Zhang, Y., & Zong, C. (2026).")
+    assert load("reply_rating").raw["attribution"] == "Project-authored"
+
+
+def broken(folder: Path, change, instrument: str = "emoharbor_10") -> tuple[str, ...]:
+    data = copy.deepcopy(json.loads((FIXTURES / f"{instrument}.json").read_text("utf-8")))
+    change(data)
+    (folder / f"{instrument}.json").write_text(json.dumps(data), "utf-8")
+    with pytest.raises(InstrumentError) as caught:
+        load(instrument, folder)
+    return caught.value.faults
+
+
+def set_at(*path_and_value):
+    *path, last, value = path_and_value
+
+    def change(data):
+        for step in path:
+            data = data[step]
+        data[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("instrument", "change", "fault"),
+    [
+        ("emoharbor_10", set_at("schema", "instrument/2"), "schema: is 'instrument/2', not 'instrument/1'"),
+        ("emoharbor_10", set_at("id", "other"), "id: is 'other', not the name of the file"),
+        ("emoharbor_10", set_at("version", ""), "version: is missing"),
+        ("emoharbor_10", set_at("dimensions", 0, "question", "zh", " "), "dimensions[0].question.zh: text is missing"),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 2, "anchors", 4, "en", ""),
+            "dimensions[2].anchors[4].en: text is missing",
+        ),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 1, "key", "problem_resolution"),
+            "items: key 'problem_resolution' occurs twice",
+        ),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 0, "type", "slider"),
+            "dimensions[0].type: unknown type 'slider'; one of scale, single, text, integer, country, checkbox",
+        ),
+        ("emoharbor_10", set_at("dimensions", 0, "min", 5), "dimensions[0]: min 5 is not below max 5"),
+        (
+            "emoharbor_10",
+            set_at("dimensions", 0, "anchors", 4, "value", 6),
+            "dimensions[0].anchors: 6 is outside 1 to 5",
+        ),
+        ("emoharbor_10", set_at("dimensions", 3, "just a word"), "dimensions[3]: is no JSON object"),
+        (
+            "mini_ipip",
+            set_at("scoring", "missing", "never"),
+            "scoring.missing: does not say 'at least … of' how many items",
+        ),
+        ("screening", set_at("questions", 2, "options", []), "questions[2].options: a single choice needs options"),
+        ("screening", set_at("questions", 2, "options", 1, "key", "en"), "questions[2].options: key 'en' occurs twice"),
+        (
+            "screening",
+            set_at("questions", 7, "max_chars", 50),
+            "questions[7].min_chars.en: 80 is above the limit of 50",
+        ),
+        (
+            "comprehension_check",
+            set_at("questions", 0, "answer", "z"),
+            "questions[0].answer: 'z' is none of the options",
+        ),
+        (
+            "emotion_checkin",
+            set_at("items", 1, "show_if", "q", "mood"),
+            "primary_emotion_other: depends on 'mood', which is no item",
+        ),
+        ("emotion_checkin", set_at("items", 1, "show_if", "op", "gt"), "items[1].show_if.op: unknown comparison 'gt'"),
+    ],
+)
+def test_load_names_file_and_key_of_a_fault(tmp_path, instrument, change, fault):
+    assert f"{instrument}.json: {fault}" in broken(tmp_path, change, instrument)
+
+
+def test_load_reports_all_faults_at_once(tmp_path):
+    def change(data):
+        data["version"] = ""
+        data["title"].pop("zh")
+        data["dimensions"][0]["anchors"][0].pop("en")
+
+    assert broken(tmp_path, change) == (
+        "emoharbor_10.json: version: is missing",
+        "emoharbor_10.json: dimensions[0].anchors[0].en: text is missing",
+        "emoharbor_10.json: title.zh: text is missing",
+    )
+
+
+@pytest.mark.parametrize("content", ["{", "[]"])
+def test_load_refuses_what_is_no_instrument(tmp_path, content):
+    (tmp_path / "broken.json").write_text(content)
+    with pytest.raises(InstrumentError, match=r"^broken\.json: "):
+        load("broken", tmp_path)
+
+
+def test_load_refuses_an_unknown_instrument(tmp_path):
+    with pytest.raises(InstrumentError, match=r"^absent\.json: "):
+        load("absent", tmp_path)
+
+
+def test_load_refuses_a_file_that_nobody_answers():
+    with pytest.raises(InstrumentError, match=r"crisis_lexicon\.json: items: nothing here that a person can answer"):
+        load("crisis_lexicon")

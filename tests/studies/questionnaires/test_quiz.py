@@ -1,0 +1,37 @@
+import pytest
+
+from studies.questionnaires.loading import load
+from studies.questionnaires.quiz import QuizResult, mark
+
+QUIZ = load("comprehension_check")
+RIGHT = {
+    question["id"]: question["answer"] for part in ("questions", "expert_questions") for question in QUIZ.raw[part]
+}
+
+
+def without(*keys):
+    return RIGHT | dict.fromkeys(keys, "c")
+
+
+@pytest.mark.parametrize(
+    ("track", "answers", "expected"),
+    [
+        ("participant", RIGHT, QuizResult(11, 11, 0, (), True)),
+        ("participant", without("c4", "c5"), QuizResult(9, 11, 0, ("c4", "c5"), True)),
+        ("participant", without("c4", "c5", "c7"), QuizResult(8, 11, 0, ("c4", "c5", "c7"), False)),
+        ("participant", without("c2"), QuizResult(10, 11, 1, ("c2",), False)),
+        ("participant", without("x1"), QuizResult(11, 11, 0, (), True)),
+        ("expert", RIGHT, QuizResult(14, 14, 0, (), True)),
+        # 9 of 11 is 81.8 %; of 14 that takes 12.
+        ("expert", without("c4", "x2"), QuizResult(12, 14, 0, ("c4", "x2"), True)),
+        ("expert", without("c4", "c5", "x2"), QuizResult(11, 14, 0, ("c4", "c5", "x2"), False)),
+        ("expert", without("x3"), QuizResult(13, 14, 1, ("x3",), False)),
+    ],
+)
+def test_mark_follows_the_pass_rule(track, answers, expected):
+    assert mark(QUIZ, answers, track=track) == expected
+
+
+def test_mark_takes_a_missing_answer_as_wrong():
+    result = mark(QUIZ, {}, track="participant")
+    assert (result.correct, result.mandatory_missed, len(result.wrong), result.passed) == (0, 5, 11, False)

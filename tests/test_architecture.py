@@ -1,0 +1,63 @@
+"""Who imports whom (docs/developers.md). Read from the source, so that an import inside a function counts too."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PURE = ("studies/questionnaires", "studies/design", "studies/analysis", "studies/consent.py", "dialogue/providers",
+        "dialogue/frames.py", "dialogue/judges/prompts.py", "dialogue/judges/parsing.py", "dialogue/safety",
+        "dialogue/demonstration.py")  # fmt: skip
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
+    return found
+
+
+def sources(*places: str) -> list[Path]:
+    files = []
+    for place in places:
+        path = ROOT / place
+        files += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    return [file for file in files if "migrations" not in file.parts]
+
+
+def named(found: set[str], *modules: str) -> set[str]:
+    return {name for name in found for module in modules if name == module or name.startswith(f"{module}.")}
+
+
+@pytest.mark.parametrize("path", sources("dialogue"), ids=str)
+def test_dialogue_knows_nothing_of_studies(path):
+    assert named(imports(path), "studies", "emostudy") == set()
+
+
+@pytest.mark.parametrize("path", sources("studies"), ids=str)
+def test_studies_do_not_reach_up_to_the_wiring(path):
+    assert named(imports(path), "emostudy") == set()
+
+
+@pytest.mark.parametrize("path", sources(*PURE), ids=str)
+def test_pure_modules_know_no_rows(path):
+    rows = ("dialogue.models", "studies.models", "django.db", "dialogue.chat", "studies.progress", "studies.responses")
+    assert named(imports(path), *rows) == set()
+
+
+@pytest.mark.parametrize("path", sources("studies/models", "dialogue/models"), ids=str)
+def test_rows_know_no_verbs(path):
+    verbs = ("dialogue.chat", "dialogue.replies", "studies.progress", "studies.enrolment", "studies.steps")
+    assert named(imports(path), *verbs) == set()
+
+
+@pytest.mark.parametrize("path", sources("studies", "dialogue"), ids=str)
+def test_heavy_packages_stay_in_their_corners(path):
+    inside = path.relative_to(ROOT).as_posix()
+    heavy = named(imports(path), "pandas", "pingouin", "scipy", "statsmodels", "krippendorff", "matplotlib")
+    assert not heavy or inside.startswith("studies/analysis")
+    assert not named(imports(path), "openai") or inside == "dialogue/providers/openai_compatible.py"

@@ -27,7 +27,7 @@ class Progress:
         self.total, self.label, self.done = total, label, 0
         self.quiet = quiet
         self.bar = tqdm(total=total, desc=label, file=sys.stderr) if sys.stderr.isatty() and not quiet else None
-        self.task = Task.objects.filter(pk=os.environ.get(TASK_VARIABLE) or 0)
+        self.task = os.environ.get(TASK_VARIABLE)
         self.tell()
 
     def step(self, count: int = 1) -> None:
@@ -38,8 +38,19 @@ class Progress:
             sys.stderr.write(f"{self.label}: {self.done} of {self.total}\n")
         self.tell()
 
+    def set(self, done: int, total: int, label: str) -> None:
+        """For work that knows its own count; `label` says what comes next."""
+        self.total, self.label = total, label
+        if self.bar is not None:
+            self.bar.total = total
+            self.bar.set_description(label)
+        self.step(done - self.done)
+
     def tell(self) -> None:
-        self.task.update(done=self.done, total=self.total, heard_at=timezone.now())
+        """Without a page that watches, no database is needed."""
+        if self.task:
+            row = Task.objects.filter(pk=self.task)
+            row.update(done=self.done, total=self.total, message=self.label, heard_at=timezone.now())
 
     def close(self) -> None:
         if self.bar is not None:

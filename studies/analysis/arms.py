@@ -1,0 +1,67 @@
+"""arms.csv: the mean of each item for each arm, as each group of raters saw it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap, mean, sum_by_cluster
+from studies.analysis.frames import Export
+from studies.analysis.rows import Row, Undefined
+
+COLUMNS = [
+    "arm",
+    "raters",
+    "item",
+    "n",
+    "mean",
+    "low",
+    "high",
+    "sd",
+    "instrument",
+    "moment",
+    "clusters",
+    "note",
+    "method",
+]
+_SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
+
+
+def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (arm, its rows); n is the number of conversations (at `turn` and `checkpoint`: of ratings in them).
+
+    Several raters of a conversation count as one, their mean. Conversations without an arm are left out.
+    """
+    each = export.ratings.groupby([*_SCORED, "rater"], observed=True)["score"].mean()
+    scores = each.groupby(_SCORED, observed=True).mean().reset_index()
+    about = export.conversations.loc[scores["conversation"].astype(str)]
+    scores = scores.assign(arm=about["arm"].to_numpy(), cluster=about["cluster"].to_numpy())
+    for arm, of_arm in scores[scores["arm"] != ""].groupby("arm", observed=True):
+        rows = []
+        for (raters, instrument, moment, item), group in of_arm.groupby(_SCORED[:4], observed=True):
+            of = {"arm": arm, "raters": raters, "instrument": instrument, "moment": moment, "item": item}
+            rows.append(_row(of, group, bootstrap))
+        yield str(arm), rows
+
+
+def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    values = scores["score"].to_numpy(float)
+    clusters = np.unique(scores["cluster"].to_numpy(str), return_inverse=True)[1]
+    row = Row(**of, n=len(values))
+    row.values |= {"mean": float(values.mean()), "clusters": int(clusters.max()) + 1}
+    if len(values) > 1:
+        row.values["sd"] = float(values.std(ddof=1))
+    else:
+        row.leave_out("sd", because="one conversation")
+    try:
+        if np.ptp(values) == 0 and len(values) > 1:
+            raise Undefined("the scores do not vary")
+        resampled = bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
+    else:
+        interval = resampled.interval()
+        row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
+        row.add_notes(*resampled.notes("interval"))
+    return row.finished()

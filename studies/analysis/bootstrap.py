@@ -1,0 +1,123 @@
+"""Cluster bootstrap of statistics that depend on the data through sums.
+
+Rows are summed within clusters once; a replicate is then a weighted sum of clusters, so all replicates are one matrix
+product, and so is the jackknife that BCa needs (Efron 1987, doi 10.1080/01621459.1987.10478410).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.analysis.rows import Undefined
+
+Array = NDArray[np.float64]
+Statistic = Callable[[Array], Array]  # (…, sums) → (…); nan where the sums leave it undefined
+
+FEW_CLUSTERS = 30
+_NORMAL = NormalDist()
+
+
+@dataclass(frozen=True)
+class Interval:
+    low: float
+    high: float
+    method: str
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """A statistic with its replicates and its leave-one-cluster-out values."""
+
+    estimate: float
+    replicates: Array  # the defined ones
+    jackknife: Array
+    undefined: int  # replicates in which the statistic did not exist
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """BCa, or the plain percentile interval where BCa's corrections do not exist."""
+        tails = (1 - level) / 2, (1 + level) / 2
+        corrected = self._corrected(tails)
+        low, high = np.quantile(self.replicates, corrected or tails)
+        return Interval(float(low), float(high), "BCa" if corrected else "percentile")
+
+    def p_value(self) -> float:
+        """Two-sided, for "the statistic is 0": how often a replicate lies as far from the estimate as 0 does."""
+        as_far = np.abs(self.replicates - self.estimate) >= abs(self.estimate)
+        return float((1 + as_far.sum()) / (1 + len(self.replicates)))
+
+    def notes(self, what: str) -> list[str]:
+        notes = []
+        if len(self.jackknife) < FEW_CLUSTERS:
+            notes.append(f"{what}: only {len(self.jackknife)} clusters, the interval may be too narrow")
+        if self.undefined:
+            total = self.undefined + len(self.replicates)
+            notes.append(f"{what}: {self.undefined} of {total} resamples had no variance and are left out")
+        return notes
+
+    def _corrected(self, tails: tuple[float, float]) -> tuple[float, float] | None:
+        below = float(np.mean(self.replicates < self.estimate) + np.mean(self.replicates == self.estimate) / 2)
+        deviations = self.jackknife.mean() - self.jackknife
+        spread = float((deviations**2).sum())
+        if not 0 < below < 1 or not np.isfinite(spread) or spread <= 0:
+            return None
+        bias = _NORMAL.inv_cdf(below)
+        acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
+        shifted = [bias + _NORMAL.inv_cdf(tail) for tail in tails]
+        if min(1 - acceleration * shift for shift in shifted) <= 0:
+            return None
+        low, high = (_NORMAL.cdf(bias + shift / (1 - acceleration * shift)) for shift in shifted)
+        return low, high
+
+
+@dataclass(frozen=True)
+class Bootstrap:
+    replicates: int
+    seed: int
+
+    def resample(self, statistic: Statistic, sums: Array) -> Resampled:
+        """`sums`: one row per cluster. Raises `Undefined` with fewer than two clusters or no usable replicate."""
+        if len(sums) < 2:
+            raise Undefined("fewer than two clusters")
+        total = sums.sum(axis=0)
+        values = statistic(weights(len(sums), self.replicates, self.seed) @ sums)
+        defined = values[np.isfinite(values)]
+        if not defined.size:
+            raise Undefined("no resample has variance")
+        return Resampled(
+            float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
+        )
+
+
+# A run asks again and again for the few cluster counts that it has.
+@lru_cache(maxsize=2)
+def weights(clusters: int, replicates: int, seed: int) -> Array:
+    """How often each cluster is drawn: replicates × clusters."""
+    drawn = np.random.default_rng(seed).integers(clusters, size=(replicates, clusters))
+    cells = drawn + clusters * np.arange(replicates)[:, np.newaxis]
+    return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape).astype(np.float64)
+
+
+def sum_by_cluster(values: Array, clusters: NDArray[np.intp]) -> Array:
+    """`values`: rows × sums; `clusters`: the cluster of each row, numbered from 0 without gaps."""
+    return np.stack([np.bincount(clusters, weights=column) for column in values.T], axis=1)
+
+
+def mean(sums: Array) -> Array:
+    """From (n, x)."""
+    return np.asarray(sums[..., 1] / sums[..., 0])
+
+
+def fisher_z(sums: Array) -> Array:
+    """Fisher's z of Pearson's r, from (n, x, y, xx, yy, xy) of roughly centred values."""
+    n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance_x, variance_y = xx - x * x / n, yy - y * y / n
+        r = (xy - x * y / n) / np.sqrt(variance_x * variance_y)
+    # What rounding leaves of a constant column is no variance.
+    varies = (variance_x > 1e-12 * xx) & (variance_y > 1e-12 * yy)
+    z: Array = np.arctanh(np.clip(np.where(varies, r, np.nan), -1 + 1e-12, 1 - 1e-12))
+    return z

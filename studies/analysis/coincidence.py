@@ -1,0 +1,78 @@
+"""Krippendorff's alpha, and its resampling: the coincidences of a conversation add up, so clusters of them do too.
+
+Krippendorff, Content Analysis (4th ed. 2019), chapter 12.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import krippendorff  # noqa: TID253
+import numpy as np
+
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.rows import Undefined
+
+Level = Literal["ordinal", "interval"]
+MOST_LEVELS = 60  # above, a resample's levels × levels tables would fill the memory
+
+
+@dataclass(frozen=True)
+class Counts:
+    """`counts`: units × levels, how many raters gave each level; every unit has two ratings or more."""
+
+    counts: Array
+    levels: Array
+
+    def must_tell(self) -> None:
+        """Raises `Undefined` where chance agreement, and so any coefficient corrected for it, does not exist."""
+        if len(self.counts) < 2:
+            raise Undefined("fewer than two conversations")
+        if len(self.levels) < 2:
+            raise Undefined("the scores do not vary")
+
+    def alpha(self, level: Level) -> float:
+        self.must_tell()
+        return float(krippendorff.alpha(value_counts=self.counts, value_domain=self.levels, level_of_measurement=level))
+
+    def percent_agreement(self) -> float:
+        """Share of agreeing pairs of raters, each conversation weighted by its number of ratings; 0–1."""
+        coincidences = self.coincidences().sum(axis=0)
+        return float(np.trace(coincidences) / coincidences.sum())
+
+    def coincidences(self) -> Array:
+        """Units × levels × levels."""
+        pairs = np.einsum("ui,uj->uij", self.counts, self.counts)
+        diagonal = np.arange(len(self.levels))
+        pairs[:, diagonal, diagonal] -= self.counts
+        return np.asarray(pairs / (self.counts.sum(axis=1) - 1)[:, np.newaxis, np.newaxis])
+
+    def resampled(self, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> Resampled:
+        """`clusters`: the cluster of each unit, numbered from 0 without gaps."""
+        self.must_tell()
+        if len(self.levels) > MOST_LEVELS:
+            raise Undefined(f"more than {MOST_LEVELS} different scores")
+        sums = np.zeros((clusters.max() + 1, len(self.levels) ** 2))
+        np.add.at(sums, clusters, self.coincidences().reshape(len(self.counts), -1))
+        return bootstrap.resample(lambda rows: alpha_of(rows, self.levels, level), sums)
+
+
+def counts(scores: Array, units: np.ndarray) -> Counts:
+    """From one score per row and the unit that it is of; units with one score tell nothing of agreement."""
+    levels, columns = np.unique(scores, return_inverse=True)
+    table = np.zeros((units.max() + 1, len(levels)))
+    np.add.at(table, (units, columns), 1)
+    return Counts(table, levels)
+
+
+def alpha_of(sums: Array, levels: Array, level: Level) -> Array:
+    """Alpha of each flattened coincidence matrix in `sums`; nan where only one level is left."""
+    coincidences = sums.reshape(*sums.shape[:-1], len(levels), len(levels))
+    marginals = coincidences.sum(axis=-1)
+    total = marginals.sum(axis=-1)
+    # The ordinal distance of two levels is that of their midpoints on the cumulated counts.
+    places = np.cumsum(marginals, axis=-1) - marginals / 2 if level == "ordinal" else levels
+    distances = (places[..., :, np.newaxis] - places[..., np.newaxis, :]) ** 2
+    observed = (coincidences * distances).sum(axis=(-1, -2))
+    expected = (marginals[..., :, np.newaxis] * marginals[..., np.newaxis, :] * distances).sum(axis=(-1, -2))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(expected > 0, 1 - (total - 1) * observed / expected, np.nan)

@@ -1,0 +1,14 @@
+"""HTML from values: every text is escaped unless it is `Markup` already."""
+
+from html import escape
+
+
+class Markup(str):
+    """Text that is HTML."""
+
+
+def tag(name: str, *children: str, **attributes: str) -> Markup:
+    """`class_` and the like lose the underscore that Python needs."""
+    opening = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    content = "".join(child if isinstance(child, Markup) else escape(child) for child in children)
+    return Markup(f"<{name}{opening}>{content}</{name}>")

@@ -1,0 +1,128 @@
+"""report.html: one page without network, written from what was done."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.figures import Figure
+from studies.analysis.markup import Markup, tag
+from studies.analysis.results import METHODS, Results
+
+STYLE = Path(__file__).with_name("report.css")
+HEADINGS = {
+    "agreement": "Judges and people",
+    "reliability": "Raters among themselves",
+    "arms": "The arms",
+}
+SMALL = ("p", "p_holm")  # where a fourth decimal tells something
+EMPTY = {
+    "agreement": "No judge and person scored the same conversation, so there is nothing to compare.",
+    "reliability": "No conversation has several raters of a kind, and no instrument several items.",
+    "arms": "No rating names an arm.",
+}
+
+
+def report(results: Results, figures: list[Figure]) -> str:
+    title = "Analysis of a study's ratings"
+    ribbon = [tag("p", "Demonstration data", class_="ribbon")] if results.export.demonstration else []
+    sections = [_section(name, results, figures) for name in HEADINGS]
+    main = tag("main", tag("h1", title), *_opening(results), *sections, _methods(results), _origin(results))
+    head = tag("head", Markup('<meta charset="utf-8">'), _viewport(), tag("title", title), _style())
+    return f"<!doctype html>\n{tag('html', head, tag('body', *ribbon, main), lang='en')}\n"
+
+
+def _viewport() -> Markup:
+    return Markup('<meta name="viewport" content="width=device-width, initial-scale=1">')
+
+
+def _style() -> Markup:
+    return tag("style", Markup(STYLE.read_text(encoding="utf-8")))
+
+
+def _opening(results: Results) -> list[Markup]:
+    counts = results.counts()
+    said = ", ".join(f"{count:,} {what}" for what, count in counts.items())
+    limits = results.limits()
+    return [
+        tag("p", f"From {said}. Every table below is also a CSV file beside this page; results.json holds everything."),
+        *([tag("h2", "Keep in mind"), _list(limits, class_="notes")] if limits else []),
+    ]
+
+
+def _section(name: str, results: Results, figures: list[Figure]) -> Markup:
+    table = results.tables[name]
+    if table.empty:
+        return tag("section", tag("h2", HEADINGS[name]), tag("p", EMPTY[name]))
+    drawn = [_drawn(figure) for figure in figures if figure.name.startswith(name)]
+    rows = tag("details", tag("summary", f"All {len(table)} rows of {name}.csv"), _table(table))
+    return tag("section", tag("h2", HEADINGS[name]), *drawn, rows)
+
+
+def _drawn(figure: Figure) -> Markup:
+    svg = Markup(figure.svg)
+    caption = tag("figcaption", tag("strong", figure.title), figure.caption)
+    return tag("figure", tag("div", svg, role="img", aria_label=figure.title), caption)
+
+
+def _table(table: pd.DataFrame) -> Markup:
+    head = tag("tr", *(tag("th", column, scope="col") for column in table.columns))
+    rows = (tag("tr", *map(_cell, table.columns, row)) for row in table.itertuples(index=False))
+    content = tag("table", tag("thead", head), tag("tbody", *rows))
+    # A region that scrolls must be reachable by the keyboard.
+    return tag("div", content, class_="wide", tabindex="0", role="region", aria_label="Table")
+
+
+def _cell(column: str, value: Any) -> Markup:
+    if column == "note":
+        return tag("td", str(value), class_="note")
+    if pd.isna(value):
+        return tag("td")
+    if isinstance(value, float):
+        return tag("td", f"{value:.{4 if column in SMALL else 3}f}", class_="number")
+    return tag("td", str(value), **({} if isinstance(value, str) else {"class_": "number"}))
+
+
+def _methods(results: Results) -> Markup:
+    settings = (
+        f"Intervals and p values come from {results.bootstrap.replicates:,} resamples of "
+        f"{results.export.conversations['cluster'].nunique():,} clusters, seed {results.bootstrap.seed}. "
+        "A cluster is a participant with all of their conversations, or the conversation where none is named. "
+        "BCa corrections are left out where they do not exist; the column method says so. "
+        "A score that is missing is left out, never counted as 0."
+    )
+    by_name = (f"{name}: {method}." for name, method in METHODS.items())
+    return tag("section", tag("h2", "Methods"), tag("p", settings), _list(by_name))
+
+
+def _origin(results: Results) -> Markup:
+    exclusions = results.exclusions()
+    missing = sum(exclusions.pop("ratings_without_score").values())
+    counted = [f"ratings without score: {missing}", *(f"{_words(name)}: {n}" for name, n in exclusions.items())]
+    files = [f"{name}, SHA-256 {digest}" for name, digest in sorted(results.export.hashes.items())]
+    versions = ", ".join(f"{name} {number}" for name, number in results.versions().items())
+    absent = [tag("h3", "Files that were not there"), tag("p", _absent(results))] if results.export.absent else []
+    return tag(
+        "section",
+        tag("h2", "Data"),
+        tag("h3", "Files that were read"),
+        _list(files),
+        *absent,
+        tag("h3", "Counted"),
+        _list(counted),
+        tag("h3", "Software"),
+        tag("p", versions),
+    )
+
+
+def _absent(results: Results) -> str:
+    return f"{', '.join(results.export.absent)}. What needs them is left out."
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _list(items: Iterable[str], **attributes: str) -> Markup:
+    return tag("ul", *(tag("li", item) for item in items), **attributes)

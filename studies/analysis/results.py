@@ -1,0 +1,142 @@
+"""What a run found, as values and as bytes that do not change from run to run."""
+
+import hashlib
+import json
+import math
+import platform
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
+from studies.analysis.frames import Export
+
+PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
+DIGITS = 12  # significant; below lies what differs between processors
+
+METHODS = {
+    "pearson": "Pearson's r over conversations; raters and replicates averaged first; 95 % BCa interval on Fisher's z, "
+    "participants (else conversations) resampled",
+    "p": "two-sided, from the same resamples: (1 + those as far from the estimate as 0 is) / (1 + resamples)",
+    "p_holm": "Holm over the items of a judge × strategy × human × moment",
+    "spearman": "Pearson's r of midranks",
+    "kendall": "tau-b",
+    "within_r": "Pearson's r of scores centred per participant, over participants with two rows or more",
+    "system_r": "Pearson's r of the means of the arms",
+    "bias": "mean of judge minus human",
+    "mae": "mean absolute difference",
+    "ccc": "Lin's concordance, moments over n",
+    "kappa_quadratic": "quadratic weights on the scores; whole numbers only",
+    "ceiling": "root of the product of both sides' reliabilities, ICC(1,k)",
+    "icc": "six forms (Shrout & Fleiss; McGraw & Wong), conversations that all raters rated; 95 % F intervals, "
+    "Satterthwaite degrees of freedom for (A,·)",
+    "alpha": "Krippendorff's alpha over all pairs of ratings; 95 % BCa interval, participants (else conversations) "
+    "resampled",
+    "kappa_fleiss": "nominal",
+    "percent_agreement": "share of agreeing pairs of ratings, 0 to 1",
+    "cronbach": "Cronbach's alpha of an instrument's items, complete ratings",
+    "mean": "over conversations, raters averaged first; 95 % BCa interval, participants (else conversations) resampled",
+}
+
+
+@dataclass(frozen=True)
+class Results:
+    export: Export
+    bootstrap: Bootstrap
+    tables: dict[str, pd.DataFrame]  # by name, without ".csv"
+
+    def as_json(self) -> bytes:
+        text = json.dumps(_plain(self._content()), ensure_ascii=False, indent=1, allow_nan=False)
+        return (text + "\n").encode()
+
+    def csv(self, name: str) -> bytes:
+        guarded = self.tables[name].map(_guarded)
+        text: str = guarded.to_csv(index=False, float_format=f"%.{DIGITS}g", lineterminator="\r\n")
+        return text.encode()
+
+    def versions(self) -> dict[str, str]:
+        return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
+
+    def data_hash(self) -> str:
+        """One SHA-256 over the names and hashes of all files that were read."""
+        listed = "".join(f"{name} {digest}\n" for name, digest in sorted(self.export.hashes.items()))
+        return hashlib.sha256(listed.encode()).hexdigest()
+
+    def counts(self) -> dict[str, int]:
+        participants = set(self.export.conversations["participant"]) - {""}
+        return {
+            "ratings": len(self.export.ratings),
+            "conversations": len(self.export.conversations),
+            "participants": len(participants),
+            "raters": int(self.export.ratings.groupby(["rater_kind", "rater"], observed=True).ngroups),
+        }
+
+    def exclusions(self) -> dict[str, Any]:
+        """Counted only: no row is left out for them."""
+        return {
+            "ratings_without_score": self.export.missing,
+            "repeated_ratings_averaged": self.export.repeated,
+            "excluded_participants_kept": self.export.excluded_participants,
+            "invalid_conversations_kept": self.export.invalid_conversations,
+            "conversations_without_arm": int((self.export.conversations["arm"] == "").sum()),
+        }
+
+    def limits(self) -> list[str]:
+        """What a reader must keep in mind, by rules; one sentence each."""
+        clusters = self.export.conversations["cluster"].nunique()
+        rules = {
+            f"Only {clusters} independent clusters: the intervals may be too narrow.": clusters < FEW_CLUSTERS,
+            "No conversation names its participant: conversations count as independent, which they may not be.": (
+                not self.counts()["participants"]
+            ),
+            "Ratings of excluded participants are part of all figures.": self.export.excluded_participants > 0,
+            "Ratings of conversations marked as not valid are part of all figures.": (
+                self.export.invalid_conversations > 0
+            ),
+            "Some ratings were given twice by one rater to the same thing; their mean counts.": (
+                self.export.repeated > 0
+            ),
+            "There is no judge whose scores could be compared with people's.": self.tables["agreement"].empty,
+            "No conversation was rated by several raters of a kind: the reliability of single ratings is unknown.": (
+                self.tables["reliability"].query("item != '*'").empty
+            ),
+        }
+        return [sentence for sentence, holds in rules.items() if holds]
+
+    def _content(self) -> dict[str, Any]:
+        files = {name: {"sha256": digest, "rows": self.export.rows.get(name)} for name, digest in self._hashes()}
+        return {
+            "schema": "emostudy-results/1",
+            "demonstration": self.export.demonstration,
+            "settings": {"bootstrap": self.bootstrap.replicates, "seed": self.bootstrap.seed, "level": 0.95},
+            "versions": self.versions(),
+            "data_hash": self.data_hash(),
+            "files": files,
+            "absent": list(self.export.absent),
+            "counts": self.counts(),
+            "exclusions": self.exclusions(),
+            "limits": self.limits(),
+            "methods": METHODS,
+            "tables": {name: table.to_dict("records") for name, table in self.tables.items()},
+        }
+
+    def _hashes(self) -> list[tuple[str, str]]:
+        return sorted(self.export.hashes.items())
+
+
+def _plain(value: Any) -> Any:
+    """For JSON: floats at `DIGITS` digits, what is not there as null."""
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
+    return None if value is pd.NA else value
+
+
+def _guarded(value: Any) -> Any:
+    """A text that a spreadsheet would run as a formula gets a leading apostrophe, as in an export."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value

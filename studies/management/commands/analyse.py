@@ -1,0 +1,43 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from studies.analysis import AnalysisError, Summary, analyse
+from studies.management.command import PART_FAILED
+from studies.management.command import Command as Base
+from studies.management.command import Progress
+
+
+class Command(Base):
+    help = "Analyses an exported folder: agreement, reliability and arms as tables, figures and one report."
+    requires_system_checks = []  # reads files only
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, metavar="DIR", help="an exported folder; ratings.csv is enough")
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR2", help="where the results go")
+        parser.add_argument("--bootstrap", type=int, default=2000, help="resamples per interval (default 2000)")
+        parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
+
+    def work(self, folder: Path, out: Path, bootstrap: int, seed: int, **_options: Any) -> dict[str, Any]:
+        try:
+            summary = self.analysed(folder, out, bootstrap=bootstrap, seed=seed)
+        except AnalysisError as error:
+            self.refuse(str(error))
+        except OSError as error:
+            raise CommandError(str(error), returncode=PART_FAILED) from error
+        for warning in summary.warnings:
+            self.stderr.write(warning)
+        self.say(f"{out / 'report.html'}: {summary.ratings} ratings, {len(summary.files)} files")
+        return summary.as_dict()
+
+    def analysed(self, folder: Path, out: Path, *, bootstrap: int, seed: int) -> Summary:
+        with self.progress(0, "analyse") as progress:
+            return analyse(folder, out, bootstrap=bootstrap, seed=seed, on_progress=told_to(progress))
+
+
+def told_to(progress: Progress) -> Any:
+    def tell(done: int, total: int, what: str) -> None:
+        progress.set(done, total, what)
+
+    return tell

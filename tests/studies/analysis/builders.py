@@ -1,0 +1,43 @@
+"""Exports for the tests of the analysis."""
+
+import csv
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+COLUMNS = (
+    "conversation,participant,arm,condition,rater,rater_kind,strategy,replicate,instrument,item,moment,turn,score,"
+    "missing_reason,rated_at"
+)
+
+Ratings = Iterable[Mapping[str, Any]]
+
+
+def write_export(folder: Path, ratings: Ratings) -> Path:
+    """An export of these ratings; what a rating does not say is a final seeker's score of one item."""
+    folder.mkdir(exist_ok=True)
+    usual = {"rater": "P1", "rater_kind": "seeker", "instrument": "ten", "item": "care", "moment": "final"}
+    with (folder / "ratings.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, COLUMNS.split(","), restval="")
+        writer.writeheader()
+        writer.writerows(usual | dict(rating) for rating in ratings)
+    return folder
+
+
+def six_people() -> list[dict[str, Any]]:
+    """Six people, two arms, two items; two reviewers on everything; one judge, two strategies, two replicates."""
+    ratings: list[dict[str, Any]] = []
+    for number in range(24):
+        person, arm, item = number // 4, "ab"[number // 2 % 2], ("care", "safety")[number % 2]
+        about = {"conversation": f"C{person}{arm}", "participant": f"P{person}", "arm": arm, "item": item}
+        felt = 1 + (person + number * 5 // 4) % 5
+        ratings.append(about | {"rater": f"P{person}", "score": felt})
+        for reviewer, shift in (("R1", 0), ("R2", number % 3 - 1)):
+            score = min(5, max(1, felt + shift))
+            ratings.append(about | {"rater": reviewer, "rater_kind": "reviewer", "score": score})
+        for strategy, error in (("standard", number % 4), ("user_aware", number % 2)):
+            for replicate in (1, 2):
+                score = max(1, felt - error * (replicate - 1))
+                judged = {"rater": "J", "rater_kind": "judge", "strategy": strategy, "replicate": replicate}
+                ratings.append(about | judged | {"score": score})
+    return ratings

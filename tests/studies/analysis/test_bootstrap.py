@@ -1,0 +1,101 @@
+import numpy as np
+import pandas as pd  # noqa: TID253
+import pytest
+from scipy import stats  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap, Resampled, fisher_z, mean, sum_by_cluster, weights
+from studies.analysis.rows import Undefined
+
+
+@pytest.fixture
+def clustered() -> pd.DataFrame:
+    """Nine people with one to four conversations each."""
+    random = np.random.default_rng(4)
+    cluster = np.repeat(np.arange(9), random.integers(1, 5, size=9))
+    human = random.integers(1, 6, size=len(cluster)).astype(float)
+    return pd.DataFrame({"cluster": cluster, "human": human, "judge": human + random.normal(size=len(cluster))})
+
+
+def pair_sums(data: pd.DataFrame) -> np.ndarray:
+    x, y = (data[side].to_numpy() - data[side].mean() for side in ("human", "judge"))
+    return sum_by_cluster(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), data["cluster"].to_numpy())
+
+
+def test_fisher_z_equals_a_plain_loop_replicate_by_replicate(clustered: pd.DataFrame) -> None:
+    fast = fisher_z(weights(9, 50, 7) @ pair_sums(clustered))
+    people = [part for _, part in clustered.groupby("cluster")]
+    random = np.random.default_rng(7)
+    drawn = [
+        pd.concat([people[person] for person in people_drawn]) for people_drawn in random.integers(9, size=(50, 9))
+    ]
+    slow = [np.arctanh(sample["human"].corr(sample["judge"])) for sample in drawn]
+    assert fast == pytest.approx(slow, rel=1e-10)
+
+
+def test_fisher_z_of_a_constant_column_is_undefined() -> None:
+    data = pd.DataFrame({"cluster": [0, 1, 2], "human": [3.3, 3.3, 3.3], "judge": [1.0, 2.0, 4.0]})
+    assert np.isnan(fisher_z(pair_sums(data).sum(axis=0)))
+
+
+def test_interval_is_the_bca_of_scipy_when_each_row_is_a_cluster() -> None:
+    # scipy draws rows as we draw clusters, so the same seed gives the same resamples.
+    values = np.random.default_rng(2).exponential(size=25)
+    sums = sum_by_cluster(np.column_stack([np.ones(25), values]), np.arange(25))
+    ours = Bootstrap(999, 5).resample(mean, sums).interval()
+    theirs = stats.bootstrap((values,), np.mean, n_resamples=999, method="BCa", rng=np.random.default_rng(5))
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), rel=1e-9)
+    assert ours.method == "BCa"
+
+
+def test_interval_of_a_correlation_is_the_bca_of_scipy(clustered: pd.DataFrame) -> None:
+    data = clustered.assign(cluster=np.arange(len(clustered)))
+    ours = Bootstrap(999, 5).resample(fisher_z, pair_sums(data)).interval()
+    theirs = stats.bootstrap(
+        (data["human"], data["judge"]),
+        lambda x, y, axis: np.arctanh(stats.pearsonr(x, y, axis=axis).statistic),
+        paired=True,
+        n_resamples=999,
+        method="BCa",
+        rng=np.random.default_rng(5),
+    )
+    assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), rel=1e-9)
+
+
+def test_interval_falls_back_to_percentiles_where_no_replicate_lies_below() -> None:
+    resampled = Resampled(0.0, np.arange(1.0, 102.0), np.array([0.0, 1.0]), undefined=0)
+    assert resampled.interval().method == "percentile"
+    assert (resampled.interval().low, resampled.interval().high) == pytest.approx((3.5, 98.5))
+
+
+@pytest.mark.parametrize(("estimate", "p"), [(2.0, 3 / 6), (10.0, 1 / 6), (0.0, 1.0)])
+def test_p_value_counts_replicates_as_far_from_the_estimate_as_zero(estimate: float, p: float) -> None:
+    replicates = np.array([1.0, 2.0, 3.0, 4.5, -0.5]) + (estimate - 2)
+    assert Resampled(estimate, replicates, np.zeros(2), undefined=0).p_value() == pytest.approx(p)
+
+
+def test_resample_counts_replicates_without_variance() -> None:
+    data = pd.DataFrame({"cluster": [0, 0, 1, 1], "human": [1, 1, 2, 3], "judge": [1, 2, 2, 3]})
+    resampled = Bootstrap(400, 1).resample(fisher_z, pair_sums(data))
+    # Person 0, whose human scores are constant, was drawn twice.
+    alone = int((weights(2, 400, 1)[:, 0] == 2).sum())
+    assert resampled.undefined == alone > 0
+    assert len(resampled.replicates) == 400 - alone
+    assert resampled.notes("interval") == [
+        "interval: only 2 clusters, the interval may be too narrow",
+        f"interval: {alone} of 400 resamples had no variance and are left out",
+    ]
+
+
+def test_resample_needs_two_clusters() -> None:
+    with pytest.raises(Undefined, match="fewer than two clusters"):
+        Bootstrap(10, 1).resample(mean, np.ones((1, 2)))
+
+
+def test_resample_covers_as_often_as_a_cluster_bootstrap_must() -> None:
+    """Five equal rows a person must not narrow the interval: it equals that of one row a person."""
+    values = np.random.default_rng(8).normal(size=30)
+    once = sum_by_cluster(np.column_stack([np.ones(30), values]), np.arange(30))
+    five = sum_by_cluster(np.column_stack([np.ones(150), np.repeat(values, 5)]), np.repeat(np.arange(30), 5))
+    bootstrap = Bootstrap(200, 3)
+    narrow, wide = bootstrap.resample(mean, five).interval(), bootstrap.resample(mean, once).interval()
+    assert (narrow.low, narrow.high) == pytest.approx((wide.low, wide.high))

@@ -1,0 +1,128 @@
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from studies.analysis import AnalysisError
+from studies.analysis.frames import load, read_ratings
+
+HEADER = "conversation,rater,rater_kind,instrument,item,score"
+
+
+def ratings(folder: Path, text: str) -> Path:
+    path = folder / "ratings.csv"
+    path.write_bytes(text.encode())
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "ratings.csv:1:conversation: the column is missing (the header has )"),
+        ("conversation,rater,rater_kind,instrument,item\n", "ratings.csv:1:score: the column is missing"),
+        (f"{HEADER},item\nC,R,crowd,i,a,1,b\n", "ratings.csv:1:item: the column is there twice"),
+        (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,b,good\n", "ratings.csv:3:score: 'good' is not a number"),
+        (f"{HEADER}\nC,R,crowd,i,a,nan\n", "ratings.csv:2:score: 'nan' is not a number"),
+        (f"{HEADER}\nC,R,crowd,i,a,inf\n", "ratings.csv:2:score: 'inf' is not a number"),
+        (f"{HEADER}\nC,R,crowd,i,a,1e999\n", "ratings.csv:2:score: '1e999' is not a number"),
+        (f'{HEADER}\nC,R,crowd,i,a,"3,5"\n', "ratings.csv:2:score: '3,5' is not a number"),
+        (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is none of seeker, expert,"),
+        (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: '' is empty"),
+        (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
+        (f'{HEADER}\n"C\n1",R,crowd,i,a,1\n\nC,R,crowd,i,b,x\n', "ratings.csv:5:score: 'x' is not a number"),
+        (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd\n", "ratings.csv:3: 3 fields under 6 columns"),
+        (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,a,1,9\n", "ratings.csv:3: 7 fields under 6 columns"),
+        (f"{HEADER}\nC,R,crowd,i,a,1,9\n", "ratings.csv:2: 7 fields under 6 columns"),
+        (f'{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,"a,1\n', "ratings.csv:3: 5 fields under 6 columns"),
+        (f"{HEADER}\nC,R,crowd,i,a,\n", "ratings.csv: no rating has a score"),
+        (
+            f"{HEADER},participant\nC,R,crowd,i,a,1,P1\nC,R,crowd,i,b,1,P2\n",
+            "ratings.csv:3:participant: conversation C has two of them",
+        ),
+    ],
+)
+def test_load_names_file_line_and_column_of_a_fault(tmp_path: Path, text: str, fault: str) -> None:
+    ratings(tmp_path, text)
+    with pytest.raises(AnalysisError) as raised:
+        load(tmp_path)
+    assert str(raised.value).startswith(fault)
+    assert "\n" not in str(raised.value)
+
+
+def test_load_without_ratings_says_so(tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError, match=r"^ratings\.csv: there is no such file in "):
+        load(tmp_path)
+
+
+def test_load_refuses_other_encodings(tmp_path: Path) -> None:
+    (tmp_path / "ratings.csv").write_bytes(f"{HEADER}\nC,R,crowd,i,\xfc,1\n".encode("latin-1"))
+    with pytest.raises(AnalysisError, match=r"^ratings\.csv: is not UTF-8 \(invalid start byte at byte 64\)"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("'=1+1", "=1+1"),
+        ("'+a", "+a"),
+        ("'-a", "-a"),
+        ("'@a", "@a"),
+        ("'tis", "'tis"),
+        ("''=a", "''=a"),
+        ("007", "007"),
+    ],
+)
+def test_read_ratings_takes_the_spreadsheet_guard_off(tmp_path: Path, written: str, read: str) -> None:
+    path = ratings(tmp_path, f"{HEADER}\nC,{written},crowd,i,a,1\nC,{read},crowd,i,b,2\n")
+    assert list(read_ratings(path)["rater"]) == [read, read] if written != read else [written, read]
+
+
+def test_read_ratings_keeps_an_empty_score_missing_and_signs_as_they_are(tmp_path: Path) -> None:
+    scores = read_ratings(ratings(tmp_path, f"{HEADER}\nC,R,crowd,i,a,\nC,R,crowd,i,b,-2.5\nC,R,crowd,i,c,1e1\n"))[
+        "score"
+    ]
+    assert scores.isna().tolist() == [True, False, False]
+    assert scores[1:].tolist() == [-2.5, 10.0]
+
+
+def test_read_ratings_reads_a_byte_order_mark_and_turns_saved_as_floats(tmp_path: Path) -> None:
+    path = ratings(tmp_path, f"\ufeff{HEADER},turn\nC,R,crowd,i,a,1,5.0\nC,R,crowd,i,b,1,5\n")
+    assert list(read_ratings(path)["turn"]) == ["5", "5"]
+
+
+def test_load_takes_participant_and_arm_of_a_conversation_from_the_rows_that_have_them(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER},participant,arm\nC,P,seeker,i,a,1,P,x\nC,J,judge,i,a,1,,\nD,J,judge,i,a,1,,\n")
+    conversations = load(tmp_path).conversations
+    assert conversations.loc["C"].tolist() == ["P", "x", "P"]
+    assert conversations.loc["D"].tolist() == ["", "", "conversation D"]
+
+
+def test_load_counts_what_is_missing_repeated_excluded_and_invalid(tmp_path: Path) -> None:
+    row = "C,R,crowd,i"
+    path = ratings(tmp_path, f"{HEADER},missing_reason\n{row},a,1,\n{row},a,3,\n{row},b,,skipped\n{row},c,,\n")
+    (tmp_path / "participants.csv").write_text("participant,excluded\nP1,true\nP2,false\n")
+    (tmp_path / "conversations.csv").write_text("conversation,valid\nC,false\n")
+    (tmp_path / "manifest.json").write_text(json.dumps({"demonstration": True}))
+    export = load(tmp_path)
+    assert (export.missing, export.repeated) == ({"no reason given": 1, "skipped": 1}, 1)
+    assert (export.excluded_participants, export.invalid_conversations) == (1, 1)
+    assert export.rows == {"ratings.csv": 4, "participants.csv": 2, "conversations.csv": 1}
+    assert export.demonstration
+    assert export.hashes["ratings.csv"] == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert export.absent == (
+        "answers.csv",
+        "scales.csv",
+        "turns.csv",
+        "states.csv",
+        "pairs.csv",
+        "calls.csv",
+        "codebook.csv",
+    )
+
+
+def test_load_names_a_broken_manifest(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER}\nC,R,crowd,i,a,1\n")
+    (tmp_path / "manifest.json").write_text("{")
+    with pytest.raises(AnalysisError, match=r"^manifest\.json: is not JSON"):
+        load(tmp_path)

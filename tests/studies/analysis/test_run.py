@@ -1,0 +1,238 @@
+import csv
+import hashlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from studies.analysis import AnalysisError, analyse
+from studies.analysis.results import METHODS
+from tests.studies.analysis.builders import six_people, write_export
+
+ExportOf = Callable[[Any], Path]
+AGREEMENT = (
+    "judge,strategy,human,instrument,item,moment,n,clusters,pearson,pearson_low,pearson_high,p,p_holm,spearman,kendall,"
+    "within_r,system_r,bias,mae,ccc,kappa_quadratic,ceiling,note"
+)
+RELIABILITY = (
+    "raters,unit,instrument,item,moment,n,k,icc_1_1,icc_a_1,icc_c_1,icc_1_k,icc_a_k,icc_c_k,alpha_ordinal,alpha_interval,"
+    "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note"
+)
+ARMS = "arm,raters,item,n,mean,low,high,sd"
+
+
+class Page(HTMLParser):
+    """What a report loads, which ids it has, and its text outside the style."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.ids: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+        self.feed(html)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.ids += [value or "" for name, value in attrs if name == "id"]
+        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset")]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+@pytest.fixture
+def folder(export_of: ExportOf, small_study: list[dict[str, Any]]) -> Path:
+    return export_of(small_study)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of the small study, for the tests that only look."""
+    folder = tmp_path_factory.mktemp("analysed")
+    analyse(write_export(folder / "export", six_people()), folder / "out", bootstrap=20, seed=3)
+    return folder / "out"
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path: Path) -> None:
+    summary = analyse(folder, tmp_path / "out", bootstrap=20)
+    assert sorted(summary.files) == sorted(contents(tmp_path / "out"))
+    assert {name for name in summary.files if "/" not in name} == {
+        "agreement.csv",
+        "reliability.csv",
+        "arms.csv",
+        "results.json",
+        "report.html",
+    }
+    assert (summary.ratings, summary.conversations, summary.participants) == (168, 12, 6)
+    assert summary.rows == {"agreement": 16, "reliability": 6, "arms": 16}
+
+
+@pytest.mark.parametrize(("name", "columns"), [("agreement", AGREEMENT), ("reliability", RELIABILITY), ("arms", ARMS)])
+def test_tables_have_the_promised_columns(out: Path, name: str, columns: str) -> None:
+    with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        header = next(csv.reader(file))
+    assert set(columns.split(",")) - set(header) == set()
+
+
+def test_an_empty_cell_of_an_estimate_has_its_reason_in_note(out: Path) -> None:
+    for name in ("agreement", "reliability", "arms"):
+        with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            for row in csv.DictReader(file):
+                estimates = set(row) - {"note", "method", "clusters", "strategy", "p_holm"}
+                gaps = {re.sub("_(low|high)$", "", column) for column in estimates if row[column] == ""}
+                assert [gap for gap in gaps if gap not in row["note"]] == []
+
+
+def test_analyse_gives_the_same_bytes_for_the_same_input(folder: Path, tmp_path: Path) -> None:
+    analyse(folder, tmp_path / "once", bootstrap=20, seed=4)
+    analyse(folder, tmp_path / "again", bootstrap=20, seed=4)
+    analyse(folder, tmp_path / "other", bootstrap=20, seed=5)
+    once, again, other = (contents(tmp_path / name) for name in ("once", "again", "other"))
+    assert once == again
+    assert once["agreement.csv"] != other["agreement.csv"]
+
+
+def test_analyse_gives_the_same_tables_for_shuffled_rows(folder: Path, tmp_path: Path) -> None:
+    analyse(folder, tmp_path / "once", bootstrap=20)
+    header, *rows = (folder / "ratings.csv").read_text().splitlines(keepends=True)
+    (folder / "ratings.csv").write_text("".join([header, *reversed(rows)]))
+    analyse(folder, tmp_path / "again", bootstrap=20)
+    once, again = (contents(tmp_path / name) for name in ("once", "again"))
+    assert [name for name in once if once[name] != again[name]] == ["report.html", "results.json"]  # the data's hash
+
+
+def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
+    results = json.loads((out / "results.json").read_text(encoding="utf-8"))
+    digest = hashlib.sha256((out.parent / "export" / "ratings.csv").read_bytes()).hexdigest()
+    assert results["settings"] == {"bootstrap": 20, "seed": 3, "level": 0.95}
+    assert results["files"] == {"ratings.csv": {"sha256": digest, "rows": 168}}
+    assert set(results["versions"]) == {
+        "python",
+        "numpy",
+        "pandas",
+        "scipy",
+        "statsmodels",
+        "pingouin",
+        "krippendorff",
+        "matplotlib",
+    }
+    assert results["absent"][0] == "participants.csv"
+    assert results["methods"] == METHODS
+    assert {name: len(rows) for name, rows in results["tables"].items()} == {
+        "agreement": 16,
+        "reliability": 6,
+        "arms": 16,
+    }
+    seeker = results["tables"]["agreement"][-1]
+    assert seeker["human"] == "seeker"
+    assert seeker["ceiling"] is None
+    assert seeker["method"] == "BCa cluster bootstrap on Fisher's z"
+
+
+def test_report_needs_no_network_and_no_script(out: Path) -> None:
+    page = Page((out / "report.html").read_text(encoding="utf-8"))
+    assert [address for address in page.loads if not address.startswith(("#", "data:"))] == []
+    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert len(page.ids) == len(set(page.ids))
+    assert page.tags.count("svg") == len(list((out / "figures").iterdir()))
+    assert "20 resamples of 6 clusters, seed 3" in page.text
+    assert "Only 6 independent clusters: the intervals may be too narrow." in page.text
+    assert "participants.csv, answers.csv, scales.csv" in page.text
+    assert "Demonstration data" not in page.text
+
+
+def test_report_of_demonstration_data_bears_a_ribbon(folder: Path, tmp_path: Path) -> None:
+    (folder / "manifest.json").write_text('{"demonstration": true}')
+    assert analyse(folder, tmp_path / "out", bootstrap=20).demonstration
+    assert "Demonstration data" in Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
+
+
+def test_report_and_figures_take_names_as_text(
+    export_of: ExportOf, small_study: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    for row in small_study:
+        row["item"] = {"care": "<script>alert(1)</script>", "safety": "$x^2 安全 'a'"}[row["item"]]
+        row["rater"] = "../../J" if row["rater"] == "J" else row["rater"]
+    analyse(export_of(small_study), tmp_path / "out", bootstrap=20)
+    page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
+    assert "script" not in page.tags
+    assert "<script>alert(1)</script>" in page.text
+    for figure in (tmp_path / "out" / "figures").iterdir():
+        texts = "".join(ElementTree.parse(figure).getroot().itertext())
+        assert "$x^2 安全 'a'" in texts
+
+
+def test_figures_whose_names_differ_in_signs_only_are_all_kept(
+    export_of: ExportOf, small_study: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    rows = small_study + [row | {"instrument": "TEN!"} for row in small_study]
+    files = analyse(export_of(rows), tmp_path / "out", bootstrap=20).files
+    assert {"figures/arms-seeker-ten-final.svg", "figures/arms-seeker-ten-final-2.svg"} <= set(files)
+
+
+def test_tables_guard_texts_that_a_spreadsheet_would_run(
+    export_of: ExportOf, small_study: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    for row in small_study:
+        row["item"] = "'=1+1" if row["item"] == "care" else row["item"]
+    analyse(export_of(small_study), tmp_path / "out", bootstrap=20)
+    with (tmp_path / "out" / "arms.csv").open(newline="", encoding="utf-8") as file:
+        assert {row["item"] for row in csv.DictReader(file)} == {"'=1+1", "safety"}
+
+
+def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
+    export_of: ExportOf, tmp_path: Path
+) -> None:
+    summary = analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=20)
+    assert summary.rows == {"agreement": 0, "reliability": 0, "arms": 0}
+    text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
+    assert "No judge and person scored the same conversation, so there is nothing to compare." in text
+    assert "No rating names an arm." in text
+
+
+def test_analyse_tells_its_progress(folder: Path, tmp_path: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    analyse(folder, tmp_path / "out", bootstrap=20, on_progress=lambda *step: told.append(step))
+    assert told[0] == (0, 4, "agreement")
+    assert told[-1] == (4, 4, "done")
+    assert [step[0] for step in told] == sorted(step[0] for step in told)
+
+
+@pytest.mark.parametrize(("bootstrap", "seed"), [(0, 1), (-5, 1), (10, -1)])
+def test_analyse_refuses_odd_settings(folder: Path, tmp_path: Path, bootstrap: int, seed: int) -> None:
+    with pytest.raises(AnalysisError, match="bootstrap must be at least 1 and seed at least 0"):
+        analyse(folder, tmp_path / "out", bootstrap=bootstrap, seed=seed)
+
+
+def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> None:
+    with (folder / "ratings.csv").open("a", encoding="utf-8") as file:
+        file.write("C0a,,,,P0,seeker,,,ten,care,final,,high,,\n")
+    with pytest.raises(AnalysisError, match=r"^ratings\.csv:170:score: 'high' is not a number$"):
+        analyse(folder, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_analyse_does_not_write_over_a_file(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+    with pytest.raises(AnalysisError, match="is a file, not a folder"):
+        analyse(folder, tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_importing_the_analysis_imports_no_heavy_package() -> None:
+    heavy = "{'pandas', 'pingouin', 'scipy', 'matplotlib', 'krippendorff', 'statsmodels', 'django'}"
+    code = f"import sys, studies.analysis; print(sorted({heavy} & set(sys.modules)))"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "[]"

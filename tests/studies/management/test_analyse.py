@@ -1,0 +1,49 @@
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+RATINGS = """conversation,rater,rater_kind,instrument,item,score
+C1,P1,seeker,ten,care,1
+C1,J,judge,ten,care,2
+C2,P2,seeker,ten,care,4
+C2,J,judge,ten,care,4
+C3,P3,seeker,ten,care,5
+C3,J,judge,ten,care,3
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "ratings.csv").write_text(RATINGS)
+    return tmp_path
+
+
+def test_analyse_command_ends_with_a_json_summary(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "results"
+    call_command("analyse", str(folder), "--out", str(out), "--bootstrap", "20", "--json")
+    said = capsys.readouterr()
+    summary = json.loads(said.out.splitlines()[-1])
+    assert (summary["ratings"], summary["rows"]["agreement"]) == (6, 1)
+    assert all((out / name).is_file() for name in summary["files"])
+    lines = said.err.splitlines()
+    assert lines[0] == "reliability: 1 of 4"
+    assert lines[lines.index("done: 4 of 4") + 1 :] == summary["warnings"]
+
+
+def test_analyse_command_refuses_bad_input_in_one_line_with_code_2(folder: Path) -> None:
+    (folder / "ratings.csv").write_text(RATINGS.replace("care,5", "care,five"))
+    with pytest.raises(CommandError) as raised:
+        call_command("analyse", str(folder), "--out", str(folder / "results"))
+    assert raised.value.returncode == 2
+    assert str(raised.value) == "ratings.csv:6:score: 'five' is not a number"
+    assert not (folder / "results").exists()
+
+
+def test_analyse_command_can_be_repeated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = folder / "results"
+    for _ in range(2):
+        call_command("analyse", str(folder), "--out", str(out), "--bootstrap", "20")
+    first, second = [line for line in capsys.readouterr().out.splitlines() if line]
+    assert first == second == f"{out / 'report.html'}: 6 ratings, 7 files"

@@ -2,7 +2,7 @@
 B := .venv/bin
 DEV := .venv/.dev
 
-.PHONY: run test lint format faults bench screenshots demo-data messages clean browser
+.PHONY: run test lint format screenshots demo-data messages browser
 
 run: .venv/.run
 	@$(B)/python manage.py start
@@ -36,3 +36,20 @@ $(DEV): .venv/.base requirements.txt requirements-dev.txt constraints.txt
 
 browser:
 	@sh deploy/browser.sh
+
+# Fills the running demonstration with people, judgements and a report. `make run` must be going in another terminal.
+PEOPLE ?= 20
+BASE_URL ?= http://$(or $(HOST),127.0.0.1):$(or $(PORT),8000)
+demo-data: .venv/.run
+	$(B)/python manage.py run_bots demo --count $(PEOPLE) --concurrency 10 --pace 0 --base-url $(BASE_URL)
+	for strategy in standard user_aware state_aware; do \
+	    $(B)/python manage.py judge demo --judge demo --strategy $$strategy || exit 1; done
+	$(B)/python manage.py export demo --out var/demo/export --include-tests
+	$(B)/python manage.py analyse var/demo/export --out var/demo/results
+	@echo "The report is var/demo/results/report.html"
+
+# Takes new texts into the Chinese catalogue and compiles it; needs gettext.
+messages: .venv/.run
+	$(B)/python manage.py makemessages -l zh_Hans --no-location --no-obsolete \
+	    -i ".venv/*" -i "var/*" -i "tests/*" -i "bench/*"
+	$(B)/python manage.py compilemessages -l zh_Hans

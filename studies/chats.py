@@ -4,29 +4,40 @@ from django.db import transaction
 
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind
-from studies.design.plan import Step
 from studies.design.spec import ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
 from studies.profiles import profile_text
 from studies.responses import answers_of
 
 
-@transaction.atomic
-def run_for(participation: Participation, step: Step) -> ArmRun:
-    """This person's conversation at this position, opened where it has not been yet."""
-    fresh = Participation.objects.select_for_update().select_related("study", "protocol").get(pk=participation.pk)
+def run_at(participation: Participation, position: int) -> ArmRun:
+    """This person's run at this position, made when its first step comes, before there is a conversation."""
+    run = participation.runs.select_related("conversation", "protocol").filter(position=position).first()
+    return run or make_run(participation, position)
+
+
+def make_run(participation: Participation, position: int) -> ArmRun:
     run, _ = ArmRun.objects.get_or_create(
-        participation=fresh,
-        position=step.run,
+        participation=participation,
+        position=position,
         defaults={
-            "study": fresh.study,
-            "protocol": fresh.protocol,
-            "is_test": fresh.is_test,
-            "topic": topic_of(fresh, step.run),
+            "study": participation.study,
+            "protocol": participation.protocol,
+            "is_test": participation.is_test,
+            "arm": participation.order[position - 1],
+            "topic": topic_of(participation, position),
         },
     )
+    return run
+
+
+@transaction.atomic
+def opened(participation: Participation, position: int) -> ArmRun:
+    """The run with its conversation, opened where it has not been yet; two tabs at once open one."""
+    fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
+    run = run_at(fresh, position)
     if run.conversation is None:
-        open_conversation(run, fresh, step)
+        open_conversation(run, fresh)
     return run
 
 
@@ -39,9 +50,9 @@ def topic_of(participation: Participation, position: int) -> str:
     return str(chosen.get("topic") or previous.topic)
 
 
-def open_conversation(run: ArmRun, participation: Participation, step: Step) -> None:
+def open_conversation(run: ArmRun, participation: Participation) -> None:
     spec = run.protocol.spec()
-    arm = next(arm for arm in spec.arms if arm.key == participation.order[step.run - 1])
+    arm = next(arm for arm in spec.arms if arm.key == run.arm)
     run.conversation = Conversation.objects.create(
         supporter=frozen_supporter(arm, participation.language),
         seeker_kind=SeekerKind.COUNSELLOR if participation.track == "counsellor" else SeekerKind.PERSON,
@@ -51,7 +62,7 @@ def open_conversation(run: ArmRun, participation: Participation, step: Step) -> 
         profile=profile_text(participation) if spec.chat.give_profile else "",
         **limits(spec),
     )
-    run.arm, run.model = arm.key, arm.model
+    run.model = arm.model
     run.save()
 
 

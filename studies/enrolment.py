@@ -37,9 +37,14 @@ def bound(session: MutableMapping[str, Any]) -> Participation | None:
     return Participation.objects.select_related("study", "protocol").filter(pk=key).first() if key else None
 
 
-@transaction.atomic
 def begin(participation: Participation) -> None:
     """The first visit: the study's present version and its plan become this person's own, for good."""
+    if participation.status == Status.INVITED:
+        freeze_plan(participation)
+
+
+@transaction.atomic
+def freeze_plan(participation: Participation) -> None:
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status == Status.INVITED:
         fresh.protocol = fresh.study.current()

@@ -15,7 +15,8 @@ POLICY = (
 
 
 def remember(request: HttpRequest, language: str) -> None:
-    request.session[KEY] = language
+    if request.session.get(KEY) != language:
+        request.session[KEY] = language
     translation.activate(CODES[language])
 
 

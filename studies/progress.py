@@ -13,7 +13,7 @@ from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
 from studies import enrolment
 from studies.design.plan import Step
-from studies.models import ArmRun, Participation, Response
+from studies.models import Participation, Response
 from studies.models.participation import ALPHABET, Status
 
 IDLE = timedelta(minutes=15)  # a longer silence is a break, not time spent on the study
@@ -148,7 +148,3 @@ def moments_of(participation: Participation) -> list[datetime]:
     ):
         moments += [moment for moment in (created_at, replied_at) if moment]
     return moments
-
-
-def run_of(participation: Participation, step: Step) -> ArmRun | None:
-    return participation.runs.select_related("conversation").filter(position=step.run).first() if step.run else None

@@ -36,6 +36,7 @@ def write(protocol: Protocol, spec: StudySpec) -> Protocol:
     design.pop("judges")
     protocol.design = design
     protocol.save()
+    vars(protocol).pop("_spec", None)
     for kind, rows in ((Arm, spec.arms), (Judge, spec.judges)):
         kind.objects.filter(protocol=protocol).delete()
         for number, row in enumerate(rows):

@@ -1,4 +1,4 @@
-from django.urls import path
+from django.urls import include, path
 
 from studies.views import participant, status
 
@@ -10,6 +10,8 @@ urlpatterns = [
     path("study/language/", participant.language, name="study-language"),
     path("study/role/", participant.role_answer, name="study-role"),
     path("study/reply-rating/", participant.rate_reply, name="study-rate-reply"),
+    path("research/", include("studies.research_urls")),
+    path("api/v1/", include("studies.api.urls")),
     path("help/", participant.help_page, name="help"),
     path("pause/", participant.pause, name="pause"),
     path("leave/", participant.leave, name="leave"),

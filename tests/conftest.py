@@ -31,3 +31,11 @@ def no_reply_left_running() -> Iterator[None]:
     yield
     replies.running.clear()
     replies.listeners.clear()
+
+
+@pytest.fixture
+def on_commit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a test the outer transaction never commits; what waits for it runs as soon as it is asked for."""
+    from django.db import transaction
+
+    monkeypatch.setattr(transaction, "on_commit", lambda act, *_args, **_kwargs: act())

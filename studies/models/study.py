@@ -3,6 +3,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from studies.design.files import protocol_hash, spec_from_json
@@ -47,6 +48,11 @@ class Protocol(models.Model):
         return not self.participations.exists()
 
     def spec(self) -> StudySpec:
+        """Read once for each instance: a page asks for it several times."""
+        return self._spec
+
+    @cached_property
+    def _spec(self) -> StudySpec:
         arms = [arm.as_json() for arm in self.arms.filter(paused=False)]
         judges = [judge.as_json() for judge in self.judges.all()]
         return spec_from_json({**self.design, "arms": arms, "judges": judges})

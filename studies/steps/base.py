@@ -7,10 +7,10 @@ from typing import Any, Protocol
 
 from django.http import HttpRequest
 
+from studies.chats import run_at
 from studies.design.plan import Step
 from studies.design.spec import StudySpec
 from studies.models import ArmRun, Participation
-from studies.progress import run_of
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Visit:
 
     @cached_property
     def run(self) -> ArmRun | None:
-        return run_of(self.participation, self.step)
+        return run_at(self.participation, self.step.run) if self.step.run else None
 
     @property
     def language(self) -> str:

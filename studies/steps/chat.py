@@ -16,9 +16,9 @@ class Chat:
     """A conversation with one partner, and the ratings for which it waits."""
 
     def show(self, visit: Visit) -> Page | None:
-        run = chats.run_for(visit.participation, visit.step)
+        run = chats.opened(visit.participation, visit.step.run)
         conversation = run.conversation
-        assert conversation is not None  # noqa: S101 - run_for has opened it
+        assert conversation is not None  # noqa: S101 - it has just been opened
         if conversation.status == Status.CLOSED:
             progress.advance(visit.participation, done=visit.step)
             return None
@@ -39,8 +39,8 @@ class Chat:
         return Page("studies/steps/checkpoint.html", context)
 
     def accept(self, visit: Visit) -> Page | None:
-        run = chats.run_for(visit.participation, visit.step)
-        assert run.conversation is not None  # noqa: S101 - run_for has opened it
+        run = chats.opened(visit.participation, visit.step.run)
+        assert run.conversation is not None  # noqa: S101 - it has just been opened
         if run.conversation.status != Status.PAUSED or "checkpoint" not in visit.request.POST:
             return None
         form = self.checkpoint(visit, data=visit.request.POST)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from studies import counts
 from studies.language import instrument_language
-from studies.models import Study
+from studies.models import Protocol, Study
 
 
 def researchers_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -44,17 +44,17 @@ def show(
 ) -> HttpResponse:
     shown = {
         "study": study,
-        "study_title": title_of(study),
+        "study_title": title_of(study.current()),
         "navigation": navigation(request, study),
         **context,
     }
     return render(request, f"studies/research/{template}.html", shown, status=status)
 
 
-def title_of(study: Study) -> str:
+def title_of(protocol: Protocol) -> str:
     """From the design alone: a list of studies must not read every study's arms."""
-    title = study.current().design["title"]
-    return title.get(instrument_language()) or next(iter(title.values()), study.key)
+    title = protocol.design["title"]
+    return title.get(instrument_language()) or next(iter(title.values()))
 
 
 def navigation(request: HttpRequest, study: Study) -> list[dict[str, Any]]:

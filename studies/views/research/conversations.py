@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
@@ -52,7 +52,7 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "conversations", context)
 
 
-def with_counts(rows: object) -> object:
+def with_counts(rows: QuerySet) -> QuerySet:
     turn = "conversation__turns"
     return rows.annotate(
         turns=Count(turn, filter=Q(conversation__turns__state=TurnState.ANSWERED)),

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_POST
 
 from studies import counts
 from studies.enrolment import invite
-from studies.models import Participation, Study
+from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
 from studies.views.research.access import researchers_only, show, study_page, title_of
 
@@ -35,9 +35,9 @@ def studies(request: HttpRequest) -> HttpResponse:
         tests=Count("participations", filter=Q(participations__is_test=True)),
         completed=Count("participations", filter=Q(participations__status=Status.COMPLETED)),
     )
-    return render(
-        request, "studies/research/studies.html", {"studies": [(study, title_of(study)) for study in rows]}
-    )
+    newest = {protocol.study_id: protocol for protocol in Protocol.objects.order_by("version")}
+    shown = [(study, title_of(newest[study.pk])) for study in rows]
+    return render(request, "studies/research/studies.html", {"studies": shown})
 
 
 @require_GET
@@ -50,11 +50,14 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
     """A study for real is looked at without its test data unless told otherwise; the demonstration has little else."""
     test = request.GET.get("test", "" if study.is_demo() else "no")
     statuses = counts.by_status(study, test=test)
+    people = sum(each.people for each in statuses)
+    completed = next(each.people for each in statuses if each.status == Status.COMPLETED)
     context = {
         "test": test,
         "statuses": statuses,
-        "people": sum(each.people for each in statuses),
-        "completed": next(each.people for each in statuses if each.status == Status.COMPLETED),
+        "people": people,
+        "completed": completed,
+        "completed_percent": round(100 * completed / people) if people else 0,
         "steps": counts.by_step(study, test=test),
         "arms": counts.by_arm(study, test=test),
         "demonstrations": demonstrations(study),

@@ -8,19 +8,32 @@ from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.utils.functional import Promise
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies import counts, erasure, progress
-from studies.models import Participation, Response, Study
-from studies.models.participation import Status
-from studies.questionnaires.loading import load
 from studies.language import instrument_language
+from studies.models import ArmRun, Participation, Response, Study
+from studies.models.participation import Status
+from studies.questionnaires.definitions import Item
+from studies.questionnaires.loading import load
 from studies.responses import answers_of
 from studies.views.research.access import show, study_page
 from studies.views.research.tables import Column, filtered, headings, page_of, paging, sorted_rows
+
+# The sign beside a status; those that are not here have ended without being completed.
+SHAPES = {
+    Status.INVITED: "waiting",
+    Status.APPLIED: "going",
+    Status.ACTIVE: "going",
+    Status.COMPLETED: "done",
+    Status.IN_REVIEW: "attention",
+    Status.HELD: "attention",
+}
 
 
 def columns() -> list[Column]:
@@ -47,12 +60,26 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     context = {
         "headings": headings(request, columns()),
         "page": page,
-        "people": [(person, step_of(person)) for person in page],
+        "people": [row_of(person) for person in page],
         "statuses": [(status.value, counts.status_label(status)) for status in Status],
         "tracks": Participation.Track.choices,
         **paging(page, request),
     }
     return show(request, study, "people", context)
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """`shape` is the CSS modifier of the status's sign."""
+
+    person: Participation
+    status: str
+    shape: str
+    step: str
+
+
+def row_of(person: Participation) -> PersonRow:
+    return PersonRow(person, counts.status_label(person.status), SHAPES.get(person.status, "stopped"), step_of(person))
 
 
 def step_of(person: Participation) -> str:
@@ -81,8 +108,7 @@ def person_for(study: Study, code: str) -> Participation:
 def shown(person: Participation) -> dict[str, object]:
     return {
         "person": person,
-        "status_label": counts.status_label(person.status),
-        "step": step_of(person),
+        "row": row_of(person),
         "waits": person.status == Status.IN_REVIEW,
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
@@ -122,7 +148,7 @@ def answered(response: Response) -> str:
     return _("Conversation %(run)s: %(what)s") % {"run": response.run.position, "what": what} if response.run else what
 
 
-def moments_of_run(run: object) -> list[Moment]:
+def moments_of_run(run: ArmRun) -> list[Moment]:
     conversation = run.conversation
     if conversation is None:
         return []
@@ -155,13 +181,13 @@ def safety_questions(rules: list[dict]) -> list[str]:
     return list(dict.fromkeys(key for asked in grave for key in ([asked] if isinstance(asked, str) else asked)))
 
 
-def words(item: object, answer: str | float, language: str) -> str:
+def words(item: Item, answer: str | float, language: str) -> str:
     option = item.option(answer)
     return option.text[language] if option else f"{answer:g}" if isinstance(answer, float) else str(answer)
 
 
 def decision(
-    act: Callable[[Participation], None], template: str, done: str
+    act: Callable[[Participation], None], template: str, done: Promise
 ) -> Callable[[HttpRequest, Study, str], HttpResponse]:
     """A page that asks once more, and does `act` when it is sent. Who no longer waits is left as they are."""
 
@@ -175,14 +201,14 @@ def decision(
             return show(request, study, template, {"person": found})
         else:
             act(found)
-            messages.success(request, _(done) % {"code": code})
+            messages.success(request, done % {"code": code})
         return redirect("research-person", study.key, code)
 
     return view
 
 
-admit = decision(progress.admit, "admit", "%(code)s may go on.")
-decline = decision(progress.decline, "decline", "%(code)s has been thanked and shown where to find help.")
+admit = decision(progress.admit, "admit", gettext_lazy("%(code)s may go on."))
+decline = decision(progress.decline, "decline", gettext_lazy("%(code)s has been thanked and shown where to find help."))
 
 
 @require_http_methods(["GET", "POST"])

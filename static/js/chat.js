@@ -1,0 +1,370 @@
+// The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
+import { ChatSocket } from "./socket.js";
+
+const LONGEST = 4000; // Unicode characters, as the server counts them
+const NEAR_THE_END = 48; // pixels from the end of the log that still count as being there
+const BREATH = 1200; // milliseconds before the page moves on where there is nothing left to read
+const TIME_TO_READ = 6000;
+
+const root = document.querySelector("[data-conversation]");
+const parts = Object.fromEntries([...root.querySelectorAll("[data-part]")].map((one) => [one.dataset.part, one]));
+const words = Object.fromEntries(
+  [...parts.words.content.children].map((one) => [one.dataset.word, one.textContent.trim()]),
+);
+const code = root.dataset.conversation;
+const minTurns = Number(root.dataset.minTurns);
+const maxTurns = Number(root.dataset.maxTurns);
+const draft = `emostudy.draft.${code}`;
+const sendsWithEnter = matchMedia("(pointer: fine)").matches;
+
+const own = new Map(); // id of a message → its bubble
+const replies = new Map(); // turn → its bubble
+let answered = Number(root.dataset.answered);
+let asked = 0; // the last turn of which the person's message is stored
+let failed = false;
+let over = false; // nothing more can be written here now
+
+const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type](frame), onState: showState });
+
+// What comes from the server
+
+const handlers = {
+  ack({ id, turn }) {
+    asked = Math.max(asked, turn);
+    settle(ownBubble(id), `${words.saved} · ${now()}`);
+  },
+  message({ id, turn, text }) {
+    asked = Math.max(asked, turn);
+    settle(ownBubble(id, text), words.saved);
+  },
+  chunk({ turn, at, text }) {
+    const bubble = replies.get(turn) ?? addReply(turn);
+    const standing = [...textOf(bubble)];
+    if (at > standing.length) return; // a piece before it is missing; the whole reply will bring it
+    parts.log.setAttribute("aria-busy", "true");
+    setText(bubble, standing.slice(0, at).join("") + text);
+    refresh();
+  },
+  reply({ turn, text, seq }) {
+    const bubble = replies.get(turn) ?? addReply(turn);
+    parts.log.removeAttribute("aria-busy");
+    // The time is known of what was seen to arrive, not of what was stored before.
+    if (textOf(bubble)) stateOf(bubble).textContent = now();
+    setText(bubble, text);
+    bubble.dataset.seq = seq;
+    shown.observe(bubble);
+    offerRating(bubble, turn);
+    answered = Math.max(answered, turn);
+    failed = false;
+    refresh();
+  },
+  failed({ turn }) {
+    replies.get(turn)?.remove();
+    replies.delete(turn);
+    parts.log.removeAttribute("aria-busy");
+    failed = true;
+    refresh();
+  },
+  pause: ({ next }) => moveOn(parts.pause, next, TIME_TO_READ),
+  closed: ({ next }) => moveOn(parts.closed, next, ending ? BREATH : TIME_TO_READ),
+  held: ({ next }) => moveOn(parts.held, next, BREATH),
+  help({ turn, level }) {
+    document.querySelector(".help-link").classList.add("help-link--near");
+    if (level < 2) return;
+    if (parts.role) parts.role.elements.turn.value = turn;
+    reveal(parts.role ?? parts.help);
+  },
+  superseded() {
+    over = true;
+    reveal(parts.superseded);
+    refresh();
+  },
+  error({ code: wrong }) {
+    if (["paused", "held", "closed"].includes(wrong)) location.assign(root.dataset.study);
+    else if (["too_long", "empty", "bad_frame"].includes(wrong)) returnToBox(wrong);
+    else tell(words[wrong]);
+  },
+};
+
+function showState(state) {
+  parts.connection.textContent = words[state];
+  parts.connection.dataset.state = state;
+  if (state === "broken") tell(words.broke);
+  if (state === "connected") tell("");
+  for (const bubble of parts.turns.querySelectorAll("[data-unsent]")) {
+    stateOf(bubble).textContent = state === "connected" ? words.sending : words.kept;
+  }
+}
+
+// Bubbles
+
+function copyOf(template) {
+  return template.content.firstElementChild.cloneNode(true);
+}
+
+function textOf(bubble) {
+  return bubble.querySelector(".bubble__text").textContent;
+}
+
+function setText(bubble, text) {
+  bubble.querySelector(".bubble__text").textContent = text;
+}
+
+function stateOf(bubble) {
+  return bubble.querySelector(".bubble__state");
+}
+
+/** What is stored stands before what is not sent yet. */
+function place(bubble) {
+  parts.turns.insertBefore(bubble, parts.turns.querySelector("[data-unsent]"));
+}
+
+function ownBubble(id, text = "") {
+  return own.get(id) ?? addOwn(id, text);
+}
+
+function addOwn(id, text) {
+  const bubble = copyOf(parts["own-bubble"]);
+  setText(bubble, text);
+  own.set(id, bubble);
+  place(bubble);
+  return bubble;
+}
+
+function addUnsent(id, text) {
+  const bubble = addOwn(id, text);
+  bubble.dataset.unsent = "";
+  stateOf(bubble).textContent = socket.isOpen ? words.sending : words.kept;
+  refresh();
+}
+
+function settle(bubble, state) {
+  delete bubble.dataset.unsent;
+  stateOf(bubble).textContent = state;
+  refresh();
+}
+
+function addReply(turn) {
+  const bubble = copyOf(parts["partner-bubble"]);
+  replies.set(turn, bubble);
+  place(bubble);
+  if (!following) parts.newest.hidden = false;
+  return bubble;
+}
+
+function offerRating(bubble, turn) {
+  if (!parts["reply-rating"] || bubble.querySelector("form")) return;
+  const form = copyOf(parts["reply-rating"]);
+  form.elements.turn.value = turn;
+  form.addEventListener("change", () => rate(form));
+  bubble.append(form);
+}
+
+async function post(form, submitter) {
+  const lost = () => Response.error(); // no line: treated like any other answer that is not ok
+  return fetch(form.action, { method: "POST", body: new FormData(form, submitter) }).catch(lost);
+}
+
+async function rate(form) {
+  const { ok } = await post(form);
+  form.querySelector(".reply-rating__state").textContent = ok ? words.saved : words.not_saved;
+  form.querySelector("fieldset").disabled = ok; // the first answer counts
+}
+
+// The state of the page
+
+function isReplyDue() {
+  return asked > answered && !failed && !over;
+}
+
+function refresh() {
+  const turn = Math.min(answered + 1, maxTurns);
+  const enough = answered >= minTurns;
+  parts.turn.textContent = (enough ? words.enough : words.turn).replace("{turn}", turn);
+  parts.end.disabled = !enough || over;
+  parts.end.classList.toggle("button--ready", enough);
+  parts.early.hidden = enough;
+  parts.typing.hidden = !isReplyDue() || replies.has(asked);
+  parts.failed.hidden = !failed || over;
+  parts.composer.hidden = parts.ways.hidden = over;
+  parts.send.setAttribute("aria-disabled", String(!maySend()));
+  stay();
+}
+
+function maySend() {
+  return !over && !failed && !isReplyDue() && socket.unsent.length === 0;
+}
+
+function tell(text) {
+  parts.notice.textContent = text;
+  parts.notice.hidden = !text;
+  stay();
+}
+
+function reveal(card) {
+  card.hidden = false;
+  stay();
+}
+
+/** To the next page: soon where nobody is reading, and never by itself once somebody scrolls or touches the text. */
+function moveOn(card, next, wait) {
+  over = true;
+  refresh();
+  reveal(card);
+  const go = () => location.assign(next);
+  card.querySelector("[data-go]").addEventListener("click", go);
+  if (!following) return;
+  const timer = setTimeout(go, wait);
+  const soon = card.querySelector("[data-soon]");
+  if (soon) soon.hidden = false;
+  const linger = () => {
+    clearTimeout(timer);
+    if (soon) soon.hidden = true;
+  };
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) parts.log.addEventListener(kind, linger);
+}
+
+function now() {
+  return new Date().toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+}
+
+// Following the end of the conversation, but only for those who are there
+
+let following = true;
+
+function isAtEnd() {
+  return parts.log.scrollHeight - parts.log.scrollTop - parts.log.clientHeight < NEAR_THE_END;
+}
+
+function stay() {
+  if (following) parts.log.scrollTop = parts.log.scrollHeight;
+}
+
+function toEnd() {
+  following = true;
+  parts.newest.hidden = true;
+  stay();
+}
+
+parts.log.addEventListener("scroll", () => {
+  following = isAtEnd();
+  if (following) parts.newest.hidden = true;
+});
+parts.newest.addEventListener("click", toEnd);
+new ResizeObserver(stay).observe(parts.log);
+
+// What was on the screen
+
+let seenUpTo = 0;
+let toldUpTo = 0;
+
+const shown = new IntersectionObserver(
+  (entries) => {
+    for (const { isIntersecting, target } of entries) {
+      if (!isIntersecting) continue;
+      shown.unobserve(target);
+      seenUpTo = Math.max(seenUpTo, Number(target.dataset.seq));
+    }
+    tellSeen();
+  },
+  { root: parts.log },
+);
+
+function tellSeen() {
+  if (document.hidden || seenUpTo <= toldUpTo) return;
+  if (socket.seen(seenUpTo)) toldUpTo = seenUpTo;
+}
+
+document.addEventListener("visibilitychange", tellSeen);
+
+// What the person does
+
+function send() {
+  const text = parts.text.value;
+  const length = [...text].length;
+  if (!text.trim()) return parts.text.focus();
+  if (length > LONGEST) return tell(words.too_long.replace("{length}", length));
+  if (!maySend()) return tell(words.wait);
+  tell("");
+  parts.help.hidden = true;
+  write("");
+  following = true;
+  addUnsent(socket.send(text), text);
+}
+
+function write(text) {
+  parts.text.value = text;
+  sessionStorage.setItem(draft, text);
+  parts.text.style.height = "auto";
+  parts.text.style.height = `${parts.text.scrollHeight + 2}px`; // with its two borders
+}
+
+function returnToBox(wrong) {
+  const message = socket.takeBack();
+  if (message) {
+    own.get(message.id)?.remove();
+    write(message.text);
+  }
+  tell(words[wrong].replace("{length}", [...(message?.text ?? "")].length));
+  refresh();
+}
+
+let ending = false;
+
+function ask(dialog, early) {
+  dialog.returnValue = "stay";
+  dialog.showModal();
+  dialog.onclose = () => {
+    if (dialog.returnValue !== "end") return;
+    ending = socket.end(early);
+    if (!ending) tell(words.broke);
+  };
+}
+
+parts.composer.addEventListener("submit", (event) => {
+  event.preventDefault();
+  send();
+});
+parts.text.addEventListener("input", () => write(parts.text.value));
+parts.text.addEventListener("keydown", (event) => {
+  const composing = event.isComposing || event.keyCode === 229; // an input method takes this Enter for itself
+  if (event.key !== "Enter" || event.shiftKey || composing || !sendsWithEnter) return;
+  event.preventDefault();
+  send();
+});
+parts.retry.addEventListener("click", () => {
+  if (!socket.retry()) return tell(words.broke);
+  failed = false;
+  refresh();
+});
+parts.end.addEventListener("click", () => ask(parts["ask-finished"], false));
+parts.early.addEventListener("click", () => ask(parts["ask-early"], true));
+parts.stop.addEventListener("click", () => (answered >= minTurns ? parts.end : parts.early).click());
+parts["go-on"].addEventListener("click", () => {
+  parts.help.hidden = true;
+  parts.text.focus();
+});
+parts["use-here"].addEventListener("click", () => location.reload());
+parts.role?.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const response = await post(parts.role, event.submitter);
+  if (!response.ok) return tell(words.not_saved);
+  parts.role.hidden = true;
+  const { next } = await response.json();
+  if (next) location.assign(next);
+});
+
+// The keyboard of a phone covers the page unless the page is as high as what is left
+visualViewport?.addEventListener("resize", () => {
+  document.documentElement.style.setProperty("--viewport", `${visualViewport.height}px`);
+  window.scrollTo(0, 0);
+  stay();
+});
+
+// From the browser's memory of pages, this one may be long past
+window.addEventListener("pageshow", (event) => event.persisted && location.reload());
+
+write(sessionStorage.getItem(draft) ?? "");
+for (const { id, text } of socket.unsent) addUnsent(id, text);
+refresh();
+socket.connect();

@@ -1,0 +1,162 @@
+// The line to the server: comes back by itself, asks for what was missed, and loses no message on the way.
+
+const FIRST_WAIT = 500; // milliseconds before the second try; doubled for each further one, with jitter
+const LONGEST_WAIT = 15_000;
+const SILENCE = 30_000; // an answer that is due for so long means that the line is dead without having said so
+const TOO_MANY = 10_000; // the window in which the server counts frames
+
+export class ChatSocket {
+  /** `onFrame(frame)` gets every frame once and in order; `onState` gets connecting, connected, broken, superseded. */
+  constructor(code, { onFrame, onState }) {
+    this.url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/chat/${code}/`;
+    this.store = `emostudy.unsent.${code}`;
+    this.unsent = JSON.parse(localStorage.getItem(this.store) ?? "[]");
+    this.onFrame = onFrame;
+    this.onState = onState;
+    this.last = 0; // the highest number among the frames that were shown
+    this.failedAt = 0;
+    this.tries = 0;
+    this.replyDue = false;
+    window.addEventListener("online", () => this.hurry());
+    document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
+  }
+
+  get isOpen() {
+    return this.line?.readyState === WebSocket.OPEN;
+  }
+
+  connect() {
+    clearTimeout(this.waiting);
+    this.waiting = undefined;
+    this.onState("connecting");
+    const line = new WebSocket(this.url);
+    this.line = line;
+    line.addEventListener("open", () => this.opened());
+    line.addEventListener("message", (event) => this.line === line && this.receive(JSON.parse(event.data)));
+    line.addEventListener("close", () => this.line === line && this.broke());
+  }
+
+  opened() {
+    this.tries = 0;
+    this.onState("connected");
+    this.transmit({ type: "resume", after: this.last });
+    this.sendKept();
+    this.watch();
+  }
+
+  broke() {
+    clearTimeout(this.silence);
+    if (this.superseded) return;
+    this.onState("broken");
+    const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.tries);
+    this.tries += 1;
+    this.waiting = setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
+  }
+
+  /** Try at once what would be tried later. */
+  hurry() {
+    if (this.waiting) this.connect();
+  }
+
+  /** Give up a line on which nothing comes although something is due; the next one asks for all of it again. */
+  watch() {
+    clearTimeout(this.silence);
+    if (!this.unsent.length && !this.replyDue) return;
+    this.silence = setTimeout(() => this.drop(), SILENCE);
+  }
+
+  drop() {
+    const dead = this.line;
+    this.line = undefined; // so that what it still says is not listened to
+    dead.close();
+    this.connect();
+  }
+
+  transmit(frame) {
+    if (!this.isOpen) return false;
+    this.line.send(JSON.stringify(frame));
+    return true;
+  }
+
+  /** Keep the message until the server has it; returns its id. */
+  send(text) {
+    const message = { type: "message", id: newId(), text };
+    this.unsent.push(message);
+    this.keep();
+    this.transmit(message);
+    this.watch();
+    return message.id;
+  }
+
+  sendKept() {
+    for (const message of this.unsent) this.transmit(message);
+  }
+
+  keep() {
+    if (this.unsent.length) localStorage.setItem(this.store, JSON.stringify(this.unsent));
+    else localStorage.removeItem(this.store);
+  }
+
+  /** Hand back what the server will not take. */
+  takeBack() {
+    const [message] = this.unsent.splice(0, 1);
+    this.keep();
+    return message;
+  }
+
+  arrived(id) {
+    this.unsent = this.unsent.filter((message) => message.id !== id);
+    this.keep();
+  }
+
+  retry() {
+    // Should the line break now, the failure is told again if it still stands.
+    this.last = this.failedAt - 1;
+    this.replyDue = this.transmit({ type: "retry" });
+    this.watch();
+    return this.replyDue;
+  }
+
+  end(early) {
+    return this.transmit({ type: "end", early });
+  }
+
+  seen(seq) {
+    return this.transmit({ type: "seen", seq });
+  }
+
+  receive(frame) {
+    if (frame.seq !== undefined) {
+      if (frame.seq <= this.last) return;
+      this.last = frame.seq;
+    }
+    this.note(frame);
+    this.onFrame(frame);
+    this.watch();
+  }
+
+  note(frame) {
+    if (frame.type === "ack" || frame.type === "message") {
+      this.arrived(frame.id);
+      this.replyDue = true;
+    } else if (frame.type === "failed") {
+      this.failedAt = frame.seq;
+      this.replyDue = false;
+    } else if (["reply", "pause", "held", "closed"].includes(frame.type)) {
+      this.replyDue = false;
+      if (frame.type === "reply") this.sendKept();
+    } else if (frame.type === "superseded") {
+      this.superseded = true;
+      this.onState("superseded");
+    } else if (frame.type === "error" && frame.code === "rate") {
+      setTimeout(() => this.sendKept(), TOO_MANY);
+    }
+  }
+}
+
+/** A random UUID also where the page is served without encryption, as on a laboratory's own network. */
+function newId() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const digits = [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0"));
+  return digits.join("");
+}

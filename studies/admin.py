@@ -1,0 +1,188 @@
+"""For set-up: a study's models may be changed until the first person has begun; what was collected is read-only."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.contrib import admin
+from django.db.models import ForeignKey, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.urls import path, reverse
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import gettext_lazy as _
+
+from dialogue.admin import ReadOnly
+from studies.consent import template_ids
+from studies.design.files import StudyFileError, dump_study, read_study
+from studies.design.spec import ArmSpec, StudySpec
+from studies.models import Answer, Arm, Judge, Participation, Protocol, Response, Study
+from studies.models.study import ModelRow
+from studies.questionnaires.loading import instrument_ids
+from studies.views.research.design import study_file_of
+from studies.views.research.signing_in import SignInForm
+
+admin.site.login_form = SignInForm  # one limit to guessing for both doors
+admin.site.site_header = admin.site.site_title = "emostudy"
+
+
+def may_change(protocol: Protocol) -> bool:
+    """Imported conversations fix a design as people do."""
+    return protocol.is_draft() and not protocol.runs.exists()
+
+
+def drafts() -> QuerySet[Protocol]:
+    return Protocol.objects.filter(participations=None, runs=None).select_related("study")
+
+
+def faults_of(spec: StudySpec) -> list[str]:
+    """What would be wrong with this design as a study file, by writing it and reading it."""
+    with tempfile.TemporaryDirectory() as name:
+        file = Path(name) / "study.toml"
+        file.write_text(dump_study(spec), encoding="utf-8")
+        for model in (*spec.arms, *spec.judges):
+            write_prompt(file.parent, model)
+        try:
+            read_study(file, instruments=[*instrument_ids(), *template_ids()], prompt_folder=None)
+        except StudyFileError as error:
+            return [str(fault) for fault in error.faults]
+    return []
+
+
+def write_prompt(folder: Path, model: ArmSpec) -> None:
+    """Under a name of which nothing but a file in `folder` can come; other names are refused before."""
+    for language, text in model.prompt_text.items():
+        file = f"{model.prompt}.{language}.txt" if language else model.prompt
+        (folder / file).write_text(text, encoding="utf-8")
+
+
+class ModelRowForm(forms.ModelForm):
+    def clean_prompt(self) -> str:
+        name: str = self.cleaned_data["prompt"]
+        if name != Path(name).name:
+            raise forms.ValidationError(_("A file name only, without a folder."))
+        return name
+
+    def clean_prompt_text(self) -> dict[str, str]:
+        texts = self.cleaned_data["prompt_text"] or {}
+        if not is_prompt(texts):
+            raise forms.ValidationError(
+                _('Texts by language, {"en": "…", "zh": "…"}, or one for every language, {"": "…"}.')
+            )
+        return texts
+
+    def clean(self) -> dict[str, Any]:
+        given = super().clean()
+        if "prompt" in given and "prompt_text" in given and bool(given["prompt"]) != bool(given["prompt_text"]):
+            raise forms.ValidationError(_("A prompt needs both its file's name and its text."))
+        return given
+
+    def _post_clean(self) -> None:
+        """Only here the row has its new values, and the whole design can be looked at with them."""
+        super()._post_clean()
+        if not self.errors:
+            for fault in faults_of(spec_with(self.instance)):
+                self.add_error(None, fault)
+
+
+def is_prompt(texts: object) -> bool:
+    """By language, or one text for all; nothing else, and no text that is not there."""
+    if not isinstance(texts, Mapping) or not all(isinstance(text, str) and text.strip() for text in texts.values()):
+        return False
+    return set(texts) in (set(), {""}, {"en"}, {"zh"}, {"en", "zh"})
+
+
+def spec_with(row: ModelRow) -> StudySpec:
+    """The row's study as it would be with this row as it is now."""
+    others = type(row).objects.filter(protocol=row.protocol).exclude(pk=row.pk)
+    rows = sorted([*others, row], key=lambda each: (each.number, each.pk or 0))
+    specs = tuple(ArmSpec(**each.as_json()) for each in rows if not getattr(each, "paused", False))
+    spec = row.protocol.spec()
+    return replace(spec, arms=specs) if isinstance(row, Arm) else replace(spec, judges=specs)
+
+
+class ModelRowAdmin(admin.ModelAdmin):
+    form = ModelRowForm
+    list_display = ["key", "title", "protocol", "kind", "model"]
+    list_filter = ["protocol__study"]
+    list_select_related = ["protocol__study"]
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_change_permission(request, obj) and (obj is None or may_change(obj.protocol))
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return super().has_delete_permission(request, obj) and (obj is None or may_change(obj.protocol))
+
+    def formfield_for_foreignkey(self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any) -> Any:
+        return super().formfield_for_foreignkey(db_field, request, **kwargs, queryset=drafts())
+
+
+@admin.register(Arm)
+class ArmAdmin(ModelRowAdmin):
+    list_display = [*ModelRowAdmin.list_display, "paused"]
+
+
+@admin.register(Judge)
+class JudgeAdmin(ModelRowAdmin):
+    pass
+
+
+@admin.register(Study)
+class StudyAdmin(ReadOnly):
+    """A study comes from a file, by `load_study`."""
+
+    list_display = ["key", "created_at", "workbench"]
+    search_fields = ["key"]
+
+    @admin.display(description=_("Workbench"))
+    def workbench(self, study: Study) -> SafeString:
+        return format_html('<a href="{}">{}</a>', reverse("research-study", args=[study.key]), study.key)
+
+
+@admin.register(Protocol)
+class ProtocolAdmin(ReadOnly):
+    list_display = ["study", "version", "created_at", "draft", "study_file"]
+    list_select_related = ["study"]
+    readonly_fields = ["study_file"]
+
+    def get_urls(self) -> list[Any]:
+        view = self.admin_site.admin_view(self.download)
+        return [path("<int:number>/study.toml", view, name="studies_protocol_file"), *super().get_urls()]
+
+    def download(self, request: HttpRequest, number: int) -> HttpResponse:
+        return study_file_of(get_object_or_404(Protocol.objects.select_related("study"), pk=number))
+
+    @admin.display(boolean=True, description=_("May still change"))
+    def draft(self, protocol: Protocol) -> bool:
+        return may_change(protocol)
+
+    @admin.display(description=_("Study file"))
+    def study_file(self, protocol: Protocol) -> SafeString:
+        address = reverse("admin:studies_protocol_file", args=[protocol.pk])
+        return format_html('<a href="{}">{}</a>', address, _("Download"))
+
+
+@admin.register(Participation)
+class ParticipationAdmin(ReadOnly):
+    list_display = ["code", "study", "track", "status", "language", "is_test", "last_seen_at"]
+    list_filter = ["study", "status", "track", "is_test"]
+    list_select_related = ["study"]
+    search_fields = ["code"]
+    exclude = ["token_hash"]
+
+
+@admin.register(Response)
+class ResponseAdmin(ReadOnly):
+    list_display = ["rater", "instrument", "moment", "turn", "replicate", "submitted_at"]
+    list_filter = ["instrument", "moment"]
+    list_select_related = ["rater"]
+
+
+@admin.register(Answer)
+class AnswerAdmin(ReadOnly):
+    list_display = ["response", "item", "value", "missing_reason"]
+    list_select_related = ["response"]

@@ -1,0 +1,128 @@
+"""A person who walks a study by its forms, for tests. Conversations are had by the rules, without sockets."""
+
+import uuid
+
+from django.test import Client
+
+from dialogue import chat
+from dialogue.providers.base import Reply
+from studies import enrolment, progress
+from studies.models import Participation, Study
+from studies.questionnaires.loading import load
+
+ELIGIBLE = {
+    "age": "30",
+    "country": "US",
+    "language": "en",
+    "fluency": "5",
+    "llm_experience": "weekly",
+    "llm_support_use": "no",
+    "issue_category": "work",
+    "issue_text": "My manager moved me to another team without a word. I feel pushed aside and would like to be heard.",
+    "issue_bearable": "5",
+    "in_crisis": "no",
+    "suicidal_2w": "no",
+    "attempt_12m": "no",
+    "acute_condition": "no",
+    "treatment": "no",
+    "support_person": "yes",
+    "availability": "yes",
+    "previous": "no",
+    "pro_qualification": "registered",
+    "pro_hours": "1000p",
+    "pro_supervision": "yes",
+    "pro_roleplay": "5",
+}
+BOXES = ("adult", "understood", "ai", "sensitive_data", "cross_border", "safety_contact")
+MOOD = {"primary_emotion": "sadness", "intensity": "4", "valence": "3", "arousal": "5", "want_support": "no"}
+AFTER = {**MOOD, "intensity_of_pre_emotion": "2", "perceived_change": "4"}
+
+
+def right_answers() -> dict[str, str]:
+    raw = load("comprehension_check").raw
+    return {question["id"]: question["answer"] for question in [*raw["questions"], *raw["expert_questions"]]}
+
+
+def middle(instrument: str) -> dict[str, str]:
+    """The first choice of every item, or 3 on its scale."""
+    chosen = {}
+    for item in load(instrument).items:
+        if item.type == "scale":
+            chosen[item.key] = "3"
+        elif item.type == "single":
+            chosen[item.key] = str(item.options[0].value)
+    return chosen
+
+
+class Person:
+    def __init__(self, study: str = "demo", track: str = "participant", language: str = "en") -> None:
+        self.row, token = enrolment.invite(Study.objects.get(key=study), track=track)
+        self.language = language
+        self.client = Client()
+        self.link = f"/j/{token}/"
+        self.client.get(self.link)
+        self.page()
+
+    def page(self):
+        return self.client.get("/study/", follow=True)
+
+    @property
+    def step(self):
+        self.row.refresh_from_db()
+        return progress.current_step(self.row)
+
+    def send(self, data, step=None):
+        return self.client.post("/study/", {"step": (step or self.step).key, **data})
+
+    def answers(self) -> dict[str, str]:
+        step = self.step
+        match step.kind:
+            case "language":
+                return {"language": self.language}
+            case "screening":
+                return ELIGIBLE
+            case "consent":
+                return dict.fromkeys(BOXES, "on")
+            case "training":
+                return right_answers()
+        if step.instrument == "emotion_checkin":
+            return MOOD if step.phase == "pre" else AFTER
+        return middle(step.instrument)
+
+    def go_to(self, kind: str, run: int = 0) -> None:
+        """Walk on until a step of this kind (of this run) is next."""
+        for _ in range(200):
+            step = self.step
+            if step.kind == kind and run in (0, step.run):
+                return
+            if step.kind == "chat":
+                self.converse()
+            else:
+                assert self.send(self.answers()).status_code == 302, f"{step.key} was not accepted"
+        raise AssertionError(f"no step {kind} {run}")
+
+    def conversation(self):
+        return self.row.runs.get(position=self.step.run).conversation
+
+    def say(self, text="I keep thinking about it at night"):
+        taken = chat.take_seeker_turn(self.conversation().pk, client_id=uuid.uuid4().hex, text=text, owner="test")
+        if taken.assignment:
+            reply = Reply(text="What is it that comes back at night?", model="m", total_ms=5)
+            chat.record_reply(taken.assignment, reply, seq=taken.assignment.seq)
+        return taken
+
+    def converse(self) -> None:
+        self.page()
+        room = self.conversation()
+        while room.answered_turns() < room.min_turns:
+            self.say()
+            room.refresh_from_db()
+            if room.status == "paused":
+                self.send({**middle("turn_checkpoint"), "checkpoint": str(room.answered_turns())})
+                room.refresh_from_db()
+        chat.end(room.pk, early=False)
+        self.page()
+
+
+def everyone() -> list[Participation]:
+    return list(Participation.objects.order_by("pk"))

@@ -1,0 +1,281 @@
+"""The person's way by its pages: each step works, is left once, and harms nothing when it is sent again."""
+
+import pytest
+from django.core import mail
+from django.core.management import call_command
+
+from dialogue.models import Conversation, RiskEvent, Turn
+from studies import progress
+from studies.models import ArmRun, Consent, Participation, Response
+from studies.models.participation import Status
+from tests.people import AFTER, ELIGIBLE, MOOD, Person, middle, right_answers
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("on_commit_at_once")]
+
+
+@pytest.fixture(autouse=True)
+def demo(db, settings):
+    call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
+
+
+def test_whole_study_ends_with_a_code_and_everything_counted():
+    person = Person()
+    person.go_to("debrief")
+    page = person.page()
+    person.row.refresh_from_db()
+    assert person.row.status == Status.COMPLETED
+    assert person.row.completion_code in page.content.decode()
+    assert (ArmRun.objects.count(), Turn.objects.count()) == (5, 50)
+    assert {run.conversation.end_reason for run in ArmRun.objects.all()} == {"finished"}
+    moments = list(Response.objects.filter(is_rating=True).values_list("moment", "turn"))
+    assert sorted(moments) == sorted([("checkpoint", 5), ("checkpoint", 10), ("final", 0)] * 5)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_every_page_speaks_the_language_that_was_chosen(language):
+    person = Person(language=language)
+    person.go_to("consent")
+    assert f'lang="{"zh-Hans" if language == "zh" else "en"}"' in person.page().content.decode()
+
+
+def test_code_is_withheld_while_something_is_missing():
+    person = Person()
+    person.go_to("debrief")
+    Response.objects.filter(instrument="emoharbor_10").first().delete()
+    page = person.page()
+    person.row.refresh_from_db()
+    assert (person.row.status, person.row.completion_code) == (Status.ACTIVE, "")
+    assert page.status_code == 200
+
+
+def test_page_sent_twice_is_stored_once():
+    person = Person()
+    person.go_to("questionnaire")
+    step, data = person.step, person.answers()
+    person.send(data)
+    person.send(data, step=step)
+    assert Response.objects.filter(instrument=step.instrument).count() == 1
+
+
+def test_form_of_an_earlier_step_changes_nothing():
+    person = Person()
+    person.go_to("consent")
+    old = person.step
+    person.go_to("training")
+    here = person.step
+    person.send({"adult": "on"}, step=old)
+    assert (person.step, Consent.objects.count()) == (here, 1)
+
+
+def test_incomplete_form_is_shown_again_with_what_was_answered():
+    person = Person()
+    person.go_to("rating", run=1)
+    answers = middle("emoharbor_10")
+    answers.pop("safety")
+    page = person.send({**answers, "empathetic": "5"})
+    assert page.status_code == 200
+    assert Response.objects.filter(instrument="emoharbor_10").count() == 0
+    assert "data-error-summary" in page.content.decode()
+
+
+def test_link_works_again_on_another_device():
+    person = Person()
+    person.go_to("training")
+    person.client.cookies.clear()
+    person.client.get(person.link)
+    assert person.page().context["step"].kind == "training"
+
+
+def test_unknown_link_is_not_found_and_no_link_is_told_so():
+    person = Person()
+    assert person.client.get("/j/nonsense/").status_code == 404
+    person.client.cookies.clear()
+    assert person.client.get("/study/").status_code == 403
+
+
+def test_consent_keeps_what_exactly_was_agreed_to():
+    person = Person()
+    person.go_to("consent")
+    page = person.page()
+    person.send(person.answers())
+    consent = Consent.objects.get()
+    assert consent.text_hash == page.context["hash"]
+    assert consent.boxes["share_deidentified"] is False
+    assert consent.boxes["ai"] is True
+    assert consent.language == "en"
+
+
+def test_consent_needs_every_required_box():
+    person = Person()
+    person.go_to("consent")
+    boxes = person.answers()
+    boxes.pop("ai")
+    assert person.send(boxes).status_code == 200
+    assert Consent.objects.count() == 0
+
+
+class TestScreening:
+    def at_screening(self, **changed):
+        person = Person()
+        person.go_to("screening")
+        return person, person.send({**ELIGIBLE, **changed})
+
+    def test_who_is_not_safe_is_thanked_and_shown_help(self):
+        person, _ = self.at_screening(suicidal_2w="yes")
+        assert person.step.kind == "screened_out"
+        assert person.row.status == Status.SCREENED_OUT
+        assert "988" in person.page().content.decode()
+
+    def test_who_does_not_fit_is_thanked(self):
+        person, _ = self.at_screening(age="17")
+        assert person.step.kind == "screened_out"
+        assert person.row.outcome["reasons"] == ["underage"]
+
+    def test_who_would_rather_not_say_waits_for_a_person_and_goes_on(self):
+        person, _ = self.at_screening(in_crisis="prefer_not")
+        assert person.step.kind == "review"
+        progress.admit(person.row)
+        assert person.step.kind == "consent"
+
+    def test_short_text_is_asked_for_once_more_before_it_counts(self):
+        person, page = self.at_screening(issue_text="work")
+        assert page.status_code == 200
+        assert person.step.kind == "screening"
+        person.send({**ELIGIBLE, "issue_text": "work"})
+        assert person.step.kind == "screened_out"
+
+    def test_counsellors_answer_the_expert_screening(self):
+        person = Person(track="counsellor")
+        person.go_to("screening")
+        assert "pro_hours" in person.page().context["form"].fields
+        person.send({**ELIGIBLE, "pro_hours": "lt100"})
+        assert person.step.kind == "screened_out"
+
+
+def test_third_failed_quiz_goes_to_a_person_and_excludes_nobody():
+    person = Person()
+    person.go_to("training")
+    wrong = {**right_answers(), "c1": "a"}
+    for _ in range(2):
+        page = person.send(wrong)
+        assert page.context["feedback"] == ["Every partner is an AI program."]
+    person.send(wrong)
+    assert person.step.kind == "review"
+    progress.admit(person.row)
+    assert person.step.kind == "questionnaire"
+
+
+def test_checkpoint_sent_twice_rates_once_and_leaves_the_next_pause_alone():
+    person = Person()
+    person.go_to("chat", run=1)
+    person.page()
+    for _ in range(5):
+        person.say()
+    rating = {**middle("turn_checkpoint"), "checkpoint": "5"}
+    person.send(rating)
+    for _ in range(5):
+        person.say()
+    person.send(rating)
+    assert person.conversation().status == "paused"
+    assert Response.objects.filter(moment="checkpoint").count() == 1
+
+
+def test_people_get_every_arm_once_in_balanced_order():
+    people = [Person() for _ in range(10)]
+    for person in people:
+        person.go_to("questionnaire", run=1)
+    orders = [Participation.objects.get(pk=person.row.pk).order for person in people]
+    assert all(len(set(order)) == 5 for order in orders)
+    for position in range(5):
+        arms = [order[position] for order in orders]
+        assert {arms.count(arm) for arm in set(arms)} == {2}
+
+
+def test_unsafe_in_a_feelings_check_ends_the_study_kindly_and_tells_the_one_on_call():
+    person = Person()
+    person.go_to("questionnaire", run=1)
+    person.send({**MOOD, "want_support": "unsafe"})
+    assert person.step.kind == "stopped"
+    assert RiskEvent.objects.get().level == 4
+    assert mail.outbox[0].to == ["oncall@example.org"]
+
+
+def test_level_3_holds_the_person_and_release_lets_them_go_on(django_user_model):
+    from studies import oncall
+
+    person = Person()
+    person.go_to("chat", run=1)
+    person.page()
+    person.say("I want to kill myself")
+    assert person.step.kind == "held"
+    assert "kill" not in mail.outbox[0].body
+    event = RiskEvent.objects.get()
+    oncall.release(event, by=django_user_model.objects.create_superuser("r", password="x"))
+    assert person.step.kind == "chat"
+    assert Turn.objects.get().state == "waiting"
+
+
+def test_level_4_ends_the_study_and_is_paid():
+    person = Person()
+    person.go_to("chat", run=1)
+    person.page()
+    person.say("I am going to kill myself tonight")
+    assert person.step.kind == "stopped"
+    assert Conversation.objects.get().end_reason == "safety"
+    assert person.page().status_code == 200
+
+
+def test_leaving_keeps_or_deletes_as_the_person_says():
+    person = Person()
+    person.go_to("rating", run=1)
+    assert person.client.post("/leave/", {}).status_code == 200
+    person.client.post("/leave/", {"choice": "keep"})
+    assert person.step.kind == "withdrawn"
+    assert Turn.objects.count() == 10
+
+    other = Person()
+    other.go_to("rating", run=1)
+    page = other.client.post("/leave/", {"choice": "delete"})
+    assert page.status_code == 200
+    assert Turn.objects.count() == 10
+    assert other.client.get(other.link).status_code == 404
+
+
+def test_topic_follows_what_the_person_says_between_conversations():
+    person = Person()
+    person.go_to("between", run=1)
+    person.send({"topic_change": "change", "topic": "my sister"})
+    person.go_to("between", run=2)
+    person.send({"topic_change": "keep"})
+    person.go_to("rating", run=3)
+    topics = list(ArmRun.objects.order_by("position").values_list("topic", flat=True))
+    assert topics == ["work", "my sister", "my sister"]
+
+
+def test_feeling_from_before_the_chat_is_asked_about_after_it():
+    person = Person()
+    person.go_to("rating", run=1)
+    person.send(person.answers())
+    assert "Sad" in person.page().content.decode()
+    assert person.send(AFTER).status_code == 302
+
+
+def test_help_needs_no_link_and_knows_countries(client):
+    assert "988" in client.get("/help/?country=US").content.decode()
+    assert "12356" in client.get("/help/?country=CN").content.decode()
+    assert client.post("/help/").status_code == 405
+
+
+def test_open_door_makes_a_person_and_a_reload_does_not_make_another(client):
+    first = client.get("/open/demo/").context["link"]
+    assert client.get("/open/demo/").context["link"] == first
+    assert Participation.objects.count() == 1
+    assert client.post("/open/demo/").context["link"] != first
+    assert client.get("/open/none/").status_code == 404
+
+
+def test_page_costs_few_queries(django_assert_num_queries):
+    person = Person()
+    person.go_to("questionnaire", run=1)
+    with django_assert_num_queries(12):
+        person.client.get("/study/")

@@ -1,0 +1,109 @@
+"""A study file into the database: refused whole, changed while a draft, a new version once people are under way."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from studies import enrolment
+from studies.models import Arm, Protocol, Study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def demo(settings):
+    return (settings.FIXTURES / "studies" / "demo.toml").read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def load(tmp_path):
+    def load(text):
+        path = tmp_path / "study.toml"
+        path.write_text(text, encoding="utf-8")
+        call_command("load_study", str(path), verbosity=0)
+        return Study.objects.get(key="demo").current()
+
+    return load
+
+
+def test_loading_twice_changes_nothing(demo, load):
+    first = load(demo)
+    assert load(demo) == first
+    assert (Protocol.objects.count(), Arm.objects.count()) == (1, 5)
+
+
+def test_stored_study_says_the_same_as_its_file(demo, load, settings):
+    from studies.consent import template_ids
+    from studies.design.files import read_study
+    from studies.questionnaires.loading import instrument_ids
+
+    path = settings.FIXTURES / "studies" / "demo.toml"
+    known = [*instrument_ids(), *template_ids()]
+    spec = read_study(path, instruments=known, prompt_folder=settings.FIXTURES / "prompts")
+    assert load(demo).spec() == spec
+
+
+def test_draft_changes_in_place(demo, load):
+    load(demo)
+    changed = load(demo.replace("min_turns = 10", "min_turns = 8"))
+    assert (changed.version, changed.spec().chat.min_turns) == (1, 8)
+
+
+def test_people_under_way_keep_the_version_they_started_with(demo, load):
+    before = load(demo)
+    person, _ = enrolment.invite(before.study)
+    enrolment.begin(person)
+    after = load(demo.replace("min_turns = 10", "min_turns = 8"))
+    later, _ = enrolment.invite(before.study)
+    enrolment.begin(later)
+    assert (person.protocol.version, person.protocol.spec().chat.min_turns) == (1, 10)
+    assert (later.protocol, later.protocol.version) == (after, 2)
+
+
+def test_invitation_alone_does_not_freeze_a_version(demo, load):
+    before = load(demo)
+    enrolment.invite(before.study)
+    assert load(demo.replace("min_turns = 10", "min_turns = 8")).version == 1
+
+
+def test_faulty_file_is_refused_whole_with_every_fault(demo, load):
+    load(demo)
+    faulty = demo.replace("min_turns = 10", "min_turns = 50").replace('design = "williams"', 'design = "wiliams"')
+    with pytest.raises(CommandError) as refusal:
+        load(faulty)
+    assert refusal.value.returncode == 2
+    lines = str(refusal.value).splitlines()
+    assert len(lines) == 2
+    assert all("study.toml: " in line for line in lines)
+    assert Study.objects.get(key="demo").current().spec().chat.min_turns == 10
+
+
+def test_missing_file_is_one_plain_line(tmp_path):
+    with pytest.raises(CommandError) as refusal:
+        call_command("load_study", str(tmp_path / "none.toml"))
+    assert refusal.value.returncode == 2
+    assert "\n" not in str(refusal.value)
+
+
+def test_invite_writes_links_that_are_stored_hashed(demo, load, tmp_path):
+    load(demo)
+    path = tmp_path / "links.csv"
+    call_command("invite", "demo", "--count", "3", "--track", "counsellor", "--csv", str(path), verbosity=0)
+    rows = path.read_text().splitlines()
+    assert rows[0] == "code,track,url"
+    people = {person.code: person for person in Study.objects.get().participations.all()}
+    assert len(rows) == 4
+    for row in rows[1:]:
+        code, track, url = row.split(",")
+        token = url.split("/j/")[1].rstrip("/")
+        assert track == people[code].track == "counsellor"
+        assert token not in people[code].token_hash
+        assert enrolment.by_token(token) == people[code]
+
+
+@pytest.mark.parametrize("arguments", [["none", "--count", "1"], ["demo", "--count", "0"]])
+def test_invite_refuses_bad_input(demo, load, arguments):
+    load(demo)
+    with pytest.raises(CommandError) as refusal:
+        call_command("invite", *arguments)
+    assert refusal.value.returncode == 2
+    assert Study.objects.get().participations.count() == 0

@@ -4,9 +4,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from studies.analysis import AnalysisError, Summary, analyse
-from studies.management.command import PART_FAILED
+from studies.management.command import PART_FAILED, Progress
 from studies.management.command import Command as Base
-from studies.management.command import Progress
 
 
 class Command(Base):

@@ -1,0 +1,534 @@
+"""The tables of an export: what a row is, what each column means, and one query that yields the rows."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce
+
+from dialogue.models import Call, InnerState, Turn
+from dialogue.models.conversation import EndReason, SeekerKind, TurnState
+from dialogue.models.conversation import Status as ConversationStatus
+from studies.models import Answer, ArmRun, Consent, Participation, Response, Study
+from studies.models.participation import Status
+from studies.models.response import RaterKind
+from studies.questionnaires.definitions import Questionnaire
+from studies.questionnaires.forms import COMMENT
+from studies.questionnaires.loading import instrument_ids, load
+from studies.questionnaires.scoring import score
+
+Rows = Iterator[tuple[Any, ...]]
+
+CONDITIONS = ("average", "worst_case")
+MOMENTS = ("turn", "checkpoint", "final")
+NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows of a study are meant: real people's, imported and simulated ones; test data where asked for."""
+
+    include_tests: bool = False
+
+    def people(self, study: Study) -> QuerySet[Participation]:
+        return study.participations.all() if self.include_tests else study.participations.filter(is_test=False)
+
+    def runs(self, study: Study) -> QuerySet[ArmRun]:
+        runs = study.runs.filter(conversation__isnull=False)
+        return runs if self.include_tests else runs.filter(is_test=False)
+
+    def responses(self, study: Study) -> QuerySet[Response]:
+        responses = Response.objects.filter(rater__study=study)
+        if self.include_tests:
+            return responses
+        of_people = Q(rater__participation__isnull=True) | Q(rater__participation__is_test=False)
+        return responses.filter(of_people, Q(run__isnull=True) | Q(run__is_test=False))
+
+    def answers(self, study: Study) -> QuerySet[Answer]:
+        return Answer.objects.filter(response__in=self.responses(study))
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str  # text, number, integer, truth, time
+    unit: str
+    values: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` yields tuples in the order of `columns`; `count` asks the database how many there should be."""
+
+    name: str
+    a_row_is: str
+    columns: tuple[Column, ...]
+    rows: Callable[[Study, Filter], Rows]
+    count: Callable[[Study, Filter], int]
+    always: bool = False  # written with its header alone where there is no row
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.csv"
+
+
+def text(name: str, meaning: str, values: tuple[str, ...] | list[str] = ()) -> Column:
+    return Column(name, "text", "", ", ".join(values), meaning)
+
+
+def integer(name: str, meaning: str, unit: str = "") -> Column:
+    return Column(name, "integer", unit, "", meaning)
+
+
+def number(name: str, meaning: str, unit: str = "", values: str = "") -> Column:
+    return Column(name, "number", unit, values, meaning)
+
+
+def truth(name: str, meaning: str) -> Column:
+    return Column(name, "truth", "", "true, false", meaning)
+
+
+def time(name: str, meaning: str) -> Column:
+    return Column(name, "time", "UTC, ISO 8601", "", meaning)
+
+
+def conversation_of(path: str = "") -> Case:
+    """The id of a run's conversation in every file: its code, or what the imported file called it."""
+    code, external = f"{path}conversation__code", f"{path}external_id"
+    return Case(When(**{external: ""}, then=F(code)), default=F(external))
+
+
+def participant_of(path: str = "") -> Coalesce:
+    return Coalesce(F(f"{path}participation__code"), F(f"{path}external_participant"))
+
+
+CONVERSATION = text("conversation", "the conversation's id, as in conversations.csv; of an import the imported id")
+TURN = integer("turn", "the turn's number, from 1: a message and the reply to it", "turns")
+
+
+# participants.csv
+
+PARTICIPANTS = (
+    text("participant", "the person's code"),
+    text("track", "in which role they take part", Participation.Track.values),
+    text("language", "in which they take part", ("en", "zh")),
+    text("status", "where they stand", Status.values),
+    text("order", "the keys of their arms in their order, joined by >"),
+    integer("arms_done", "how many of their conversations are closed", "conversations"),
+    text("consent_version", "version of the consent form that they signed last"),
+    time("consented_at", "when they signed it"),
+    truth("is_test", "test data: an artificial person, or a try of the researchers"),
+    truth("excluded", "left out by a researcher's decision"),
+    text("exclusion_reason", "why"),
+    time("started_at", "when they opened their link first"),
+    time("ended_at", "when their part ended, in whatever way"),
+    integer("active_seconds", "time spent on the study, without breaks over 15 minutes; 0 until it ends", "seconds"),
+)
+
+
+def participants(study: Study, only: Filter) -> Rows:
+    consent = Consent.objects.filter(participation=OuterRef("pk")).order_by("-signed_at", "-pk")
+    rows = only.people(study).annotate(
+        arms_done=Count("runs", filter=Q(runs__conversation__status=ConversationStatus.CLOSED)),
+        consent_version=Subquery(consent.values("version")[:1]),
+        consented_at=Subquery(consent.values("signed_at")[:1]),
+    )
+    names = [column.name for column in PARTICIPANTS[1:]]
+    for code, *row in rows.order_by("pk").values_list("code", *names).iterator():
+        row[names.index("order")] = ">".join(row[names.index("order")])
+        yield code, *row
+
+
+# conversations.csv
+
+CONVERSATIONS = (
+    CONVERSATION,
+    text("participant", "the seeker's code; of an import as the file says; empty for simulated seekers"),
+    text("arm", "the key of the arm"),
+    text("model", "the arm's model, as the study names it"),
+    text("condition", "how hard the seeker was to help; empty where the study has no such conditions", CONDITIONS),
+    text("seeker_kind", "who the seeker was", SeekerKind.values),
+    text("profile", "the key of the seeker's profile, of simulated and imported conversations"),
+    text("card", "the key of the role card that a counsellor played"),
+    text("topic", "what it was to be about, as the person chose it"),
+    text("language", "of the conversation", ("en", "zh")),
+    integer("position", "which of the person's conversations it was, from 1; empty for imported and simulated ones"),
+    integer("turns", "turns with a reply", "turns"),
+    time("started_at", "first message; empty for imports"),
+    time("ended_at", "when it was closed; empty for imports"),
+    text("end_reason", "how it ended; empty while it is open", EndReason.values),
+    number("valence_before", "check before the chat: unpleasant to pleasant", "points", "1 to 9"),
+    number("valence_after", "check after the chat: unpleasant to pleasant", "points", "1 to 9"),
+    number("arousal_before", "check before the chat: calm to stirred up", "points", "1 to 9"),
+    number("arousal_after", "check after the chat: calm to stirred up", "points", "1 to 9"),
+    number("intensity_before", "check before the chat: how strong the feeling named then is", "points", "1 to 5"),
+    number(
+        "intensity_after",
+        "check after the chat: how strong the feeling named before is now (intensity_of_pre_emotion); where that was "
+        "not asked, how strong the feeling named after the chat is (intensity)",
+        "points",
+        "1 to 5",
+    ),
+    number("perceived_change", "check after the chat: much worse to much better", "points", "1 to 5"),
+    integer("protocol_version", "the version of the study's design, as in manifest.json"),
+    truth("valid", "false where a researcher decided to leave it out"),
+    truth("is_test", "test data"),
+)
+
+
+def conversations(study: Study, only: Filter) -> Rows:
+    rows = only.runs(study).values_list(
+        conversation_of(),
+        participant_of(),
+        "arm",
+        "model",
+        "condition",
+        "conversation__seeker_kind",
+        "profile",
+        "card",
+        "topic",
+        "conversation__language",
+        "position",
+        turns_with_reply(),
+        "conversation__started_at",
+        "conversation__ended_at",
+        "conversation__end_reason",
+        felt("pre", "valence"),
+        felt("post", "valence"),
+        felt("pre", "arousal"),
+        felt("post", "arousal"),
+        felt("pre", "intensity"),
+        Coalesce(felt("post", "intensity_of_pre_emotion"), felt("post", "intensity")),
+        felt("post", "perceived_change"),
+        "protocol__version",
+        "valid",
+        "is_test",
+    )
+    position = [column.name for column in CONVERSATIONS].index("position")
+    for row in rows.order_by("pk").iterator():
+        yield *row[:position], row[position] or None, *row[position + 1 :]
+
+
+def turns_with_reply() -> Coalesce:
+    turns = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.ANSWERED).order_by()
+    return Coalesce(Subquery(turns.values("conversation").annotate(count=Count("pk")).values("count")), 0)
+
+
+def felt(moment: str, item: str) -> Subquery:
+    """What the seeker said of their feelings before or after this run."""
+    answers = Answer.objects.filter(
+        response__run=OuterRef("pk"),
+        response__rater__participation=OuterRef("participation"),
+        response__moment=moment,
+        item=item,
+    )
+    return Subquery(answers.values("value")[:1])
+
+
+# turns.csv
+
+TURNS = (
+    CONVERSATION,
+    TURN,
+    text("role", "who wrote it", ("seeker", "supporter")),
+    text("text", "as it was shown; may be empty in imports"),
+    time("created_at", "when it was stored; empty for imports"),
+    integer("first_token_ms", "of a reply: from the request to the first piece of text", "milliseconds"),
+    integer("total_ms", "of a reply: from the request to its end", "milliseconds"),
+    integer("input_tokens", "of a reply, as the model's server counts them", "tokens"),
+    integer("output_tokens", "of a reply, as the model's server counts them", "tokens"),
+    integer("attempts", "requests made for the reply; beside the seeker's message where none came", "requests"),
+    truth("seen", "the reply was on the person's screen; empty for the seeker's messages and for imports"),
+    truth("masked", "a safety text was shown in place of the model's reply; empty for the seeker's messages"),
+    text("error", "beside the seeker's message where no reply came: what the last attempt failed of"),
+    text("emotion", "of imports: the seeker's emotion, as the file says"),
+)
+
+
+def turns_of(study: Study, only: Filter) -> QuerySet[Turn]:
+    return Turn.objects.filter(conversation__run__in=only.runs(study))
+
+
+def turns(study: Study, only: Filter) -> Rows:
+    found = turns_of(study, only).annotate(
+        of=conversation_of("conversation__run__"), seeker_kind=F("conversation__seeker_kind")
+    )
+    names = (
+        "number",
+        "state",
+        "text",
+        "created_at",
+        "emotion",
+        "reply",
+        "replied_at",
+        "first_token_ms",
+        "total_ms",
+        "input_tokens",
+        "output_tokens",
+        "attempts",
+        "seen",
+        "masked",
+        "error",
+    )
+    rows = found.order_by("conversation__run__pk", "number").values_list("of", "seeker_kind", *names, named=True)
+    for turn in rows.iterator():
+        yield from messages_of(turn)
+
+
+def messages_of(turn: Any) -> Rows:
+    """The seeker's message and, where there is one, the reply."""
+    of = turn.of, turn.number
+    answered = turn.state == TurnState.ANSWERED
+    attempts = turn.attempts or None  # nobody asked a model for an imported reply
+    nothing_measured = None, None, None, None
+    failed = (None, "") if answered else (attempts, turn.error)
+    yield *of, "seeker", turn.text, turn.created_at, *nothing_measured, failed[0], None, None, failed[1], turn.emotion
+    if answered:
+        measured = turn.first_token_ms, turn.total_ms, turn.input_tokens, turn.output_tokens
+        seen = None if turn.seeker_kind == SeekerKind.IMPORTED else turn.seen
+        yield *of, "supporter", turn.reply, turn.replied_at, *measured, attempts, seen, turn.masked, turn.error, ""
+
+
+def count_messages(study: Study, only: Filter) -> int:
+    found = turns_of(study, only)
+    return found.count() + found.filter(state=TurnState.ANSWERED).count()
+
+
+# states.csv
+
+STATES = (
+    CONVERSATION,
+    TURN,
+    text("source", "the key of the judge whose model was the Thinker"),
+    text("cognition", "what the seeker is supposed to think after the reply"),
+    text("emotion", "what they are supposed to feel"),
+    text("goal", "what they are supposed to want"),
+    number("emotion_score", "how well they are supposed to feel", "points", "0 to 100"),
+)
+
+
+def states_of(study: Study, only: Filter) -> QuerySet[InnerState]:
+    return InnerState.objects.filter(conversation__run__in=only.runs(study))
+
+
+def states(study: Study, only: Filter) -> Rows:
+    names = [column.name for column in STATES[1:]]
+    found = states_of(study, only).order_by("conversation__run__pk", "turn", "source")
+    yield from found.values_list(conversation_of("conversation__run__"), *names).iterator()
+
+
+# ratings.csv and answers.csv part the answers between them.
+
+RATINGS = (
+    CONVERSATION,
+    text("participant", "the conversation's seeker, whoever the rater is; empty for simulated seekers"),
+    text("arm", "the arm of the conversation"),
+    text("condition", "of the conversation", CONDITIONS),
+    text("rater", "the person's code, or the judge's key"),
+    text("rater_kind", "in which role they rated", RaterKind.values),
+    text("strategy", "of a judge; empty for people"),
+    integer("replicate", "of a judge: which of several answers to the same question, from 1"),
+    text("instrument", "the rating scale; its items are listed in codebook.csv under its own name"),
+    text("item", "the item's key"),
+    text("moment", "what was rated: one reply, the turns up to a checkpoint, or the whole conversation", MOMENTS),
+    integer("turn", "the reply, or the last turn before the checkpoint; empty for a final rating", "turns"),
+    number("score", "empty where it is missing; never a guess", "points"),
+    text("missing_reason", "why the score is missing"),
+    time("rated_at", "when it was stored; of an import the time of the import"),
+)
+A_RATING = Q(response__is_rating=True, response__run__isnull=False) & ~Q(item=COMMENT, value__isnull=True)
+
+
+def ratings(study: Study, only: Filter) -> Rows:
+    found = only.answers(study).filter(A_RATING).order_by("response", "pk")
+    for *of, turn, value, reason, rated_at in found.values_list(
+        conversation_of("response__run__"),
+        participant_of("response__run__"),
+        "response__run__arm",
+        "response__run__condition",
+        "response__rater__code",
+        "response__rater__kind",
+        "response__rater__strategy",
+        "response__replicate",
+        "response__instrument",
+        "item",
+        "response__moment",
+        "response__turn",
+        "value",
+        "missing_reason",
+        "response__submitted_at",
+    ).iterator():
+        yield *of, turn or None, value, reason, rated_at
+
+
+def count_ratings(study: Study, only: Filter) -> int:
+    return only.answers(study).filter(A_RATING).count()
+
+
+ANSWERS = (
+    text("participant", "the code of the person who answered"),
+    text("conversation", "what it was about, as in conversations.csv; empty for questions about the person"),
+    text("instrument", "the questionnaire; its items are listed in codebook.csv under its own name"),
+    text("version", "of the instrument"),
+    text("item", "the item's key; comment is the closing remark to a rating"),
+    text("moment", "before or after a conversation, or that of the rating it comments on", ("pre", "post", *MOMENTS)),
+    number("value", "of scales and whole numbers; 1 for a ticked box", "points"),
+    text("text", "the key of the chosen option, a country's code, or what was written"),
+    text("missing_reason", "why there is neither", ("prefer_not", "not_answered")),
+    time("answered_at", "when the page was sent"),
+    number("seconds", "spent on the item, where it was measured", "seconds"),
+    integer("turn", "of a remark to a reply or a checkpoint", "turns"),
+)
+
+
+def answers(study: Study, only: Filter) -> Rows:
+    found = only.answers(study).exclude(A_RATING).order_by("response", "pk")
+    for *of, turn in found.values_list(
+        "response__rater__code",
+        conversation_of("response__run__"),
+        "response__instrument",
+        "response__version",
+        "item",
+        "response__moment",
+        "value",
+        "text",
+        "missing_reason",
+        "response__submitted_at",
+        "seconds",
+        "response__turn",
+    ).iterator():
+        yield *of, turn or None
+
+
+def count_answers(study: Study, only: Filter) -> int:
+    return only.answers(study).exclude(A_RATING).count()
+
+
+# scales.csv
+
+SCALES = (
+    text("participant", "the code of the person who answered"),
+    text("conversation", "what it was about, as in conversations.csv; empty for a person's own scales"),
+    text("instrument", "the questionnaire or rating scale"),
+    text("scale", "the (sub)scale or facet; they are listed in codebook.csv under the instrument's own name"),
+    text("moment", "as in answers.csv and ratings.csv"),
+    number("score", "mean of its items, reversed where they are keyed so; empty where too few were answered", "points"),
+    integer("items_answered", "how many of its items have an answer", "items"),
+    integer("turn", "as in ratings.csv", "turns"),
+)
+
+
+def scaled_instruments() -> dict[str, Questionnaire]:
+    """Those that have scales to score."""
+    return {id: questionnaire for id in instrument_ids() if (questionnaire := load(id)).scales}
+
+
+def people_on_scales(study: Study, only: Filter) -> QuerySet[Response]:
+    """What people answered here. Imports, which have no version, may use an instrument's name for other values."""
+    answered = Exists(Answer.objects.filter(response=OuterRef("pk")))
+    asked = only.responses(study).filter(answered, instrument__in=scaled_instruments())
+    return asked.exclude(version="").exclude(rater__kind__in=NO_PEOPLE)
+
+
+def scales(study: Study, only: Filter) -> Rows:
+    questionnaires = scaled_instruments()
+    found = Answer.objects.filter(response__in=people_on_scales(study, only)).order_by("response", "pk")
+    given = found.values_list(
+        "response",
+        "response__rater__code",
+        conversation_of("response__run__"),
+        "response__instrument",
+        "response__moment",
+        "response__turn",
+        "item",
+        "value",
+    )
+    for (_response, person, conversation, instrument, moment, turn), items in groupby(given.iterator(), _without_item):
+        for result in score(questionnaires[instrument], {item: value for *_of, item, value in items}):
+            of = person, conversation, instrument, result.scale, moment
+            yield *of, result.score, result.items_answered, turn or None
+
+
+def _without_item(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    return row[:-2]
+
+
+def count_scales(study: Study, only: Filter) -> int:
+    scales_in = {id: len(score(questionnaire, {})) for id, questionnaire in scaled_instruments().items()}
+    asked = people_on_scales(study, only).order_by().values_list("instrument").annotate(Count("pk"))
+    return sum(scales_in[instrument] * count for instrument, count in asked)
+
+
+# calls.csv
+
+CALLS = (
+    integer("call", "the attempt's number in the ledger"),
+    text("purpose", "what a model was asked for", Call.Purpose.values),
+    text("model", "as the study names it"),
+    CONVERSATION,
+    TURN,
+    text("status", "ok, or what went wrong"),
+    integer("attempts", "which attempt at the same reply this was, from 1"),
+    integer("first_token_ms", "from the request to the first piece of text", "milliseconds"),
+    integer("total_ms", "from the request to the end", "milliseconds"),
+    integer("input_tokens", "as the model's server counts them", "tokens"),
+    integer("output_tokens", "as the model's server counts them", "tokens"),
+    number("cost", "empty where no price is known", "the price table's currency"),
+)
+
+
+def calls_of(study: Study, only: Filter) -> QuerySet[Call]:
+    return Call.objects.filter(conversation__run__in=only.runs(study))
+
+
+def calls(study: Study, only: Filter) -> Rows:
+    found = calls_of(study, only).values_list(
+        "pk",
+        "purpose",
+        "model",
+        conversation_of("conversation__run__"),
+        "turn",
+        "status",
+        "attempt",
+        "first_token_ms",
+        "total_ms",
+        "input_tokens",
+        "output_tokens",
+        "cost",
+    )
+    yield from found.order_by("pk").iterator()
+
+
+TABLES = (
+    Table(
+        "participants",
+        "a person",
+        PARTICIPANTS,
+        participants,
+        lambda study, only: only.people(study).count(),
+        always=True,
+    ),
+    Table(
+        "conversations",
+        "a conversation",
+        CONVERSATIONS,
+        conversations,
+        lambda study, only: only.runs(study).count(),
+        always=True,
+    ),
+    Table("turns", "a message", TURNS, turns, count_messages, always=True),
+    Table("ratings", "a score of one item by one rater, person or judge", RATINGS, ratings, count_ratings, always=True),
+    Table("answers", "an answer to an item that is no rating", ANSWERS, answers, count_answers),
+    Table("scales", "a scored (sub)scale", SCALES, scales, count_scales),
+    Table(
+        "states",
+        "an inner state of a Thinker",
+        STATES,
+        states,
+        lambda study, only: states_of(study, only).count(),
+    ),
+    Table("calls", "a model call", CALLS, calls, lambda study, only: calls_of(study, only).count()),
+)

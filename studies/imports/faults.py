@@ -1,0 +1,31 @@
+"""What is wrong with an imported file: every fault at once, each as FILE:line: what."""
+
+from dataclasses import dataclass, field
+
+
+class ImportRefused(Exception):
+    """Nothing was changed. The message has one line per fault."""
+
+
+@dataclass
+class Faults:
+    file: str
+    found: list[str] = field(default_factory=list)
+
+    def add(self, line: int, what: str) -> None:
+        self.found.append(f"{self.file}:{line}: {what}")
+
+    def refuse_any(self) -> None:
+        if self.found:
+            raise ImportRefused("\n".join(self.found))
+
+
+def text_fault(text: str, limit: int | None) -> str:
+    """Why the database cannot keep this text as it is; empty where it can."""
+    if limit is not None and len(text) > limit:
+        return f"is longer than {limit} characters"
+    if "\x00" in text:
+        return "holds a NUL character"
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        return "holds half of a surrogate pair"
+    return ""

@@ -1,0 +1,35 @@
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+
+from studies.exports.files import ExportIncomplete, ExportRefused, export
+from studies.exports.tables import TABLES, Filter
+from studies.management.command import PART_FAILED
+from studies.management.command import Command as Base
+
+
+class Command(Base):
+    help = "Writes a study as CSV files with a codebook and a manifest; real people only unless told otherwise."
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder, or an earlier export")
+        parser.add_argument(
+            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+        )
+
+    def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        with self.progress(len(TABLES) + 1, "export") as progress:
+            try:
+                manifest = export(found, out, only=Filter(include_tests), on_file=lambda _name, _rows: progress.step())
+            except ExportRefused as error:
+                self.refuse(str(error))
+            except ExportIncomplete as error:
+                raise CommandError(str(error), returncode=PART_FAILED) from error
+            except OSError as error:
+                self.refuse(f"{error.filename or out}: {error.strerror}")
+        rows = {name: file["rows"] for name, file in manifest["files"].items()}
+        self.say("\n".join(f"{out / name}: {count} rows" for name, count in rows.items()))
+        return {"study": study, "out": str(out), "demonstration": manifest["demonstration"], "rows": rows}

@@ -1,0 +1,305 @@
+"""What the rows of each table say, in how many queries, and about whom."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from dialogue.models import Call, InnerState
+from dialogue.models.conversation import Status, TurnState
+from studies import progress
+from studies.exports.tables import TABLES, Filter, Table
+from studies.models import Answer, Consent, Response, Study
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+REAL = Filter()
+BY_NAME = {table.name: table for table in TABLES}
+
+
+def rows(name: str, study: Study, only: Filter = REAL) -> list[dict[str, Any]]:
+    table = BY_NAME[name]
+    return [dict(zip([column.name for column in table.columns], row, strict=True)) for row in table.rows(study, only)]
+
+
+def test_participants_tell_status_order_and_consent():
+    study = factories.study()
+    person = factories.person(study, excluded=True, exclusion_reason="not serious")
+    factories.run_with_turns(study, person)
+    factories.run_with_turns(study, person, status=Status.OPEN)
+    for version in ("1", "2"):
+        consent = Consent.objects.create(
+            participation=person, instrument="consent_template", version=version, text_hash="h", language="en", boxes={}
+        )
+
+    (row,) = rows("participants", study)
+
+    assert row == {
+        "participant": person.code,
+        "track": "participant",
+        "language": "en",
+        "status": "active",
+        "order": "amber>birch",
+        "arms_done": 1,
+        "consent_version": "2",
+        "consented_at": consent.signed_at,
+        "is_test": False,
+        "excluded": True,
+        "exclusion_reason": "not serious",
+        "started_at": None,
+        "ended_at": None,
+        "active_seconds": 0,
+    }
+
+
+def test_participants_who_left_are_withdrawn_and_so_is_their_open_conversation():
+    study = factories.study()
+    person = factories.person(study)
+    factories.run_with_turns(study, person)
+    factories.run_with_turns(study, person, status=Status.OPEN)
+
+    progress.leave(person)
+
+    assert [row["status"] for row in rows("participants", study)] == ["withdrawn"]
+    assert [row["end_reason"] for row in rows("conversations", study)] == ["finished", "withdrawn"]
+
+
+def test_conversations_tell_the_feelings_before_and_after():
+    study = factories.study()
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person, topic="work")
+    before = {"primary_emotion": "sadness", "valence": 2.0, "arousal": 6.0, "intensity": 5.0}
+    after = {
+        "valence": 4.0,
+        "arousal": 5.0,
+        "intensity": 1.0,
+        "intensity_of_pre_emotion": 3.0,
+        "perceived_change": 4.0,
+    }
+    factories.answer(person, "emotion_checkin", before, run=run, moment="pre")
+    factories.answer(person, "emotion_checkin", after, run=run, moment="post")
+
+    (row,) = rows("conversations", study)
+
+    assert row == {
+        "conversation": run.conversation.code,
+        "participant": person.code,
+        "arm": "amber",
+        "model": "",
+        "condition": "",
+        "seeker_kind": "person",
+        "profile": "",
+        "card": "",
+        "topic": "work",
+        "language": "en",
+        "position": 1,
+        "turns": 2,
+        "started_at": run.conversation.started_at,
+        "ended_at": run.conversation.ended_at,
+        "end_reason": "finished",
+        "valence_before": 2.0,
+        "valence_after": 4.0,
+        "arousal_before": 6.0,
+        "arousal_after": 5.0,
+        "intensity_before": 5.0,
+        "intensity_after": 3.0,
+        "perceived_change": 4.0,
+        "protocol_version": 1,
+        "valid": True,
+        "is_test": False,
+    }
+
+
+def test_conversations_without_the_question_on_the_earlier_feeling_use_the_plain_intensity():
+    study = factories.study()
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    factories.answer(person, "emotion_checkin", {"intensity": 2.0}, run=run, moment="post")
+
+    (row,) = rows("conversations", study)
+
+    assert (row["intensity_before"], row["intensity_after"]) == (None, 2.0)
+
+
+def test_conversations_of_simulated_seekers_have_no_person_and_no_position():
+    study = factories.study()
+    factories.run_with_turns(study, profile="p01", condition="worst_case")
+
+    (row,) = rows("conversations", study)
+
+    told = [row[name] for name in ("participant", "position", "seeker_kind", "profile", "condition")]
+    assert told == ["", None, "simulated", "p01", "worst_case"]
+
+
+def test_turns_are_a_message_and_a_reply_where_there_is_one():
+    study = factories.study()
+    run = factories.run_with_turns(study, factories.person(study), turns=[("Hello", "Hi")])
+    answered = run.conversation.turns.get()
+    answered.first_token_ms, answered.total_ms, answered.input_tokens, answered.output_tokens = 300, 900, 40, 7
+    answered.seen = True
+    answered.save()
+    failed = factories.add_turn(run.conversation, 2, text="Again", state=TurnState.FAILED, attempts=3, error="timeout")
+
+    code = run.conversation.code
+    assert list(BY_NAME["turns"].rows(study, REAL)) == [
+        (code, 1, "seeker", "Hello", answered.created_at, *[None] * 7, "", ""),
+        (code, 1, "supporter", "Hi", None, 300, 900, 40, 7, 1, True, False, "", ""),
+        (code, 2, "seeker", "Again", failed.created_at, *[None] * 4, 3, None, None, "timeout", ""),
+    ]
+
+
+def test_ratings_say_who_what_and_about_whom():
+    study = factories.study()
+    person, reviewer = factories.person(study), factories.person(study, track="reviewer")
+    run = factories.run_with_turns(study, person, condition="average")
+    given = factories.answer(reviewer, "turn_checkpoint", {"empathetic": 2.0}, run=run, moment="checkpoint", turn=5)
+
+    assert rows("ratings", study) == [
+        {
+            "conversation": run.conversation.code,
+            "participant": person.code,
+            "arm": "amber",
+            "condition": "average",
+            "rater": reviewer.code,
+            "rater_kind": "reviewer",
+            "strategy": "",
+            "replicate": 1,
+            "instrument": "turn_checkpoint",
+            "item": "empathetic",
+            "moment": "checkpoint",
+            "turn": 5,
+            "score": 2.0,
+            "missing_reason": "",
+            "rated_at": given.submitted_at,
+        }
+    ]
+
+
+def test_ratings_of_a_judge_keep_strategy_replicate_and_a_missing_score():
+    study = factories.study()
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    judged = Response.objects.create(
+        rater=factories.judge(study), run=run, instrument="emoharbor_10", moment="final", replicate=2, is_rating=True
+    )
+    Answer.objects.create(response=judged, item="safety", missing_reason="unparseable")
+
+    (row,) = rows("ratings", study)
+
+    assert (row["participant"], row["rater"], row["rater_kind"]) == (person.code, "demo", "judge")
+    assert (row["strategy"], row["replicate"], row["turn"]) == ("standard", 2, None)
+    assert (row["score"], row["missing_reason"]) == (None, "unparseable")
+
+
+def test_answers_hold_all_that_is_no_rating_and_the_remarks_to_ratings():
+    study = factories.study()
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    factories.answer(person, "profile", {"occupation": "nurse"})
+    factories.answer(person, "emotion_checkin", {"valence": 3.0}, run=run, moment="pre")
+    factories.answer(person, "emoharbor_10", {"safety": 5.0, "comment": "It listened."}, run=run, moment="final")
+
+    told = [
+        (row["conversation"], row["instrument"], row["moment"], row["item"], row["value"], row["text"])
+        for row in rows("answers", study)
+    ]
+
+    code = run.conversation.code
+    assert told == [
+        (None, "profile", "", "occupation", None, "nurse"),
+        (code, "emotion_checkin", "pre", "valence", 3.0, ""),
+        (code, "emoharbor_10", "final", "comment", None, "It listened."),
+    ]
+    assert [(row["item"], row["score"]) for row in rows("ratings", study)] == [("safety", 5.0)]
+
+
+def test_scales_score_a_person_and_their_ratings_but_no_judge():
+    study = factories.study()
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    factories.answer(person, "mini_ipip", {"mini_01": 5.0, "mini_06": 1.0, "mini_11": 4.0})
+    factories.rating(person, run, score=3.0, safety=5.0)
+    factories.rating(factories.judge(study), run)
+
+    found = rows("scales", study)
+
+    extraversion = next(row for row in found if row["scale"] == "E")
+    overall = [row for row in found if row["scale"] == "overall"]
+    assert extraversion == {
+        "participant": person.code,
+        "conversation": None,
+        "instrument": "mini_ipip",
+        "scale": "E",
+        "moment": "",
+        "score": pytest.approx((5 + 5 + 4) / 3),
+        "items_answered": 3,
+        "turn": None,
+    }
+    assert [(row["conversation"], row["score"], row["items_answered"]) for row in overall] == [
+        (run.conversation.code, pytest.approx(3.2), 10)
+    ]
+
+
+def test_states_and_calls_name_the_conversation():
+    study = factories.study()
+    run = factories.run_with_turns(study, external_id="E1")
+    InnerState.objects.create(conversation=run.conversation, turn=1, source="demo", emotion="sad", emotion_score=20)
+    call = Call.objects.create(
+        purpose="reply", conversation=run.conversation, turn=1, attempt=2, kind="scripted", model="m", status="ok"
+    )
+
+    assert list(BY_NAME["states"].rows(study, REAL)) == [("E1", 1, "demo", "", "sad", "", 20.0)]
+    assert list(BY_NAME["calls"].rows(study, REAL)) == [
+        (call.pk, "reply", "m", "E1", 1, "ok", 2, None, None, None, None, None)
+    ]
+
+
+def fill(study: Study, *, people: int, is_test: bool = False) -> None:
+    """Something in every table, for each of so many people."""
+    for _ in range(people):
+        person = factories.person(study, is_test=is_test)
+        run = factories.run_with_turns(study, person, is_test=is_test)
+        factories.answer(person, "mini_ipip", {"mini_01": 4.0})
+        factories.answer(person, "emotion_checkin", {"valence": 3.0}, run=run, moment="pre")
+        factories.rating(person, run, comment="Good.")
+        InnerState.objects.create(conversation=run.conversation, turn=1, source="demo")
+        Call.objects.create(purpose="reply", conversation=run.conversation, turn=1, kind="scripted")
+
+
+@pytest.mark.parametrize("people", [1, 3])
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_rows_take_one_query_and_are_as_many_as_counted(
+    table: Table, people: int, django_assert_num_queries: Callable[[int], Any]
+):
+    study = factories.study()
+    fill(study, people=people)
+    each = {"turns": 4, "ratings": 10, "answers": 3, "scales": 11}.get(table.name, 1)
+
+    with django_assert_num_queries(1):
+        found = list(table.rows(study, REAL))
+
+    assert len(found) == each * people
+    assert table.count(study, REAL) == len(found)
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_rows_are_of_real_people_of_this_study_unless_told_otherwise(table: Table):
+    study, other = factories.study(), factories.study("other")
+    fill(study, people=1)
+    real = list(table.rows(study, REAL))
+    fill(other, people=1)
+    fill(study, people=2, is_test=True)
+
+    assert list(table.rows(study, REAL)) == real
+    assert len(list(table.rows(study, Filter(include_tests=True)))) == 3 * len(real)
+    assert table.count(study, Filter(include_tests=True)) == 3 * len(real)
+
+
+def test_a_test_persons_rating_of_a_real_conversation_is_test_data():
+    study = factories.study()
+    run = factories.run_with_turns(study, factories.person(study))
+    factories.rating(factories.person(study, track="reviewer", is_test=True), run)
+
+    assert rows("ratings", study) == []
+    assert len(rows("ratings", study, Filter(include_tests=True))) == 10

@@ -1,0 +1,208 @@
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dialogue.models import Conversation, Turn
+from studies.imports.conversations import import_conversations
+from studies.models import ArmRun
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+ONE = {"id": "c1", "turns": [{"seeker": "Hello", "supporter": "Hi"}]}
+
+
+def jsonl(folder: Path, *lines: Any) -> Path:
+    """Values become JSON; bytes stand as they are."""
+    path = folder / "conversations.jsonl"
+    path.write_bytes(
+        b"\n".join(line if isinstance(line, bytes) else json.dumps(line, ensure_ascii=False).encode() for line in lines)
+    )
+    return path
+
+
+def run_import(path: Path, study: str = "demo") -> dict[str, Any]:
+    stdout = StringIO()
+    call_command("import_conversations", study, str(path), "--json", verbosity=0, stdout=stdout)
+    return json.loads(stdout.getvalue().splitlines()[-1])
+
+
+def faults(path: Path) -> list[str]:
+    """What an import is refused for, without the file's name. Nothing must have been changed."""
+    before = Conversation.objects.count(), Turn.objects.count(), ArmRun.objects.count()
+    with pytest.raises(CommandError) as refused:
+        run_import(path)
+    assert refused.value.returncode == 2
+    assert (Conversation.objects.count(), Turn.objects.count(), ArmRun.objects.count()) == before
+    return [line.removeprefix(f"{path}:") for line in str(refused.value).splitlines()]
+
+
+def said(conversation: Conversation) -> list[tuple[int, str, str, str]]:
+    return list(conversation.turns.order_by("number").values_list("number", "text", "reply", "state"))
+
+
+def test_import_keeps_all_that_a_line_says(tmp_path: Path):
+    study = factories.study()
+    line = {
+        "id": "x-1",
+        "arm": "gpt",
+        "condition": "worst_case",
+        "participant": "s7",
+        "profile": "p3",
+        "language": "zh",
+        "end_reason": "walked_out",
+        "turns": [{"seeker": "我很累\u2028真的", "supporter": "为什么？", "emotion": "sad"}],
+    }
+
+    summary = run_import(jsonl(tmp_path, line))
+
+    run = study.runs.get()
+    told = [run.external_id, run.arm, run.condition, run.external_participant, run.profile, run.is_test, run.position]
+    assert told == ["x-1", "gpt", "worst_case", "s7", "p3", False, 0]
+    conversation = run.conversation
+    told = [conversation.seeker_kind, conversation.status, conversation.end_reason, conversation.language]
+    assert told == ["imported", "closed", "walked_out", "zh"]
+    assert said(conversation) == [(1, "我很累\u2028真的", "为什么？", "answered")]
+    assert conversation.turns.get().emotion == "sad"
+    assert summary == {"study": "demo", "added": 1, "already_there": 0, "turns": 1, "empty_turns": 0}
+
+
+def test_import_without_more_is_finished_in_the_studys_language(tmp_path: Path):
+    study = factories.study(languages=("zh",))
+
+    run_import(jsonl(tmp_path, b"\xef\xbb\xbf" + json.dumps(ONE).encode() + b"\r", b"", b"   "))
+
+    conversation = study.runs.get().conversation
+    assert (conversation.language, conversation.end_reason) == ("zh", "finished")
+
+
+def test_import_keeps_and_counts_empty_turns(tmp_path: Path):
+    study = factories.study()
+    empty = {"seeker": "", "supporter": " "}
+
+    summary = run_import(jsonl(tmp_path, {"id": "c1", "turns": [*ONE["turns"], empty, empty]}))
+
+    assert (summary["turns"], summary["empty_turns"]) == (3, 2)
+    assert said(study.runs.get().conversation)[2] == (3, "", " ", "answered")
+
+
+@pytest.mark.parametrize(
+    ("messages", "turns"),
+    [
+        ("u:Hello a:Hi", [(1, "Hello", "Hi", "answered")]),
+        ("u:Hello u:There a:Hi a:You", [(1, "Hello\nThere", "Hi\nYou", "answered")]),
+        ("a:Welcome u:Hello a:Hi", [(1, "", "Welcome", "answered"), (2, "Hello", "Hi", "answered")]),
+        ("u:Hello a:Hi u:Bye", [(1, "Hello", "Hi", "answered"), (2, "Bye", "", "failed")]),
+        ("s:Kind u:Hello s:Now a:Hi", [(1, "Hello", "Hi", "answered")]),
+        ("", []),
+    ],
+)
+def test_messages_become_turns(tmp_path: Path, messages: str, turns: list[Any]):
+    study = factories.study()
+    roles = {"u": "user", "a": "assistant", "s": "system"}
+    spoken = (word.split(":") for word in messages.split())
+    listed = [{"role": roles[role], "content": text} for role, text in spoken]
+
+    run_import(jsonl(tmp_path, {"id": "c1", "messages": listed}))
+
+    assert said(study.runs.get().conversation) == turns
+
+
+def test_import_again_adds_nothing(tmp_path: Path):
+    study = factories.study()
+    path = jsonl(tmp_path, ONE, {"id": "c2", "messages": [{"role": "user", "content": "Bye"}]})
+    run_import(path)
+
+    summary = run_import(path)
+
+    assert (summary["added"], summary["already_there"]) == (0, 2)
+    assert study.runs.count() == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        (b"{", "is not JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
+        (b"[]", "is no JSON object"),
+        (b'{"id": "\xff"}', "is not UTF-8 (invalid start byte at byte 8)"),
+        ({"turns": []}, "id: is missing"),
+        (ONE | {"id": 3}, "id: must be text, not 3"),
+        (ONE | {"id": "x" * 201}, "id: is longer than 200 characters"),
+        (ONE | {"participant": "a\x00"}, "participant: holds a NUL character"),
+        (b'{"id": "c1", "turns": [{"seeker": "\\ud800", "supporter": ""}]}',
+         "turns.1.seeker: holds half of a surrogate pair"),
+        (ONE | {"condition": "hard"}, "condition: 'hard' is none of average, worst_case"),
+        (ONE | {"language": "de"}, "language: 'de' is none of en, zh"),
+        (
+            ONE | {"end_reason": "bored"},
+            "end_reason: 'bored' is none of finished, early, walked_out, satisfied, cap, safety, technical, withdrawn",
+        ),
+        (
+            ONE | {"modle": "x"},
+            "modle: unknown key; known are id, arm, condition, participant, profile, language, end_reason, turns, "
+            "messages",
+        ),
+        ({"id": "c1"}, 'turns: one of "turns" and "messages" is needed'),
+        (ONE | {"messages": []}, 'turns: one of "turns" and "messages" is needed, not both'),
+        ({"id": "c1", "turns": ["Hello"]}, "turns: must be a list of objects"),
+        ({"id": "c1", "turns": [{"seeker": "Hello"}]}, 'turns.1.supporter: is missing; an empty one is ""'),
+        (
+            {"id": "c1", "messages": [{"role": "bot", "content": ""}]},
+            "messages.1.role: 'bot' is none of user, seeker, assistant, supporter, system",
+        ),
+    ],
+)  # fmt: skip
+def test_import_refuses_a_faulty_line(tmp_path: Path, line: Any, wrong: str):
+    factories.study()
+
+    assert faults(jsonl(tmp_path, {"id": "c0", "turns": []}, line)) == [f"2: {wrong}"]
+
+
+def test_import_tells_every_fault_at_once(tmp_path: Path):
+    factories.study()
+    path = jsonl(tmp_path, ONE, {"id": "c2"}, ONE, {"id": "c4", "turns": 1, "language": "x"})
+
+    assert faults(path) == [
+        '2: turns: one of "turns" and "messages" is needed',
+        "3: id: 'c1' is on line 1 already",
+        "4: turns: must be a list of objects",
+        "4: language: 'x' is none of en, zh",
+    ]
+
+
+@pytest.mark.parametrize("change", [{"arm": "b"}, {"end_reason": "cap"}, {"turns": []}])
+def test_import_refuses_other_content_for_an_id_that_is_there(tmp_path: Path, change: dict[str, Any]):
+    factories.study()
+    run_import(jsonl(tmp_path, ONE))
+
+    assert faults(jsonl(tmp_path, ONE | change)) == ["1: id: 'c1' is in the study already, with other content"]
+
+
+def test_import_refuses_the_id_of_a_conversation_that_was_held_here(tmp_path: Path):
+    study = factories.study()
+    code = factories.run_with_turns(study, factories.person(study)).conversation.code
+
+    assert faults(jsonl(tmp_path, ONE | {"id": code})) == [
+        f"1: id: '{code}' is a conversation that was held in this study"
+    ]
+
+
+def test_import_of_a_missing_file_is_bad_input(tmp_path: Path):
+    factories.study()
+
+    assert faults(tmp_path / "nothing.jsonl") == [" No such file or directory"]
+
+
+def test_import_takes_as_many_queries_for_three_as_for_one(tmp_path: Path, django_assert_num_queries: Any):
+    study = factories.study()
+    counts = []
+    for ids in ("a", "bcd"):
+        path = jsonl(tmp_path, *(ONE | {"id": id} for id in ids))
+        with django_assert_num_queries(13):
+            counts.append(import_conversations(study, path).added)
+
+    assert counts == [1, 3]

@@ -1,0 +1,216 @@
+import csv
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from studies.imports.ratings import import_ratings
+from studies.models import Answer, Rater, Response, Study
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+ONE = {
+    "conversation": "c1",
+    "rater": "expert1",
+    "rater_kind": "expert",
+    "instrument": "lend_an_ear",
+    "item": "advice_giving",
+    "score": "4.5",
+}
+
+
+@pytest.fixture
+def study() -> Study:
+    study = factories.study()
+    factories.run_with_turns(study, external_id="c1")
+    factories.run_with_turns(study, external_id="=c2")
+    return study
+
+
+def table(folder: Path, *rows: dict[str, str]) -> Path:
+    path = folder / "ratings.csv"
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, names, restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def run_import(path: Path, study: str = "demo") -> dict[str, Any]:
+    stdout = StringIO()
+    call_command("import_ratings", study, str(path), "--json", verbosity=0, stdout=stdout)
+    return json.loads(stdout.getvalue().splitlines()[-1])
+
+
+def faults(path: Path) -> list[str]:
+    """What an import is refused for, without the file's name. Nothing must have been changed."""
+    before = Rater.objects.count(), Response.objects.count(), Answer.objects.count()
+    with pytest.raises(CommandError) as refused:
+        run_import(path)
+    assert refused.value.returncode == 2
+    assert (Rater.objects.count(), Response.objects.count(), Answer.objects.count()) == before
+    return [line.removeprefix(f"{path}:") for line in str(refused.value).splitlines()]
+
+
+def test_import_makes_one_response_of_the_items_of_one_place(study: Study, tmp_path: Path):
+    judged = ONE | {"rater": "gpt", "rater_kind": "judge", "strategy": "standard", "replicate": "2"}
+    path = table(
+        tmp_path,
+        ONE,
+        ONE | {"item": "validating", "score": "-1e-3"},
+        ONE | {"moment": "turn", "turn": "3.0", "score": "1"},
+        judged | {"conversation": "'=c2", "score": "", "missing_reason": "refused"},
+    )
+
+    summary = run_import(path)
+
+    assert summary == {"study": "demo", "added": 4, "already_there": 0, "missing": 1}
+    assert list(
+        Answer.objects.order_by("pk").values_list(
+            "response__rater__kind",
+            "response__rater__code",
+            "response__rater__strategy",
+            "response__run__external_id",
+            "response__moment",
+            "response__turn",
+            "response__replicate",
+            "response__is_rating",
+            "item",
+            "value",
+            "missing_reason",
+        )
+    ) == [
+        ("expert", "expert1", "", "c1", "final", 0, 1, True, "advice_giving", 4.5, ""),
+        ("expert", "expert1", "", "c1", "final", 0, 1, True, "validating", -0.001, ""),
+        ("expert", "expert1", "", "c1", "turn", 3, 1, True, "advice_giving", 1.0, ""),
+        ("judge", "gpt", "standard", "=c2", "final", 0, 2, True, "advice_giving", None, "refused"),
+    ]
+    assert Response.objects.count() == 3
+
+
+def test_import_again_adds_nothing_and_new_items_join_their_response(study: Study, tmp_path: Path):
+    run_import(table(tmp_path, ONE))
+
+    summary = run_import(table(tmp_path, ONE, ONE, ONE | {"item": "validating"}))
+
+    assert (summary["added"], summary["already_there"]) == (1, 2)
+    assert (Rater.objects.count(), Response.objects.count(), Answer.objects.count()) == (1, 1, 2)
+
+
+def test_import_takes_the_code_of_a_conversation_held_here(study: Study, tmp_path: Path):
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+
+    run_import(table(tmp_path, ONE | {"conversation": run.conversation.code, "rater": person.code}))
+
+    response = Response.objects.get()
+    assert (response.run, response.rater.participation) == (run, person)
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"score": "nan"}, "score: 'nan' is not a finite number"),
+        ({"score": "-inf"}, "score: '-inf' is not a finite number"),
+        ({"score": "1e999"}, "score: '1e999' is not a finite number"),
+        ({"score": "1_0"}, "score: '1_0' is not a finite number"),
+        ({"score": "4,5"}, "score: '4,5' is not a finite number"),
+        ({"rater_kind": "human"}, "rater_kind: 'human' is none of seeker, expert, reviewer, crowd, judge, "
+                                  "simulated_seeker"),
+        ({"conversation": "c9"}, "conversation: there is no 'c9' in this study"),
+        ({"conversation": ""}, "conversation: is empty"),
+        ({"rater": ""}, "rater: is empty"),
+        ({"item": "x" * 101}, "item: is longer than 100 characters"),
+        ({"instrument": "a\x00"}, "instrument: holds a NUL character"),
+        ({"strategy": "standard"}, "strategy: 'standard': only judges have one"),
+        ({"moment": "pre"}, "moment: 'pre' is none of turn, checkpoint, final"),
+        ({"turn": "1.5"}, "turn: '1.5' is not a whole number from 0 on"),
+        ({"replicate": "0"}, "replicate: '0' is not a whole number from 1 on"),
+        ({"replicate": "2147483648"}, "replicate: '2147483648' is not a whole number from 1 on"),
+        ({"missing_reason": "lost"}, "missing_reason: there is a score, so nothing is missing"),
+    ],
+)  # fmt: skip
+def test_import_refuses_a_faulty_row(study: Study, tmp_path: Path, change: dict[str, str], wrong: str):
+    assert faults(table(tmp_path, ONE, ONE | {"item": "validating"} | change)) == [f"3: {wrong}"]
+
+
+def test_import_tells_every_fault_with_the_line_on_which_its_row_begins(study: Study, tmp_path: Path):
+    path = table(
+        tmp_path, ONE | {"rater": "two\nlines"}, ONE | {"score": "x"}, ONE | {"rater_kind": "x", "conversation": "x"}
+    )
+
+    assert [line.split(":")[:2] for line in faults(path)] == [
+        ["4", " score"],
+        ["5", " rater_kind"],
+        ["5", " conversation"],
+    ]
+
+
+def test_import_refuses_another_score_for_a_rating_that_is_there(study: Study, tmp_path: Path):
+    run_import(table(tmp_path, ONE))
+    other = ONE | {"item": "validating"}
+    path = table(tmp_path, ONE | {"score": "4"}, other, other | {"score": ""})
+
+    assert faults(path) == [
+        "2: score: this rating has 4.5 already, not 4",
+        "4: score: this rating has 4.5 already, not no score",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("header", "wrong"),
+    [
+        ("conversation,rater,rater_kind,instrument,item", ["1: score: the column is missing"]),
+        (
+            "conversation,rater,rater_kind,instrument,item,score,note",
+            [
+                "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
+                "turn, strategy, replicate, missing_reason, participant, arm, condition, rated_at"
+            ],
+        ),
+        ("conversation,rater,rater_kind,instrument,item,score,item", ["1: item: the column is there twice"]),
+        (
+            "",
+            [
+                f"1: {name}: the column is missing"
+                for name in ("conversation", "rater", "rater_kind", "instrument", "item", "score")
+            ],
+        ),
+    ],
+)
+def test_import_refuses_a_faulty_header(study: Study, tmp_path: Path, header: str, wrong: list[str]):
+    path = tmp_path / "ratings.csv"
+    path.write_text(f"{header}\n")
+
+    assert faults(path) == wrong
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong"),
+    [
+        (b"c1,expert1\n", "2: has 2 fields, but the header has 6"),
+        (b'c1,expert1,expert,x,y,"1\n', "2: is not CSV: unexpected end of data"),
+        (b"c1,\xff,expert,x,y,1\n", "1: the file is not UTF-8 (invalid start byte at byte 55)"),
+    ],
+)
+def test_import_refuses_what_is_no_table(study: Study, tmp_path: Path, content: bytes, wrong: str):
+    path = tmp_path / "ratings.csv"
+    path.write_bytes(b"conversation,rater,rater_kind,instrument,item,score\n" + content)
+
+    assert faults(path) == [wrong]
+
+
+def test_import_takes_as_many_queries_for_three_as_for_one(
+    study: Study, tmp_path: Path, django_assert_num_queries: Any
+):
+    for raters in ("a", "bcd"):
+        path = table(tmp_path, *(ONE | {"rater": rater} for rater in raters))
+        with django_assert_num_queries(11):
+            import_ratings(study, path)
+
+    assert Answer.objects.count() == 4

@@ -1,0 +1,124 @@
+"""An erasure reaches everything that this server keeps of a person."""
+
+import json
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.management import CommandError, call_command
+
+from dialogue.models import Call, InnerState, RiskEvent
+from studies.models import Answer, Consent, Participation, Response, Study, Task
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+MARK = "xyzzy"
+
+
+def everything_in(var: Path) -> str:
+    """All values of all rows, and all files below var/."""
+    rows = [str(row) for model in apps.get_models() for row in model.objects.values_list()]
+    files = [path.read_text(encoding="utf-8", errors="replace") for path in sorted(var.rglob("*")) if path.is_file()]
+    return "\n".join(rows + files)
+
+
+def marked_person(study: Study) -> Participation:
+    """One who has left the mark in every place where words of a person can stand."""
+    person = factories.person(study, outcome={"flags": [MARK]}, exclusion_reason=MARK)
+    run = factories.run_with_turns(study, person, turns=[(MARK, f"You say {MARK}.")], topic=MARK)
+    Consent.objects.create(
+        participation=person, instrument="consent_template", version="1", text_hash=MARK, language="en", boxes={}
+    )
+    factories.answer(person, "profile", {"occupation": MARK})
+    factories.rating(person, run, comment=MARK)
+    reviewer = factories.person(study, track="reviewer")
+    factories.rating(reviewer, run, comment=f"They say {MARK}.")
+    judged = Response.objects.create(
+        rater=factories.judge(study), run=run, instrument="emoharbor_10", moment="final", is_rating=True
+    )
+    Answer.objects.create(response=judged, item="safety", text=MARK, value=3)
+    Call.objects.create(
+        purpose="judge", conversation=run.conversation, turn=1, kind="scripted", request=[MARK], response=MARK
+    )
+    InnerState.objects.create(conversation=run.conversation, turn=1, source="demo", cognition=MARK)
+    RiskEvent.objects.create(conversation=run.conversation, subject=person.code, source="message", level=2, note=MARK)
+    RiskEvent.objects.create(subject=person.code, source="answer", level=4, note=MARK)
+    return person
+
+
+def erase(*arguments: str) -> dict:
+    stdout = StringIO()
+    call_command("erase", *arguments, "--json", verbosity=0, stdout=stdout)
+    return json.loads(stdout.getvalue().splitlines()[-1])
+
+
+@pytest.fixture
+def var(tmp_path: Path, settings) -> Path:
+    settings.VAR = tmp_path
+    return tmp_path
+
+
+def test_erase_leaves_no_word_of_the_person(var: Path):
+    study = factories.study()
+    person = marked_person(study)
+    call_command("export", "demo", "--out", str(var / "tasks/demo/1/export"), verbosity=0, stdout=StringIO())
+    Task.objects.create(study=study, command="export", folder="tasks/demo/1")
+    assert everything_in(var).count(MARK) > 20
+
+    summary = erase("demo", person.code)
+
+    assert MARK not in everything_in(var)
+    assert summary == {
+        "study": "demo",
+        "participant": person.code,
+        "rows": {
+            "conversations": 1,
+            "turns": 1,
+            "calls": 1,
+            "inner_states": 1,
+            "responses": 4,
+            "answers": 24,
+            "consents": 1,
+            "risk_events": 2,
+        },
+        "folders": ["tasks/demo/1"],
+    }
+
+
+def test_erase_leaves_the_others_alone_and_the_person_counted(var: Path):
+    study = factories.study()
+    other = factories.person(study)
+    factories.rating(other, factories.run_with_turns(study, other))
+    person = marked_person(study)
+
+    erase("demo", person.code)
+    summary = erase("demo", person.code)
+
+    assert set(summary["rows"].values()) == {0}
+    person.refresh_from_db()
+    assert (person.status, person.order, person.language) == ("withdrawn", [], "")
+    assert Answer.objects.filter(response__rater__participation=other).count() == 10
+
+
+def test_erase_reaches_ratings_that_were_imported_under_the_persons_code(var: Path):
+    study = factories.study()
+    person = factories.person(study)
+    factories.run_with_turns(study, external_id="c1")
+    path = var / "ratings.csv"
+    path.write_text(f"conversation,rater,rater_kind,instrument,item,score\nc1,{person.code},reviewer,own,care,3\n")
+    call_command("import_ratings", "demo", str(path), verbosity=0, stdout=StringIO())
+
+    erase("demo", person.code)
+
+    assert Response.objects.count() == 0
+
+
+@pytest.mark.parametrize(("study", "code"), [("demo", "P0000000"), ("nobody", "P0000000")])
+def test_erase_of_an_unknown_code_is_bad_input(var: Path, study: str, code: str):
+    factories.study()
+
+    with pytest.raises(CommandError, match="There is no") as refused:
+        erase(study, code)
+
+    assert refused.value.returncode == 2

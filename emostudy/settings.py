@@ -96,7 +96,9 @@ if _database["ENGINE"].endswith("sqlite3"):
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON",
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;"
+        # What a person had erased must not stay in the file's free pages.
+        "PRAGMA secure_delete=ON",
     }
     _database["TEST"] = {"NAME": str(VAR / f"test_emostudy_{os.getpid()}.sqlite3")}
 else:

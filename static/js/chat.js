@@ -209,17 +209,18 @@ function reveal(card) {
 /** To the next page: soon where nobody is reading, and never by itself once somebody scrolls or touches the text. */
 function moveOn(card, next, wait) {
   over = true;
+  parts.help.hidden = true;
   refresh();
-  reveal(card);
   const go = () => location.assign(next);
   card.querySelector("[data-go]").addEventListener("click", go);
+  const soon = card.querySelector("[data-soon]");
+  soon.hidden = !following;
+  reveal(card);
   if (!following) return;
   const timer = setTimeout(go, wait);
-  const soon = card.querySelector("[data-soon]");
-  if (soon) soon.hidden = false;
   const linger = () => {
     clearTimeout(timer);
-    if (soon) soon.hidden = true;
+    soon.hidden = true;
   };
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) parts.log.addEventListener(kind, linger);
 }
@@ -246,9 +247,13 @@ function toEnd() {
   stay();
 }
 
+let lastTop = 0;
+
+// Only a way upwards leaves the end; that the text grew or the box shrank does not.
 parts.log.addEventListener("scroll", () => {
-  following = isAtEnd();
-  if (following) parts.newest.hidden = true;
+  if (isAtEnd()) toEnd();
+  else if (parts.log.scrollTop < lastTop) following = false;
+  lastTop = parts.log.scrollTop;
 });
 parts.newest.addEventListener("click", toEnd);
 new ResizeObserver(stay).observe(parts.log);

@@ -1,0 +1,138 @@
+"""A person at a real browser: reads the page that is there, fills in its form with the mouse, and chats."""
+
+import re
+from collections.abc import Callable
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.people import AFTER, BOXES, ELIGIBLE, MOOD, right_answers
+
+Look = Callable[[Page, str], None]
+LINES = {
+    "en": "I keep thinking about the quarrel at work, and I sleep badly",
+    "zh": "我一直在想工作上的那次争吵，晚上也睡不好",
+}
+TEXTS = {"en": ELIGIBLE["issue_text"], "zh": "上个月领导没有说一声就把我调到别的组，我觉得自己被推到一边，很委屈，希望有人能听我说说。"}
+TURNS = 10
+PATIENCE = 20_000  # milliseconds
+
+
+class Visitor:
+    def __init__(self, page: Page, language: str, look: Look = lambda page, name: None) -> None:
+        self.page, self.language, self.look = page, language, look
+        self.seen: list[str] = []
+
+    def walk(self, url: str) -> str:
+        """From the open door to the completion code, which is returned."""
+        self.page.goto(url)
+        self.look(self.page, "open")
+        self.page.locator('a[href="/study/"]').first.click()
+        for _ in range(60):
+            if code := self.code():
+                return code
+            self.take_step()
+        raise AssertionError(f"no end after {self.seen}")
+
+    def code(self) -> str:
+        found = self.page.locator(".completion-code")
+        return found.inner_text().strip() if found.count() else ""
+
+    def take_step(self) -> None:
+        if self.page.locator("[data-conversation]").count():
+            self.seen.append("chat")
+            self.converse()
+            return
+        key = self.page.locator('input[name="step"]').first.get_attribute("value") or ""
+        self.seen.append(key)
+        self.look(self.page, re.sub(r"run\d\.", "", key))
+        if key == "language":
+            self.page.locator(f'#content button[name="language"][value="{self.language}"]').click()
+            return
+        self.fill_form(key)
+        self.submit(key)
+
+    def submit(self, key: str) -> None:
+        self.page.locator("form[data-instrument] button[type=submit]").click()
+        self.page.wait_for_load_state()
+        mend = self.page.locator("[data-error-summary]")
+        assert mend.count() == 0, f"{key}: {mend.inner_text()}"
+
+    def fill_form(self, key: str) -> None:
+        chosen = self.answers(key)
+        for fieldset in self.page.locator("[data-item]").all():
+            if fieldset.is_visible():
+                self.answer(fieldset, chosen)
+
+    def answers(self, key: str) -> dict[str, str]:
+        if "emotion_checkin.pre" in key:
+            return MOOD
+        if "emotion_checkin.post" in key:
+            return AFTER
+        return {
+            **right_answers(),
+            **{name: value for name, value in ELIGIBLE.items() if name != "issue_text"},
+            "issue_text": TEXTS[self.language],
+            "language": self.language,
+            "topic_change": "keep",
+            **dict.fromkeys(BOXES, "on"),
+        }
+
+    def answer(self, item: Locator, chosen: dict[str, str]) -> None:
+        name = item.get_attribute("data-item") or ""
+        radios = item.locator("input[type=radio]")
+        if radios.count():
+            wanted = item.locator(f'input[type=radio][value="{chosen.get(name, "3")}"]')
+            self.click(wanted if wanted.count() else radios.first)
+        elif item.locator("input[type=checkbox]").count():
+            if name in chosen:
+                self.click(item.locator("input[type=checkbox]"))
+        elif item.locator("select").count():
+            item.locator("select").select_option(chosen.get(name, "US"))
+        elif name in chosen:
+            item.locator("input:not([type=hidden]), textarea").first.fill(chosen[name])
+
+    def click(self, control: Locator) -> None:
+        """By its label, as a person does; the control itself may be drawn by its label alone."""
+        identity = control.get_attribute("id")
+        self.page.locator(f'label:has([id="{identity}"]), label[for="{identity}"]').first.click()
+        expect(control).to_be_checked()
+
+    def converse(self) -> None:
+        """Until the page has moved on from this conversation, or to a rating in its middle."""
+        had = int(self.page.locator("[data-conversation]").get_attribute("data-answered") or 0)
+        expect(self.page.locator(".bubble--partner[data-seq]")).to_have_count(had, timeout=PATIENCE)
+        first = not had
+        for _ in range(TURNS + 5):
+            if not self.page.locator("[data-conversation]").count():
+                return
+            if self.page.locator('[data-part="pause"]').is_visible():
+                self.look(self.page, "chat-pause")
+                self.page.locator('[data-part="pause"] [data-go]').click()
+                self.page.locator("[data-instrument]").wait_for(timeout=PATIENCE)
+                return
+            end = self.page.locator('[data-part="end"]')
+            if end.is_enabled() and self.answered() >= TURNS:
+                self.end(end)
+                return
+            self.say()
+            if first:
+                self.look(self.page, "chat")
+                first = False
+
+    def answered(self) -> int:
+        return self.page.locator(".bubble--partner[data-seq]").count()
+
+    def say(self) -> None:
+        before = self.answered()
+        composer = self.page.locator("textarea").first
+        expect(composer).to_be_enabled(timeout=PATIENCE)
+        composer.fill(f"{LINES[self.language]} ({before + 1})")
+        self.page.locator('[data-part="send"]').click()
+        expect(self.page.locator(".bubble--partner[data-seq]")).to_have_count(before + 1, timeout=PATIENCE)
+        self.page.wait_for_timeout(50)
+
+    def end(self, button: Locator) -> None:
+        self.look(self.page, "chat-end")
+        button.click()
+        self.page.locator('[data-part="ask-finished"] button[value="end"]').click()
+        self.page.locator("[data-instrument]").wait_for(timeout=PATIENCE)

@@ -1,0 +1,104 @@
+"""The real thing for tests: `manage.py start` as a process of its own, with its own database, that can be killed."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PATIENCE = 60.0  # seconds until it can serve
+# What would make the server under test talk to anything but itself.
+NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE", "DEBUG")
+
+
+@dataclass
+class Server:
+    base_url: str
+    env: dict[str, str]
+    folder: Path
+    log: Path
+    process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+
+    @property
+    def database(self) -> Path:
+        return self.folder / "emostudy.sqlite3"
+
+    def start(self) -> None:
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "manage.py", "start"], cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT
+            )
+        self.wait_until_ready()
+
+    def wait_until_ready(self) -> None:
+        give_up = time.monotonic() + PATIENCE
+        while not self.is_ready():
+            assert self.process is not None
+            if self.process.poll() is not None or time.monotonic() > give_up:
+                raise RuntimeError(f"the server did not start:\n{self.log.read_text()[-4000:]}")
+            time.sleep(0.1)
+
+    def is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.base_url}/readyz", timeout=5) as response:
+                return response.status == 200
+        except (urllib.error.URLError, ConnectionError, TimeoutError):
+            return False
+
+    def kill9(self) -> None:
+        """As when the power goes: no handler runs."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        self._end(signal.SIGTERM)
+
+    def _end(self, how: signal.Signals) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(how)
+        try:
+            self.process.wait(timeout=20)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.process = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    def manage(self, *arguments: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
+        """A command beside the running server, on the same database; its exit code is the caller's to look at."""
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=timeout, check=False
+        )  # fmt: skip
+
+
+@contextmanager
+def serving(tmp_path: Path, **env: str) -> Iterator[Server]:
+    """A server on a free port with the demo study loaded; everything it writes is under `tmp_path`."""
+    port = free_port()
+    folder = tmp_path / "var"
+    kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
+    given = {"VAR_DIR": str(folder), "HOST": "127.0.0.1", "PORT": str(port), **env}
+    server = Server(f"http://127.0.0.1:{port}", kept | given, folder, tmp_path / "server.log")
+    try:
+        server.start()
+        yield server
+    finally:
+        server.stop()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

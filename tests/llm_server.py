@@ -2,7 +2,8 @@
 
 `python -m tests.llm_server --port 0` prints `listening on PORT` first. Models:
 
-- `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores
+- `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores;
+  where it has a `<dialogue>` alone, a Thinker's inner state
 - `slow`: the same, one piece each 0.1 s after a first second
 - `say:TEXT` (URL-encoded), `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
 - `badjudge`: prose, where scores are asked for
@@ -202,6 +203,8 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
     last = last_user_text(body)
     if ITEMS.search(last):
         return judged(last)
+    if "<dialogue>" in last:
+        return thought(last)
     return f"You say: {last[:200]} What weighs on you most in it?"
 
 
@@ -209,6 +212,11 @@ def judged(prompt: str) -> str:
     items = ITEM.findall(ITEMS.search(prompt)[1])
     scores = {key: int(low) + number(prompt, key) % (int(high) - int(low) + 1) for key, low, high in items}
     return f"<output>{json.dumps({'analysis': 'By its hash.', 'evaluation': scores})}</output>"
+
+
+def thought(prompt: str) -> str:
+    state = {"cognition": "It listens.", "emotion": "calmer", "goal": "be heard", "emotion_score": number(prompt) % 101}
+    return f"<output>{json.dumps(state)}</output>"
 
 
 def number(*parts: str) -> int:

@@ -5,17 +5,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from dialogue.prompts import PromptFile, read_prompt
 from dialogue.providers.base import Message
 
 PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
 STRATEGIES = ("standard", "user_aware", "state_aware")
-VERSION = "version:"
-
-
-@dataclass(frozen=True)
-class PromptFile:
-    version: str  # "" where the file names none
-    text: str
 
 
 @dataclass(frozen=True)
@@ -44,15 +38,6 @@ class InnerState:
     emotion: str
     goal: str
     emotion_score: int
-
-
-def read_prompt(path: Path) -> PromptFile:
-    """A prompt file's text without its first line where that one is `version: …`."""
-    text = path.read_text(encoding="utf-8-sig").strip()
-    first, _, rest = text.partition("\n")
-    if first.startswith(VERSION):
-        return PromptFile(first.removeprefix(VERSION).strip(), rest.strip())
-    return PromptFile("", text)
 
 
 @cache

@@ -24,7 +24,7 @@ let asked = 0; // the last turn of which the person's message is stored
 let failed = false;
 let over = false; // nothing more can be written here now
 
-const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type](frame), onState: showState });
+const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type]?.(frame), onState: showState });
 
 // What comes from the server
 
@@ -361,6 +361,7 @@ parts.role?.addEventListener("submit", async (event) => {
 
 // The keyboard of a phone covers the page unless the page is as high as what is left
 visualViewport?.addEventListener("resize", () => {
+  if (visualViewport.scale !== 1) return; // enlarged with two fingers, not covered
   document.documentElement.style.setProperty("--viewport", `${visualViewport.height}px`);
   window.scrollTo(0, 0);
   stay();

@@ -11,7 +11,7 @@ from typing import Any
 
 import tomli_w
 
-from dialogue.judges.prompts import read_prompt
+from dialogue.prompts import read_prompt
 from studies.design.allocation import DESIGNS
 from studies.design.plan import SCREENING
 from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec, Text
@@ -29,7 +29,6 @@ TRAINING = "comprehension_check"
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")
-DISPLAY_WHOLE = ("pace_first_ms", "minutes", "break_minutes")
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -318,8 +317,6 @@ def _prompt_text(table: Table, file: Path) -> str:
 def _display(table: Table, around: Surroundings) -> dict[str, Any]:
     """The keys that the file gives, and no others."""
     read = {
-        **{key: table.optional_integer(key, minimum=0) for key in DISPLAY_WHOLE},
-        "pace_tokens_per_second": table.optional_number("pace_tokens_per_second", minimum=0.1, maximum=10_000),
         "reveal_arms": table.boolean("reveal_arms"),
         **{key: table.text(key, around.languages) for key in DISPLAY_TEXTS},
     }

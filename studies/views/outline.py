@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from studies.design.plan import Step
 from studies.design.spec import StudySpec
@@ -25,7 +26,8 @@ class Outline:
         """What the head of the page says; no minutes where nothing is left to do."""
         if not self.minutes_left:
             return self.place
-        left = _("about %(minutes)s minutes left") % {"minutes": self.minutes_left}
+        left = ngettext("about %(minutes)s minute left", "about %(minutes)s minutes left", self.minutes_left)
+        left %= {"minutes": self.minutes_left}
         return f"{self.place} · {left}" if self.place else left
 
 

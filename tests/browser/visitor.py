@@ -12,7 +12,10 @@ LINES = {
     "en": "I keep thinking about the quarrel at work, and I sleep badly",
     "zh": "我一直在想工作上的那次争吵，晚上也睡不好",
 }
-TEXTS = {"en": ELIGIBLE["issue_text"], "zh": "上个月领导没有说一声就把我调到别的组，我觉得自己被推到一边，很委屈，希望有人能听我说说。"}
+TEXTS = {
+    "en": ELIGIBLE["issue_text"],
+    "zh": "上个月领导没有说一声就把我调到别的组，我觉得自己被推到一边，很委屈，希望有人听我说。",
+}
 TURNS = 10
 PATIENCE = 20_000  # milliseconds
 

@@ -42,6 +42,7 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
     rows = with_counts(rows).select_related("conversation", "participation")
     page = page_of(sorted_rows(rows, request, columns(), usual="-conversation__started_at"), request)
     context = {
+        "test": request.GET.get("test", ""),
         "headings": headings(request, columns()),
         "page": page,
         "arms": study.runs.order_by("arm").values_list("arm", flat=True).distinct(),
@@ -81,13 +82,13 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 
 @dataclass(frozen=True)
 class RatingTable:
-    """One instrument at one moment: `rows` are (item, a score for each of `raters`, None where there is none)."""
+    """One instrument at one moment: `rows` are (item, what each of `raters` gave, empty where they gave nothing)."""
 
     instrument: str
     moment: str
     turn: int
     raters: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[float | None]]]
+    rows: Sequence[tuple[str, Sequence[str]]]
 
 
 def rating_tables(run: ArmRun) -> list[RatingTable]:
@@ -104,11 +105,16 @@ def rating_tables(run: ArmRun) -> list[RatingTable]:
     return [RatingTable(*place, *grid(answers)) for place, answers in by_place.items()]
 
 
-def grid(answers: Iterable[Answer]) -> tuple[list[str], list[tuple[str, list[float | None]]]]:
-    scores = {(answer.item, rater_name(answer)): answer.value for answer in answers}
+def grid(answers: Iterable[Answer]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    scores = {(answer.item, rater_name(answer)): given(answer) for answer in answers}
     items = dict.fromkeys(item for item, _rater in scores)
     raters = list(dict.fromkeys(rater for _item, rater in scores))
-    return raters, [(item, [scores.get((item, rater)) for rater in raters]) for item in items]
+    return raters, [(item, [scores.get((item, rater), "") for rater in raters]) for item in items]
+
+
+def given(answer: Answer) -> str:
+    """The score; or the words of a comment, or why there is neither."""
+    return f"{answer.value:g}" if answer.value is not None else answer.text or answer.missing_reason
 
 
 def rater_name(answer: Answer) -> str:

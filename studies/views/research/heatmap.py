@@ -23,7 +23,8 @@ class Cell:
         """The CSS class: `none`, `below` for a negative r, else 0 to 4 by BANDS."""
         if self.r is None:
             return "heat--none"
-        return "heat--below" if self.r < 0 else f"heat--{sum(self.r >= band for band in BANDS)}"
+        shown = round(self.r, 2)
+        return "heat--below" if shown < 0 else f"heat--{sum(shown >= band for band in BANDS)}"
 
 
 @dataclass(frozen=True)

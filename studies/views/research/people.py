@@ -58,6 +58,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
     rows = rows.annotate(arms_done=Count("runs", filter=closed))
     page = page_of(sorted_rows(rows, request, columns(), usual="-created_at"), request)
     context = {
+        "test": request.GET.get("test", ""),
         "headings": headings(request, columns()),
         "page": page,
         "people": [row_of(person) for person in page],

@@ -536,8 +536,6 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
             st.fixed_dictionaries(
                 {},
                 optional={
-                    "pace_first_ms": st.integers(0, 9999),
-                    "pace_tokens_per_second": st.floats(0.1, 10_000),
                     "reveal_arms": st.booleans(),
                     "hourly_pay": texts(languages),
                 },

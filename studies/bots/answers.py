@@ -1,0 +1,246 @@
+"""What a bot answers to any form found on a page: like a person who is eligible, agrees, and has understood. Pure."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
+from studies.bots.page import Field, Form
+from studies.bots.talk import STORIES, Story
+from studies.questionnaires.definitions import Item, Questionnaire
+from studies.questionnaires.forms import DECLINED
+from studies.questionnaires.loading import instrument_ids, load
+
+FACTORS = ("E", "A", "C", "N", "O")
+MIRRORED = {"ES": "N"}  # Emotional Stability of the 50 markers is Neuroticism from its other end
+KEEPS_TOPIC = 0.75
+UNPLEASANT = ("anxiety", "sadness", "anger", "shame", "nervousness", "guilt", "loneliness")
+PLEASANT = ("calm", "relief", "hope", "contentment")
+WORDS = {"en": "Nothing to add; it was clear to me.", "zh": "没有要补充的，我觉得很清楚。"}
+
+Turns = Sequence[tuple[str, str]]
+
+
+@dataclass
+class Person:
+    """Who a bot is. All that it does follows from its seed and its code."""
+
+    code: str
+    language: str
+    seed: str
+    track: str = "participant"
+    talks: list[Turns] = field(default_factory=list)  # each conversation as the bot itself saw it
+    before: dict[str, str] = field(default_factory=dict)  # its answers in the last feelings check before a chat
+
+    def __post_init__(self) -> None:
+        self.draw = random.Random(self.seed)
+        self.traits = {factor: min(5.0, max(1.0, self.draw.gauss(3.1, 0.8))) for factor in FACTORS}
+        self.story = self.draw.choice(STORIES[self.language])
+
+    def last_talk(self) -> Turns:
+        return self.talks[-1] if self.talks else ()
+
+
+def answer(form: Form, person: Person) -> dict[str, str]:
+    """What is sent: hidden fields as they stand, and an answer to each field that the answers before it leave shown."""
+    questionnaire = recognised(form)
+    answers: dict[str, str] = {}
+    for name, found in form.asked().items():
+        if form.is_shown(name, answers):
+            item = next((item for item in questionnaire.items if item.key == name), None) if questionnaire else None
+            given = _answer(name, found, item, questionnaire, person, form)
+            if given:
+                answers[name] = given
+    if questionnaire and questionnaire.id == "emotion_checkin" and "perceived_change" not in answers:
+        person.before = answers
+    return form.given() | answers
+
+
+def recognised(form: Form) -> Questionnaire | None:
+    """The instrument that asks the most of these questions, and few others; None for a form of another kind."""
+    asked = set(form.asked())
+    fitting = [(len(asked & keys), -len(keys), name) for name, keys in _keys().items() if asked & keys]
+    if not fitting:
+        return None
+    known, _, name = max(fitting)
+    return load(name) if 2 * known >= len(asked) else None
+
+
+@cache
+def _keys() -> Mapping[str, frozenset[str]]:
+    return {name: frozenset(item.key for item in load(name).items) for name in instrument_ids()}
+
+
+def _answer(
+    name: str, found: Field, item: Item | None, questionnaire: Questionnaire | None, person: Person, form: Form
+) -> str:
+    if found.kind == "checkbox":
+        return found.options[0]
+    if name == "language" and person.language in found.options:
+        return person.language
+    if item is None or questionnaire is None:
+        return _anything(found, person)
+    if questionnaire.id == "screening":
+        return _eligible(item, found, questionnaire, person)
+    if questionnaire.kind == "quiz":
+        return _right(item, questionnaire)
+    if questionnaire.id == "profile":
+        return _about(item, found, person)
+    if questionnaire.id == "between":
+        return _next_topic(item, person)
+    if questionnaire.id == "emotion_checkin":
+        return _feeling(item, found, person, after="perceived_change" in form.fields)
+    if item.type == "scale" and questionnaire.kind == "rating_scale":
+        return _rating(item, person)
+    if item.type == "scale" and item.scale in (*FACTORS, *MIRRORED):
+        return _self_rating(item, person)
+    return _anything(found, person)
+
+
+def _rating(item: Item, person: Person) -> str:
+    low, high = _bounds(item)
+    return str(
+        planted_score(
+            person.last_talk(), item=item.key, rater=person.code, noise=HUMAN_NOISE, minimum=low, maximum=high
+        )
+    )
+
+
+def _self_rating(item: Item, person: Person) -> str:
+    """Reverse-keyed items come out the other way round, as with people who read them."""
+    mirrored = item.scale in MIRRORED
+    low, high = _bounds(item)
+    trait = person.traits[MIRRORED.get(item.scale, item.scale)]
+    if item.reverse != mirrored:
+        trait = low + high - trait
+    return _within(trait + person.draw.gauss(0, 0.5), low, high)
+
+
+def _right(item: Item, quiz: Questionnaire) -> str:
+    questions = [*quiz.raw.get("questions", ()), *quiz.raw.get("expert_questions", ())]
+    return str(next(question["answer"] for question in questions if question["id"] == item.key))
+
+
+# Screening: whatever no rule of the file objects to.
+
+
+def _eligible(item: Item, found: Field, screening: Questionnaire, person: Person) -> str:
+    if item.type == "text":
+        return person.story.matter
+    if item.type == "country":
+        return found.value or _chosen(found, person)
+    if item.key == "issue_category":
+        return person.story.topic
+    fit = [value for value in _possible(item, found, person) if not _objected(item.key, value, screening)]
+    return str(person.draw.choice(fit))
+
+
+def _possible(item: Item, found: Field, person: Person) -> list[Any]:
+    if item.type == "integer":
+        return [person.draw.randint(20, 64)]
+    if item.type == "scale":
+        low, high = _bounds(item)
+        return list(range(low, high + 1))
+    return [value for value in found.options if value != DECLINED]
+
+
+def _objected(key: str, value: Any, screening: Questionnaire) -> bool:
+    return any(
+        condition["q"] == key and _fires(condition["op"], value, condition["value"])
+        for condition in (rule["if"] for rule in screening.raw["rules"])
+    )
+
+
+def _fires(op: str, value: Any, limit: Any) -> bool:
+    if op in ("lt", "lte"):
+        return bool(value < limit or (op == "lte" and value == limit))
+    return value in limit if op == "in" else bool(value == limit)
+
+
+# About themselves, and how they feel
+
+
+def _about(item: Item, found: Field, person: Person) -> str:
+    story: Story = person.story
+    known = {"occupation": story.occupation, "interests": story.interests, "topic": story.topic, "matter": story.matter}
+    if item.key in known:
+        return known[item.key][: item.maximum_length]
+    if item.type == "text":
+        return ""
+    return _chosen(found, person)
+
+
+def _next_topic(item: Item, person: Person) -> str:
+    """Most keep their matter; who does not tells another one of the stories from then on."""
+    if item.key == "topic_change":
+        return "keep" if person.draw.random() < KEEPS_TOPIC else "change"
+    person.story = person.draw.choice([story for story in STORIES[person.language] if story is not person.story])
+    return person.story.matter[: item.maximum_length or 200]
+
+
+def _feeling(item: Item, found: Field, person: Person, *, after: bool) -> str:
+    """Low before a conversation; after it, lifted by as much as the conversation was good."""
+    if item.key == "want_support":
+        return "no"
+    if item.key == "primary_emotion":
+        return _emotion(found, person, lifted=_lift(person) if after else 0.0)
+    if item.type != "scale":
+        return ""
+    low, high = _bounds(item)
+    return _within((_felt_after if after else _felt_before)(item.key, person), low, high)
+
+
+def _lift(person: Person) -> float:
+    """In points of a 1–5 scale, about −1 to 2."""
+    return 0.4 + 0.7 * planted_quality(person.last_talk()) + person.draw.gauss(0, 0.5)
+
+
+def _emotion(found: Field, person: Person, *, lifted: float) -> str:
+    kept = person.before.get("primary_emotion", "")
+    if lifted < 1.0 and kept in found.options and person.draw.random() < 0.6:
+        return kept
+    return person.draw.choice([word for word in (PLEASANT if lifted >= 1.0 else UNPLEASANT) if word in found.options])
+
+
+def _felt_before(key: str, person: Person) -> float:
+    middle = {"intensity": 3.8, "valence": 3.0, "arousal": 6.0}[key]
+    return person.draw.gauss(middle, 0.8)
+
+
+def _felt_after(key: str, person: Person) -> float:
+    lift = _lift(person)
+    if key == "perceived_change":
+        return 3 + lift
+    if key == "intensity_of_pre_emotion":
+        return float(person.before.get("intensity", 4)) - lift
+    if key == "intensity":
+        return float(person.draw.gauss(3.2, 0.8))
+    if key == "valence":
+        return float(person.before.get("valence", 3)) + 1.5 * lift
+    return float(person.before.get("arousal", 6)) - 0.7 * lift
+
+
+# Anything else
+
+
+def _anything(found: Field, person: Person) -> str:
+    if found.kind in ("text", "textarea"):
+        return WORDS[person.language] if found.kind == "textarea" else ""
+    return _chosen(found, person)
+
+
+def _chosen(found: Field, person: Person) -> str:
+    options = [value for value in found.options if value and value != DECLINED]
+    return person.draw.choice(options) if options else found.value
+
+
+def _bounds(item: Item) -> tuple[int, int]:
+    if item.minimum is None or item.maximum is None:
+        raise ValueError(f"{item.key} has no bounds")
+    return item.minimum, item.maximum
+
+
+def _within(value: float, low: int, high: int) -> str:
+    return str(min(high, max(low, round(value))))

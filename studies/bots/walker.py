@@ -1,0 +1,262 @@
+"""One artificial person's way through a study: HTTP pages and websockets of a running server, nothing else."""
+
+import asyncio
+import random
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urljoin
+
+import aiohttp
+
+from studies.bots.answers import Person, answer
+from studies.bots.page import Form, Page, read_page
+from studies.bots.talk import lines_for
+
+PATIENCE = 240.0  # seconds in which a server that is away must come back
+REPLY_PATIENCE = 90.0  # seconds without a frame before the socket is opened anew
+HEARTBEAT = 10.0
+VISITS = 12  # of one step without getting any further
+RETRIES = 5  # of a reply that failed
+AWAY = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError, TimeoutError)
+TYPED = {"en": 5.0, "zh": 2.0}  # characters a second
+READ = {"en": 20.0, "zh": 8.0}
+SECONDS_A_QUESTION = 4.0
+
+
+class Stuck(Exception):
+    """The bot cannot go on; the text says where and why."""
+
+
+@dataclass
+class Talk:
+    """A conversation as the bot saw it. `acked` holds what the server said it had stored: message id → (turn, text)."""
+
+    code: str
+    wanted: int  # messages before the bot ends it
+    said: dict[int, str] = field(default_factory=dict)
+    heard: dict[int, str] = field(default_factory=dict)
+    acked: dict[str, tuple[int, str]] = field(default_factory=dict)
+    pending: tuple[str, str] | None = None  # id and text of a message that is not known to be stored
+    last_seq: int = 0
+    retries: int = 0
+
+    def turns(self) -> list[tuple[str, str]]:
+        return [(self.said[number], self.heard[number]) for number in sorted(self.said.keys() & self.heard.keys())]
+
+
+@dataclass
+class Bot:
+    """`walk` returns the completion code. Raises Stuck, naming the step."""
+
+    person: Person
+    base_url: str
+    link: str
+    min_turns: int
+    pace: float = 0.0
+    talks: dict[str, Talk] = field(default_factory=dict)
+    place: str = "the link"
+
+    async def walk(self) -> str:
+        async with self.browser() as self.session:
+            visits: dict[str, int] = {}
+            page = await self.open(self.link)
+            while not page.completion_code:
+                self.place = self.place_of(page)
+                visits[self.progress()] = visits.get(self.progress(), 0) + 1
+                if visits[self.progress()] > VISITS:
+                    raise self.stuck("the same page came again and again")
+                page = await self.take_step(page)
+            return page.completion_code
+
+    @asynccontextmanager
+    async def browser(self) -> Any:
+        headers = {"Origin": self.base_url, "Referer": f"{self.base_url}/study/"}
+        timeout = aiohttp.ClientTimeout(total=60)
+        jar = aiohttp.CookieJar(unsafe=True)  # also for servers without a name
+        async with aiohttp.ClientSession(cookie_jar=jar, headers=headers, timeout=timeout) as session:
+            yield session
+
+    def progress(self) -> str:
+        """Changes whenever the bot has got further."""
+        return f"{self.place} {sum(len(talk.heard) for talk in self.talks.values())}"
+
+    def place_of(self, page: Page) -> str:
+        form = page.step_form()
+        if page.conversation:
+            return f"the conversation {page.conversation}"
+        return form.fields["step"].value if form else f"the page {page.heading!r}"
+
+    def stuck(self, why: str) -> Stuck:
+        return Stuck(f"bot {self.person.code} at {self.place}: {why}")
+
+    async def take_step(self, page: Page) -> Page:
+        if page.conversation:
+            await self.talk_in(page.conversation)
+            return await self.open("/study/")
+        form = page.step_form()
+        if form is None:
+            raise self.stuck("there is nothing to answer on this page")
+        return await self.submit(form)
+
+    async def submit(self, form: Form) -> Page:
+        answers = answer(form, self.person)
+        await self.wait(SECONDS_A_QUESTION * len(form.asked()))
+        return await self.open(form.action or "/study/", answers)
+
+    async def open(self, path: str, data: dict[str, str] | None = None) -> Page:
+        """The page at the end of all redirects. Tries again while the server is away."""
+        method, address = ("GET" if data is None else "POST"), urljoin(self.base_url, path)
+        give_up = time.monotonic() + PATIENCE
+        for wait in _waits():
+            try:
+                async with self.session.request(method, address, data=data) as response:
+                    text, status = await response.text(), response.status
+            except AWAY as error:
+                why = f"{type(error).__name__} {error}".strip()
+            else:
+                if status < 400:
+                    return read_page(text)
+                why = f"the server answered {status}"
+                if status < 500:
+                    raise self.stuck(why)
+            if time.monotonic() > give_up:
+                raise self.stuck(why)
+            await asyncio.sleep(wait)
+        raise AssertionError("the waits have no end")
+
+    async def wait(self, seconds: float) -> None:
+        if self.pace:
+            await asyncio.sleep(self.pace * seconds)
+
+    # The conversation
+
+    async def talk_in(self, code: str) -> None:
+        """Until it pauses, is over, or the line drops: then the person's page says how to go on."""
+        if code not in self.talks:
+            wanted = self.min_turns + self.person.draw.randint(0, 2)
+            self.talks[code] = Talk(code, wanted)
+            self.person.talks.append([])
+        talk = self.talks[code]
+        address = urljoin(self.base_url, f"/ws/chat/{code}/").replace("http", "ws", 1)
+        try:
+            async with self.session.ws_connect(address, heartbeat=HEARTBEAT) as socket:
+                await Line(self, talk, socket).hold()
+        except (*AWAY, aiohttp.WSServerHandshakeError):
+            await asyncio.sleep(random.uniform(0.2, 0.6))
+        self.person.talks[list(self.talks).index(code)] = talk.turns()
+
+
+class Closed(Exception):
+    """The socket is of no more use; nothing is lost by it."""
+
+
+@dataclass
+class Line:
+    """One socket to one conversation."""
+
+    bot: Bot
+    talk: Talk
+    socket: aiohttp.ClientWebSocketResponse
+    knows: bool = False  # how things stand
+
+    async def hold(self) -> None:
+        await self.send(type="resume", after=self.talk.last_seq)
+        # An empty message is refused with the reason that holds now, after all that was missed: so the bot learns
+        # whether it is its turn to speak.
+        await self.send(type="message", id="probe", text="")
+        try:
+            while True:
+                message = await self.socket.receive(timeout=REPLY_PATIENCE)
+                if message.type != aiohttp.WSMsgType.TEXT:
+                    return
+                await self.take(message.json())
+        except Closed:
+            await self.socket.close()
+
+    async def send(self, **frame: Any) -> None:
+        await self.socket.send_json(frame)
+
+    async def take(self, frame: dict[str, Any]) -> None:
+        self.talk.last_seq = max(self.talk.last_seq, frame.get("seq", 0))
+        handle: Callable[[dict[str, Any]], Any] | None = getattr(self, f"on_{frame['type']}", None)
+        if handle is not None:
+            await handle(frame)
+
+    async def on_ack(self, frame: dict[str, Any]) -> None:
+        if self.talk.pending and self.talk.pending[0] == frame["id"]:
+            self.stored(frame["id"], frame["turn"], self.talk.pending[1])
+
+    async def on_message(self, frame: dict[str, Any]) -> None:
+        """A stored message, told on resume: its acknowledgement may have been lost with the line before."""
+        self.stored(frame["id"], frame["turn"], frame["text"])
+
+    def stored(self, identifier: str, turn: int, text: str) -> None:
+        self.talk.said[turn] = text
+        self.talk.acked[identifier] = (turn, text)
+        if self.talk.pending and self.talk.pending[0] == identifier:
+            self.talk.pending = None
+
+    async def on_reply(self, frame: dict[str, Any]) -> None:
+        self.talk.heard[frame["turn"]] = frame["text"]
+        self.talk.retries = 0
+        await self.send(type="seen", seq=frame["seq"])
+        if self.knows:
+            await self.bot.wait(len(frame["text"]) / READ[self.bot.person.language])
+            await self.speak()
+
+    async def on_error(self, frame: dict[str, Any]) -> None:
+        self.knows = True
+        match frame["code"]:
+            case "empty":
+                await self.speak()
+            case "paused" | "closed" | "held":
+                raise Closed
+            case "rate":
+                await asyncio.sleep(1)
+                await self.speak()
+            case "too_long" | "bad_frame":
+                raise self.bot.stuck(f"a frame was refused: {frame['detail']}")
+
+    async def on_failed(self, frame: dict[str, Any]) -> None:
+        self.talk.retries += 1
+        if self.talk.retries > RETRIES:
+            raise self.bot.stuck(f"no reply to turn {frame['turn']} after {RETRIES} retries")
+        await asyncio.sleep(min(10.0, 0.2 * 2**self.talk.retries))
+        await self.send(type="retry")
+
+    async def on_pause(self, _frame: dict[str, Any]) -> None:
+        raise Closed
+
+    on_closed = on_held = on_pause
+
+    async def on_superseded(self, _frame: dict[str, Any]) -> None:
+        raise self.bot.stuck("somebody opened the same conversation elsewhere")
+
+    async def speak(self) -> None:
+        """The message that is not known to be stored once more, else the next line, else the end."""
+        if self.talk.pending is None and len(self.talk.heard) >= self.talk.wanted:
+            await self.send(type="end", early=False)
+            return
+        if self.talk.pending is None:
+            text = self.next_line()
+            self.talk.pending = (str(uuid.uuid4()), text)
+            await self.bot.wait(len(text) / TYPED[self.bot.person.language])
+        identifier, text = self.talk.pending
+        await self.send(type="message", id=identifier, text=text)
+
+    def next_line(self) -> str:
+        person = self.bot.person
+        number = list(self.bot.talks).index(self.talk.code)
+        lines = lines_for(person.story, person.language, f"{person.seed} {number}")
+        return next(line for place, line in enumerate(lines) if place == len(self.talk.said))
+
+
+def _waits() -> Any:
+    wait = 0.1
+    while True:
+        yield random.uniform(0.7, 1.3) * wait
+        wait = min(5.0, 1.6 * wait)

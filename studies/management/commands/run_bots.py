@@ -1,0 +1,129 @@
+import asyncio
+import hashlib
+import random
+import secrets
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import Any
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.core.management.base import CommandParser
+from django.db import transaction
+
+from studies.bots.answers import Person
+from studies.bots.walker import Bot, Stuck
+from studies.design.spec import StudySpec
+from studies.enrolment import invite
+from studies.management.command import Command as Base
+from studies.management.command import Progress
+from studies.models import Participation, Study
+from studies.models.participation import ALPHABET, digest
+from studies.workers import work_through
+
+
+class Command(Base):
+    help = (
+        "Lets artificial people walk the whole study through the pages and websockets of a running server. They are "
+        "marked as test data. With --seed, the same people: who has finished stays, who has not goes on."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--count", type=int, required=True, metavar="N")
+        parser.add_argument("--track", choices=Participation.Track.values, default="participant")
+        parser.add_argument("--concurrency", type=int, default=4, metavar="C", help="at once (default 4)")
+        parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
+        parser.add_argument("--seed", type=int, metavar="S", help="who they are and what they do (default: drawn)")
+        parser.add_argument(
+            "--pace",
+            type=float,
+            default=0.0,
+            metavar="X",
+            help="1: at a person's speed; 0 (default): as fast as it goes",
+        )
+
+    def work(self, *, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        if count < 1 or options["concurrency"] < 1 or options["pace"] < 0:
+            self.refuse("--count and --concurrency must be at least 1, --pace at least 0.")
+        base_url = base_url.rstrip("/")
+        self.look_for_server(base_url)
+        seed = secrets.randbelow(2**31) if options["seed"] is None else options["seed"]
+        bots = list(self.bots(found, count, track, seed, base_url, options["pace"]))
+        failed = self.walk(bots, options["concurrency"])
+        talks = [talk for bot in bots for talk in bot.talks.values()]
+        return {
+            "completed": len(bots) - len(failed),
+            "finished_before": count - len(bots),
+            "conversations": len(talks),
+            "turns": sum(len(talk.turns()) for talk in talks),
+            "failed": failed,
+            "seed": seed,
+        }
+
+    def look_for_server(self, base_url: str) -> None:
+        """Before anybody is made: a wrong address changes nothing."""
+        if not base_url.startswith(("http://", "https://")):
+            self.refuse(f"--base-url: {base_url} is no http address.")
+        try:
+            urllib.request.urlopen(f"{base_url}/healthz", timeout=10).close()  # noqa: S310 - http only, see above
+        except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+            self.refuse(f"No server answers at {base_url}: {error}. Start one with `make run`.")
+
+    def bots(self, study: Study, count: int, track: str, seed: int, base_url: str, pace: float) -> Iterator[Bot]:
+        spec = study.current().spec()
+        for number in range(count):
+            participation, token = person_of(study, track, seed, number)
+            if not participation.is_over():
+                person = Person(participation.code, language_of(spec, seed, number), f"{seed} {number}", track)
+                yield Bot(person, base_url, f"/j/{token}/", spec.chat.min_turns, pace)
+
+    def walk(self, bots: list[Bot], concurrency: int) -> list[str]:
+        failed: list[str] = []
+
+        async def one(bot: Bot) -> None:
+            try:
+                await bot.walk()
+            except Stuck as stuck:
+                failed.append(str(stuck))
+            await database_sync_to_async(progress.step)()
+
+        progress: Progress
+        with self.progress(len(bots), "bots") as progress:
+            asyncio.run(work_through(bots, one, at_once=concurrency))
+        self.say(
+            "".join(f"{line}\n" for line in failed) + f"{len(bots) - len(failed)} of {len(bots)} bots are through."
+        )
+        return failed
+
+
+@transaction.atomic
+def person_of(study: Study, track: str, seed: int, number: int) -> tuple[Participation, str]:
+    """The same person for the same seed and number, with a new link: only a hash of the one before is kept."""
+    code = code_of(f"{study.key} {track} {seed} {number}")
+    if known := Participation.objects.filter(study=study, code=code, is_test=True).first():
+        return known, new_link(known)
+    participation, token = invite(study, track=track, is_test=True)
+    participation.code = code
+    participation.save(update_fields=["code"])
+    return participation, token
+
+
+def code_of(name: str) -> str:
+    draw = random.Random(hashlib.sha256(name.encode()).digest())
+    return "P" + "".join(draw.choice(ALPHABET) for _ in range(7))
+
+
+def new_link(participation: Participation) -> str:
+    token = secrets.token_urlsafe(32)
+    if not participation.is_over():
+        participation.token_hash = digest(token)
+        participation.save(update_fields=["token_hash"])
+    return token
+
+
+def language_of(spec: StudySpec, seed: int, number: int) -> str:
+    """In turn, so that each language has its half."""
+    return spec.languages[(seed + number) % len(spec.languages)]

@@ -1,0 +1,103 @@
+import shutil
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import connection
+from django.utils import timezone
+
+from studies import analysis
+from studies.models import Task
+from studies.tasks import finish, folder_of
+
+HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
+
+
+class Command(BaseCommand):
+    help = "Does what a researcher's page asked for. Pages start it; nobody needs to."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("task", type=int, metavar="NUMBER")
+
+    def handle(self, *_args: Any, task: int, **_options: Any) -> None:
+        row = Task.objects.select_related("study").filter(pk=task).first()
+        if row is None:
+            raise CommandError(f"There is no task {task}.", returncode=2)
+        try:
+            with heartbeat(row):
+                WORK[row.command](row)
+        except BaseException as error:
+            finish(row.pk, Task.State.FAILED, told(error))
+            raise
+        finish(row.pk, Task.State.DONE)
+
+
+@contextmanager
+def heartbeat(task: Task) -> Iterator[None]:
+    """Says that this process lives, also during a part that has no progress to tell."""
+    over = threading.Event()
+
+    def beat() -> None:
+        try:
+            while not over.wait(HEARTBEAT):
+                Task.objects.filter(pk=task.pk).update(heard_at=timezone.now())
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name="heartbeat", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def export(task: Task) -> None:
+    folder = folder_of(task) / "export"
+    call_command("export", task.study.key, "--out", str(folder), *task.arguments)
+    shutil.make_archive(str(folder_of(task) / f"{task.study.key}-export"), "zip", folder)
+
+
+def judge(task: Task) -> None:
+    """All strategies are tried, also after one of them failed in part."""
+    key, *strategies = task.arguments
+    failed = [strategy for strategy in strategies if not judged(task, key, strategy)]
+    if failed:
+        raise CommandError(f"A part failed: {', '.join(failed)}. Start it again: what is done is not done twice.")
+
+
+def judged(task: Task, key: str, strategy: str) -> bool:
+    Task.objects.filter(pk=task.pk).update(message=strategy)
+    try:
+        call_command("judge", task.study.key, "--judge", key, "--strategy", strategy)
+    except SystemExit as stop:  # how our commands say that a part failed
+        return not stop.code
+    return True
+
+
+def analyse(task: Task) -> None:
+    folder = folder_of(task) / "export"
+    call_command("export", task.study.key, "--out", str(folder), *task.arguments)
+    row = Task.objects.filter(pk=task.pk)
+
+    def tell(done: int, total: int, what: str) -> None:
+        row.update(done=done, total=total, message=what, heard_at=timezone.now())
+
+    analysis.analyse(folder, folder_of(task) / "report", on_progress=tell)
+
+
+def told(error: BaseException) -> str:
+    """One or a few plain lines for the page; all of it is in the log."""
+    if isinstance(error, CommandError | analysis.AnalysisError):
+        return str(error)
+    if isinstance(error, SystemExit):
+        return "A part failed. Start it again: what is done is not done twice."
+    return traceback.format_exception_only(error)[-1].strip()
+
+
+WORK: dict[str, Callable[[Task], None]] = {"export": export, "judge": judge, "analyse": analyse}

@@ -1,0 +1,59 @@
+from studies.bots.page import Field, Toggle, read_page
+
+PAGE = """
+<h1>Feelings &amp; more</h1>
+<form action="/study/language/" method="post"><button name="language" value="en">English</button></form>
+<form method="post">
+  <input type="hidden" name="csrfmiddlewaretoken" value="abc"><input type="hidden" name="step" value="run1.chat">
+  <div data-item="mood">
+    <label><input type="radio" name="mood" value="low" checked>Low</label>
+    <label><input type="radio" name="mood" value="high">High</label>
+  </div>
+  <div data-item="why" data-show-if="mood" data-show-values="low other" data-hide-if="agree" data-hide-values="on">
+    <textarea name="why" rows="4">Since
+Monday</textarea>
+  </div>
+  <select name="country"><option value="">Choose</option><option value="US" selected>US</option></select>
+  <input name="age" inputmode="numeric" value="30"><input type="checkbox" name="agree">
+  <input name="late" disabled><input type="submit" name="go" value="Go">
+</form>
+<input name="outside" value="x">
+<main data-conversation="c0de"></main><p class="big completion-code"> 7KQ2MZ4RTB </p>
+"""
+
+
+def test_fields_are_those_that_stand_on_the_page() -> None:
+    form = read_page(PAGE).step_form()
+    assert form is not None
+    assert form.fields == {
+        "csrfmiddlewaretoken": Field("hidden", [], "abc"),
+        "step": Field("hidden", [], "run1.chat"),
+        "mood": Field("radio", ["low", "high"], "low"),
+        "why": Field("textarea", [], "Since\nMonday"),
+        "country": Field("select", ["", "US"], "US"),
+        "age": Field("text", [], "30"),
+        "agree": Field("checkbox", ["on"], ""),
+    }
+    assert form.given() == {"csrfmiddlewaretoken": "abc", "step": "run1.chat"}
+    assert list(form.asked()) == ["mood", "why", "country", "age", "agree"]
+
+
+def test_page_tells_its_conversation_and_the_completion_code() -> None:
+    page = read_page(PAGE)
+    assert (page.conversation, page.completion_code, page.heading) == ("c0de", "7KQ2MZ4RTB", "Feelings & more")
+    assert [list(form.fields) for form in page.forms[:1]] == [["language"]]
+
+
+def test_page_without_them_tells_nothing() -> None:
+    page = read_page("<h1>Wait</h1><p>Please.</p>")
+    assert (page.conversation, page.completion_code, page.step_form()) == ("", "", None)
+
+
+def test_field_is_shown_and_hidden_by_the_answers_to_others() -> None:
+    form = read_page(PAGE).step_form()
+    assert form is not None
+    assert form.toggles["why"] == [Toggle("show", "mood", ("low", "other")), Toggle("hide", "agree", ("on",))]
+    assert form.is_shown("why", {"mood": "low"})
+    assert not form.is_shown("why", {"mood": "high"})
+    assert not form.is_shown("why", {"mood": "low", "agree": "on"})
+    assert form.is_shown("mood", {})

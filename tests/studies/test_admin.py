@@ -1,0 +1,205 @@
+"""/admin/: a design may be set up until the first person has begun; what was collected is read-only."""
+
+from dataclasses import replace
+
+import pytest
+from django.contrib.auth.models import User
+from django.forms.models import model_to_dict
+from django.test import Client
+
+from studies.admin import faults_of
+from studies.models import Arm, Judge
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+READ_ONLY = ["study", "protocol", "participation", "response", "answer"]
+
+
+@pytest.fixture
+def study():
+    return factories.study()
+
+
+@pytest.fixture
+def desk():
+    client = Client()
+    client.force_login(User.objects.create(username="ada", is_staff=True, is_superuser=True))
+    return client
+
+
+def fields_of(row, **changes):
+    """What the form of this row sends."""
+    values = {name: "" if value is None else value for name, value in model_to_dict(row).items()}
+    values = {**values, "prompt_text": "{}", "extra": "{}", **changes}
+    return {name: value for name, value in values.items() if value is not False}
+
+
+def change(desk, row, **changes):
+    """The faults that the form shows, or None where it was stored."""
+    response = desk.post(f"/admin/studies/{row._meta.model_name}/{row.pk}/change/", fields_of(row, **changes))
+    if response.status_code == 302:
+        return None
+    form = response.context["adminform"].form
+    return [error for errors in form.errors.values() for error in errors]
+
+
+def amber(study):
+    return Arm.objects.get(protocol=study.current(), key="amber")
+
+
+@pytest.mark.parametrize("name", [*READ_ONLY, "arm", "judge"])
+def test_a_list_is_for_researchers(name, desk, study):
+    person = factories.person(study)
+    factories.rating(person, factories.run_with_turns(study, person))
+
+    assert desk.get(f"/admin/studies/{name}/").status_code == 200
+    assert Client().get(f"/admin/studies/{name}/").status_code == 302
+
+
+@pytest.mark.parametrize("name", READ_ONLY)
+def test_what_was_collected_is_read_only(name, desk, study):
+    person = factories.person(study)
+    response = factories.rating(person, factories.run_with_turns(study, person))
+    rows = {
+        "study": study,
+        "protocol": study.current(),
+        "participation": person,
+        "response": response,
+        "answer": response.answers.first(),
+    }
+    page = f"/admin/studies/{name}/{rows[name].pk}"
+
+    assert desk.get(f"{page}/change/").status_code == 200
+    assert desk.post(f"{page}/change/").status_code == 403
+    assert desk.post(f"{page}/delete/").status_code == 403
+    assert desk.get(f"/admin/studies/{name}/add/").status_code == 403
+
+
+def test_a_person_shows_no_trace_of_their_link(desk, study):
+    person = factories.person(study)
+
+    page = desk.get(f"/admin/studies/participation/{person.pk}/change/").content.decode()
+
+    assert person.code in page
+    assert person.token_hash not in page
+
+
+def test_an_arm_of_a_draft_may_be_changed_paused_and_deleted(desk, study):
+    arm = amber(study)
+
+    assert change(desk, arm, title="Phrases", paused="on", protocol=study.current().pk) is None
+    arm.refresh_from_db()
+    assert (arm.title, arm.paused) == ("Phrases", True)
+    assert desk.post(f"/admin/studies/arm/{arm.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not Arm.objects.filter(pk=arm.pk).exists()
+
+
+@pytest.mark.parametrize("kind", [Arm, Judge])
+@pytest.mark.parametrize("begun", ["person", "import"])
+def test_a_model_is_fixed_once_somebody_has_begun(begun, kind, desk, study):
+    if begun == "person":
+        factories.person(study)
+    else:
+        factories.run_with_turns(study)
+    row = kind.objects.first()
+    page = f"/admin/studies/{kind._meta.model_name}/{row.pk}"
+
+    assert desk.get(f"{page}/change/").status_code == 200
+    assert desk.post(f"{page}/change/", fields_of(row, title="Other")).status_code == 403
+    assert desk.post(f"{page}/delete/", {"post": "yes"}).status_code == 403
+    chosen = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
+    assert desk.post(f"/admin/studies/{kind._meta.model_name}/", chosen).status_code == 403
+    assert kind.objects.get(pk=row.pk).title == row.title
+
+
+def test_an_arm_cannot_join_a_study_that_has_begun(desk, study):
+    begun = factories.study("begun", open_enrolment=True)
+    factories.person(begun)
+    new = Arm(protocol=begun.current(), key="new", title="New", kind="scripted", model="mirror")
+
+    response = desk.post("/admin/studies/arm/add/", fields_of(new))
+
+    assert "protocol" in response.context["adminform"].form.errors
+    assert not Arm.objects.filter(key="new").exists()
+
+
+def test_an_arm_can_be_added_to_a_draft(desk, study):
+    new = Arm(protocol=study.current(), key="fir", title="Fir", kind="scripted", model="mirror", number=9)
+
+    assert desk.post("/admin/studies/arm/add/", fields_of(new)).status_code == 302
+    assert [arm.key for arm in study.current().spec().arms][-1] == "fir"
+
+
+@pytest.mark.parametrize(
+    ("changes", "faults"),
+    [
+        (
+            {"kind": "openai_compatible"},
+            ["A model behind an address needs both a base URL and a model name."],
+        ),
+        ({"key": "birch"}, ["Arm with this Protocol and Key already exists."]),
+        ({"key": "Two Words"}, ["Small letters, digits, '-' and '_' only."]),
+        ({"temperature": "7"}, ["arms.1.temperature: must be between 0 and 2"]),
+        (
+            {"api_key_env": "sk-secret"},
+            ["arms.1.api_key_env: must be the name of an environment variable (capitals, digits, _), never the key"],
+        ),
+        ({"provider": "Somebody"}, ['arms.1.provider: "Somebody" is not among consent.providers']),
+        ({"prompt": "../secret"}, ["A file name only, without a folder."]),
+        ({"prompt": "kind.txt"}, ["A prompt needs both its file's name and its text."]),
+        ({"prompt_text": '{"": "Be kind."}'}, ["A prompt needs both its file's name and its text."]),
+        (
+            {"prompt": "kind", "prompt_text": '{"en": "Be kind."}'},
+            ["arms.1.prompt: there is kind.en.txt, but no kind.zh.txt"],
+        ),
+        (
+            {"prompt": "kind", "prompt_text": '{"../../en": "Be kind."}'},
+            ['Texts by language, {"en": "…", "zh": "…"}, or one for every language, {"": "…"}.'],
+        ),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_a_change_that_breaks_the_study_is_refused(changes, faults, desk, study):
+    arm = amber(study)
+
+    assert change(desk, arm, **changes) == faults
+    arm.refresh_from_db()
+    assert (arm.key, arm.kind, arm.prompt) == ("amber", "scripted", "")
+
+
+def test_a_prompt_may_be_given_in_every_language(desk, study):
+    arm = amber(study)
+
+    assert change(desk, arm, prompt="kind", prompt_text='{"en": "Be kind.", "zh": "请友善。"}') is None
+    arm.refresh_from_db()
+    assert arm.prompt_text == {"en": "Be kind.", "zh": "请友善。"}
+
+
+def test_a_design_from_a_file_has_no_faults(study):
+    spec = study.current().spec()
+
+    assert faults_of(spec) == []
+    assert faults_of(replace(spec, arms=())) == ["arms: no arms"]
+
+
+def test_a_protocol_gives_its_study_file(desk, study):
+    number = study.current().pk
+    link = f"/admin/studies/protocol/{number}/study.toml"
+
+    assert link in desk.get("/admin/studies/protocol/").content.decode()
+    assert desk.get(link).content.decode().startswith('key = "demo"')
+    assert desk.get("/admin/studies/protocol/77777/study.toml").status_code == 404
+    assert Client().get(link).status_code == 302
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(("name", "queries"), [("participation", 6), ("response", 7), ("answer", 5)])
+def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
+    name, queries, count, desk, study, django_assert_num_queries
+):
+    for _ in range(count):
+        factories.answer(factories.person(study), "screening", {"treatment": "no"})
+
+    with django_assert_num_queries(queries):
+        desk.get(f"/admin/studies/{name}/")

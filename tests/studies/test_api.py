@@ -1,0 +1,154 @@
+"""/api/v1/: read-only, for researchers alone."""
+
+import csv
+import io
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import AsyncClient, Client
+
+from studies.api.views import csv_pieces
+from studies.exports.tables import RATINGS
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+PATHS = [
+    "studies/",
+    "studies/demo/",
+    "studies/demo/progress/",
+    "studies/demo/ratings.csv",
+    "schema/",
+]
+
+
+@pytest.fixture
+def study():
+    return factories.study()
+
+
+@pytest.fixture
+def desk():
+    client = Client()
+    client.force_login(User.objects.create(username="ada", is_staff=True))
+    return client
+
+
+@pytest.mark.parametrize("path", [*PATHS, "studies/nowhere/"])
+def test_the_api_tells_strangers_nothing(path, study):
+    response = Client().get(f"/api/v1/{path}")
+
+    assert response.status_code == 403
+    assert b"Authentication credentials were not provided." in response.content
+    assert not any(name in response.content for name in (b"amber", b"formula", b"demonstration", b"studies"))
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_the_api_is_for_researchers(path, study):
+    client = Client()
+    client.force_login(User.objects.create(username="eve"))
+
+    assert client.get(f"/api/v1/{path}").status_code == 403
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+@pytest.mark.parametrize("path", PATHS)
+def test_the_api_is_read_only(path, method, desk, study):
+    assert getattr(desk, method)(f"/api/v1/{path}").status_code == 405
+
+
+@pytest.mark.parametrize("path", ["studies/nowhere/", "studies/nowhere/progress/", "studies/nowhere/ratings.csv"])
+def test_a_study_that_is_not_there_is_404(path, desk):
+    assert desk.get(f"/api/v1/{path}").status_code == 404
+
+
+def test_studies_are_listed_by_their_newest_version(desk, study):
+    factories.person(study)
+    factories.study("demo", contact="other@example.org")
+    factories.study("another", title={"en": "Another", "zh": "另一个"})
+
+    found = desk.get("/api/v1/studies/").json()
+
+    assert [(row["key"], row["title"], row["version"]) for row in found] == [
+        ("another", "Another", 1),
+        ("demo", "Emotional support in conversation: a demonstration", 2),
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_studies_ask_the_database_as_often_for_many_as_for_one(count, desk, django_assert_num_queries):
+    for number in range(count):
+        factories.study(f"study-{number}")
+
+    with django_assert_num_queries(4):
+        desk.get("/api/v1/studies/")
+
+
+def test_a_study_names_its_arms_and_never_a_key(desk, study):
+    found = desk.get("/api/v1/studies/demo/").json()
+
+    assert found["protocol_hash"] == study.current().hash()
+    assert [arm["key"] for arm in found["arms"]] == ["amber", "birch", "cedar", "delta", "ember"]
+    assert found["arms"][0] == {
+        "key": "amber",
+        "title": "Stock phrases (demonstration)",
+        "kind": "scripted",
+        "model": "formula",
+        "base_url": "",
+        "provider": "",
+        "prompt": "",
+        "paused": False,
+        "demonstration": True,
+    }
+
+
+@pytest.mark.parametrize(("test", "active"), [("", 2), ("no", 1), ("yes", 1)])
+def test_progress_counts_people_steps_and_arms(test, active, desk, study):
+    for is_test in (False, True):
+        plan = [{"kind": "consent", "key": "consent"}]
+        person = factories.person(study, plan=plan, is_test=is_test)
+        factories.run_with_turns(study, person, is_test=is_test)
+
+    found = desk.get("/api/v1/studies/demo/progress/", {"test": test}).json()
+
+    assert {row["status"]: row["people"] for row in found["statuses"] if row["people"]} == {"active": active}
+    assert found["steps"] == [{"step": "consent", "people": active}]
+    assert found["arms"][0] == {"arm": "amber", "runs": active, "closed": active, "turns": 2 * active, "failed": 0}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("query", "people"), [("", ["real"]), ("?include_tests=true", ["real", "test"])])
+async def test_ratings_are_streamed_as_an_export_writes_them(query, people):
+    from asgiref.sync import sync_to_async
+
+    codes = await sync_to_async(rate_something)()
+    client = AsyncClient()
+    await client.aforce_login(await User.objects.acreate(username="ada", is_staff=True))
+
+    response = await client.get(f"/api/v1/studies/demo/ratings.csv{query}")
+    text = b"".join([piece async for piece in response.streaming_content]).decode()
+
+    rows = list(csv.DictReader(io.StringIO(text)))
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert list(rows[0]) == [column.name for column in RATINGS]
+    assert {row["rater"] for row in rows} == {codes[name] for name in people}
+    assert {row["score"] for row in rows} == {"4"}
+
+
+def rate_something():
+    study = factories.study()
+    people = {"real": factories.person(study), "test": factories.person(study, is_test=True)}
+    for name, person in people.items():
+        factories.rating(person, factories.run_with_turns(study, person, is_test=name == "test"))
+    return {name: person.code for name, person in people.items()}
+
+
+def test_csv_pieces_guard_against_formulas_and_end_lines_as_csv_does():
+    assert list(csv_pieces(iter([["a", "b"], ["=1+1", None]]))) == ["a,b\r\n'=1+1,\r\n"]
+
+
+def test_the_schema_describes_every_path(desk):
+    text = desk.get("/api/v1/schema/").content.decode()
+
+    for path in ("studies/:", "studies/{key}/:", "studies/{key}/progress/:", "studies/{key}/ratings.csv:"):
+        assert f"/api/v1/{path}" in text

@@ -1,0 +1,359 @@
+import json
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from django.conf import settings
+from django.core.management import CommandError, call_command
+
+from dialogue.judges import judge as asking
+from dialogue.models import Call, Conversation, InnerState, Turn
+from dialogue.models.conversation import Status, TurnState
+from studies import judging
+from studies.design.files import read_study
+from studies.design.spec import ArmSpec
+from studies.enrolment import invite
+from studies.models import Answer, ArmRun, Consent, Participation, Rater, Response, Study
+from studies.models.participation import Status as PersonStatus
+from studies.questionnaires.forms import AnswerValue
+from studies.questionnaires.loading import instrument_ids, load
+from studies.responses import rater_for, store
+from studies.studyfiles import load_spec
+from tests.llm_server import running
+
+# Transactions are real: the judge works in another thread, with a connection of its own.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+FINAL_ITEMS = [item.key for item in load("emoharbor_10").items]
+CHECKPOINT_ITEMS = ["response_appropriateness", "adaptive_strategies", "empathetic", "goal_progress", "redundancy",
+                    "willingness"]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running() as base_url:
+        yield base_url
+
+
+@pytest.fixture(autouse=True)
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "BACKOFF", 0.0)
+
+
+def asked(base_url: str) -> list[dict[str, Any]]:
+    with urllib.request.urlopen(f"{base_url.removesuffix('/v1')}/asked") as response:
+        return json.load(response)
+
+
+class Asked:
+    """What the server has been asked since this was made."""
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url, self.before = base_url, len(asked(base_url))
+
+    def bodies(self) -> list[dict[str, Any]]:
+        return asked(self.base_url)[self.before :]
+
+
+def judge_at(base_url: str, model: str, **fields: Any) -> ArmSpec:
+    return ArmSpec("real", "A judge", "openai_compatible", base_url=base_url, model=model, provider="ACME", **fields)
+
+
+def study(*judges: ArmSpec) -> Study:
+    known = [*instrument_ids(), "consent_template"]
+    path = settings.FIXTURES / "studies" / "demo.toml"
+    spec = read_study(path, instruments=known, prompt_folder=settings.FIXTURES / "prompts")
+    return load_spec(replace(spec, judges=(*spec.judges, *judges))).protocol.study
+
+
+def person(study: Study, *, providers: tuple[str, ...] = ("ACME",), language: str = "en") -> Participation:
+    someone, _token = invite(study)
+    someone.protocol, someone.language, someone.status = study.current(), language, PersonStatus.COMPLETED
+    someone.save()
+    Consent.objects.create(
+        participation=someone, instrument="consent_template", version="1", text_hash="x", language=language,
+        boxes={}, providers=list(providers)
+    )  # fmt: skip
+    answers = [AnswerValue("age_band", text="25_34"), AnswerValue("nickname", text="Sam")]
+    store(rater_for(someone), load("profile"), answers)
+    return someone
+
+
+def talk(study: Study, someone: Participation | None = None, *, turns: int = 6, **fields: Any) -> ArmRun:
+    """A closed conversation that paused after its fifth turn."""
+    room = Conversation.objects.create(
+        **{"language": "en", "pause_after": [5, 10], "status": Status.CLOSED, "end_reason": "finished", **fields}
+    )
+    for number in range(1, turns + 1):
+        Turn.objects.create(
+            conversation=room, number=number, client_id=str(number), state=TurnState.ANSWERED,
+            text=f"Seeker says {number}", reply=f"Supporter says {number}"
+        )  # fmt: skip
+    position = someone.runs.count() + 1 if someone else 0
+    return ArmRun.objects.create(
+        study=study, protocol=study.current(), participation=someone, position=position, conversation=room, arm="amber"
+    )
+
+
+def judge(*arguments: str, key: str = "real", strategy: str = "standard") -> tuple[dict[str, Any], int]:
+    """The summary and the exit code."""
+    out = StringIO()
+    code = 0
+    try:
+        call_command("judge", "demo", "--judge", key, "--strategy", strategy, "--json", *arguments, stdout=out)
+    except SystemExit as exit:
+        code = int(exit.code or 0)
+    return json.loads(out.getvalue().splitlines()[-1]), code
+
+
+def summary(**counts: Any) -> dict[str, Any]:
+    zero = {"done": 0, "skipped_existing": 0, "not_sent": 0, "without_profile": 0, "erased": 0, "unreadable_items": 0,
+            "failed": 0, "failed_reasons": {}}  # fmt: skip
+    return {"judge": "real", "strategy": "standard", **zero, **counts}
+
+
+def test_judge_fills_the_same_questionnaire_as_a_person(server: str) -> None:
+    run = talk(study(judge_at(server, "echo")))
+    assert judge() == (summary(done=1), 0)
+    response = Response.objects.get()
+    assert (response.run, response.instrument, response.moment, response.turn) == (run, "emoharbor_10", "final", 0)
+    assert (response.rater.kind, response.rater.code, response.rater.strategy) == ("judge", "real", "standard")
+    assert response.is_rating
+    answers = list(response.answers.order_by("pk"))
+    assert [answer.item for answer in answers] == FINAL_ITEMS
+    assert {answer.value for answer in answers} <= {1.0, 2.0, 3.0, 4.0, 5.0}
+
+
+def test_call_is_kept_with_what_was_asked_and_answered(server: str) -> None:
+    run = talk(study(judge_at(server, "echo")))
+    since = Asked(server)
+    judge()
+    call, [body] = Call.objects.get(), since.bodies()
+    assert (call.purpose, call.status, call.conversation, call.turn) == ("judge", "ok", run.conversation, None)
+    assert (call.provider, call.model, call.prompt_version) == ("ACME", "echo", "judge.en/1")
+    assert call.parameters["temperature"] == body["temperature"] == 0
+    assert [message["text"] for message in call.request] == [message["content"] for message in body["messages"]]
+    assert call.output_tokens == len(call.response.split())
+
+
+def test_rerun_pays_nothing_twice(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here)
+    talk(here)
+    judge("--replicates", "2")
+    since = Asked(server)
+    talk(here)
+    assert judge("--replicates", "2") == (summary(done=2, skipped_existing=4), 0)
+    assert len(since.bodies()) == 2
+    assert sorted(Response.objects.values_list("replicate", flat=True)) == [1, 1, 1, 2, 2, 2]
+
+
+def test_limit_leaves_the_rest_for_the_next_time(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    for _ in range(3):
+        talk(here)
+    assert judge("--limit", "2")[0]["done"] == 2
+    assert judge("--limit", "2")[0]["done"] == 1
+
+
+def test_judge_that_answers_in_prose_is_missing_with_the_reason(server: str) -> None:
+    talk(study(judge_at(server, "badjudge")))
+    since = Asked(server)
+    assert judge() == (summary(done=1, unreadable_items=10), 0)
+    assert set(Answer.objects.values_list("value", "missing_reason")) == {(None, "unparseable")}
+    assert list(Call.objects.order_by("pk").values_list("status", "attempt")) == [
+        ("unparseable", 1),
+        ("unparseable", 2),
+    ]
+    assert len(since.bodies()) == 2
+
+
+def test_full_width_digits_are_read_and_one_bad_item_is_missing(server: str) -> None:
+    scores = "，".join(f"“{key}”：{'９' if key == 'safety' else '４'}" for key in FINAL_ITEMS)
+    talk(study(judge_at(server, "say:" + quote("｛“评分”：｛" + scores + "｝｝"))), language="zh")
+    assert judge() == (summary(done=1, unreadable_items=1), 0)
+    answers = {answer.item: (answer.value, answer.missing_reason) for answer in Answer.objects.all()}
+    assert answers == dict.fromkeys(FINAL_ITEMS, (4.0, "")) | {"safety": (None, "out_of_range")}
+    assert Call.objects.get().prompt_version == "judge.zh/1"
+
+
+@pytest.mark.parametrize(
+    ("model", "reason", "attempts"), [("status-503", "server_error", 3), ("status-401", "client_error", 1)]
+)
+def test_call_without_an_answer_is_no_response(server: str, model: str, reason: str, attempts: int) -> None:
+    talk(study(judge_at(server, model)))
+    assert judge() == (summary(failed=1, failed_reasons={reason: 1}), 1)
+    assert list(Call.objects.values_list("status", flat=True)) == [reason] * attempts
+    assert not Response.objects.exists()
+    assert judge()[0]["failed"] == 1
+
+
+def test_call_that_fails_at_first_is_made_again(server: str) -> None:
+    talk(study(judge_at(server, "flaky-2-status-500")))
+    assert judge() == (summary(done=1), 0)
+    assert list(Call.objects.order_by("attempt").values_list("status", flat=True)) == ["server_error"] * 2 + ["ok"]
+
+
+def test_checkpoint_is_judged_on_the_turns_up_to_it(server: str) -> None:
+    talk(study(judge_at(server, "echo")), turns=7)
+    since = Asked(server)
+    assert judge("--moments", "checkpoint") == (summary(done=1), 0)
+    [body] = since.bodies()
+    prompt = body["messages"][-1]["content"]
+    assert "[5] Supporter: Supporter says 5\n</dialogue>" in prompt
+    assert "<scope>\nThink only of the last five turns.\n</scope>" in prompt
+    response = Response.objects.get()
+    assert (response.instrument, response.moment, response.turn) == ("turn_checkpoint", "checkpoint", 5)
+    assert [answer.item for answer in response.answers.order_by("pk")] == CHECKPOINT_ITEMS
+
+
+def test_checkpoint_that_a_person_rated_is_judged_where_nothing_paused(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    run = talk(here, turns=7, pause_after=[])
+    crowd = Rater.objects.create(study=here, kind="crowd", code="c1")
+    store(crowd, load("turn_checkpoint"), [AnswerValue("redundancy", value=3.0)], run=run, moment="checkpoint", turn=3)
+    assert judge("--moments", "final", "checkpoint")[0]["done"] == 2
+    places = Response.objects.filter(rater__kind="judge").values_list("moment", "turn")
+    assert set(places) == {("final", 0), ("checkpoint", 3)}
+
+
+def test_provider_that_the_consent_does_not_name_gets_nothing(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here, person(here, providers=("ACME",)))
+    talk(here, person(here, providers=("OpenAI",)))
+    since = Asked(server)
+    assert judge() == (summary(done=1, not_sent=1), 0)
+    assert len(since.bodies()) == 1
+
+
+def test_latest_consent_decides(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    someone = person(here, providers=("ACME",))
+    Consent.objects.create(
+        participation=someone, instrument="consent_template", version="2", text_hash="y", language="en", boxes={}
+    )
+    talk(here, someone)
+    assert judge() == (summary(not_sent=1), 0)
+
+
+def test_what_was_not_sent_is_said(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here, person(here, providers=()))
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard")
+    assert capsys.readouterr().out == "1 not sent: their consent does not name 'ACME'.\n"
+
+
+def test_scripted_judge_stays_on_this_machine_and_needs_no_consent() -> None:
+    here = study()
+    talk(here, person(here, providers=()))
+    assert judge(key="demo")[0]["done"] == 1
+
+
+def test_person_who_withdrew_is_left_alone() -> None:
+    here = study()
+    someone = person(here)
+    talk(here, someone)
+    someone.status = PersonStatus.WITHDRAWN
+    someone.save()
+    assert judge(key="demo")[0]["done"] == 0
+
+
+def test_person_who_withdraws_meanwhile_is_not_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    here = study()
+    someone = person(here)
+    talk(here, someone)
+    plan = judging.work_for
+
+    def planned(*args: Any, **kwargs: Any) -> list[judging.Judgement]:
+        work = plan(*args, **kwargs)
+        Participation.objects.update(status=PersonStatus.WITHDRAWN)
+        return work
+
+    monkeypatch.setattr("studies.management.commands.judge.work_for", planned)
+    assert judge(key="demo")[0]["erased"] == 1
+    assert not Call.objects.exists()
+
+
+@pytest.mark.parametrize(("turns", "status"), [(0, Status.CLOSED), (3, Status.OPEN), (3, Status.PAUSED)])
+def test_conversation_that_is_open_or_empty_is_not_judged(turns: int, status: str) -> None:
+    talk(study(), turns=turns, status=status, end_reason="finished" if status == Status.CLOSED else "")
+    assert judge(key="demo")[0]["done"] == 0
+
+
+def test_user_aware_judge_is_told_the_profile_without_the_name(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here, person(here))
+    since = Asked(server)
+    assert judge(strategy="user_aware") == (summary(strategy="user_aware", done=1), 0)
+    [body] = since.bodies()
+    assert "<profile>\nAge: 25 to 34\n</profile>" in body["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("strategy", ["user_aware", "state_aware"])
+def test_seeker_of_whom_nothing_is_known_is_not_judged_as_if_standard(strategy: str) -> None:
+    talk(study(), seeker_kind="imported")
+    judged, code = judge(key="demo", strategy=strategy)
+    assert (judged["done"], judged["without_profile"], code) == (0, 1, 0)
+    assert not Call.objects.exists()
+
+
+@pytest.mark.parametrize("where", ["run", "conversation"])
+def test_imported_profile_is_given_to_the_judge(where: str) -> None:
+    run = talk(study(), seeker_kind="imported")
+    holder = run if where == "run" else run.conversation
+    holder.profile = "Age: 61"
+    holder.save()
+    assert judge(key="demo", strategy="user_aware")[0]["done"] == 1
+    assert "<profile>\nAge: 61\n</profile>" in Call.objects.get().request[-1]["text"]
+
+
+def test_state_aware_judge_thinks_after_each_turn_once() -> None:
+    here = study()
+    talk(here, person(here, providers=()), turns=6)
+    judge(key="demo", strategy="state_aware")
+    assert list(InnerState.objects.values_list("turn", "source")) == [(turn, "demo") for turn in range(1, 7)]
+    thought = Call.objects.filter(purpose="thinker").order_by("turn")
+    assert list(thought.values_list("turn", "prompt_version")) == [(turn, "thinker.en/1") for turn in range(1, 7)]
+    judge("--moments", "checkpoint", key="demo", strategy="state_aware")
+    assert thought.count() == 6
+    last = Call.objects.filter(purpose="judge").latest("pk").request[-1]["text"]
+    assert last.count("emotion_score: ") == 5
+
+
+def test_state_that_cannot_be_read_is_tried_again_the_next_time(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here, person(here), turns=2)
+    failed = summary(strategy="state_aware", failed=1, failed_reasons={"unparseable": 1})
+    assert judge(strategy="state_aware") == (failed, 1)
+    assert not InnerState.objects.exists()
+    assert not Response.objects.filter(rater__kind="judge").exists()
+
+
+def test_several_workers_judge_everything_once(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    for _ in range(8):
+        talk(here)
+    since = Asked(server)
+    assert judge("--concurrency", "4", "--moments", "final", "checkpoint") == (summary(done=16), 0)
+    assert len(since.bodies()) == 16
+    assert Response.objects.count() == 16
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--judge", "nobody"], "The study demo has no judge 'nobody'. It has: demo, real."),
+        (["--judge", "real"], "judge real: The environment variable NO_SUCH_KEY is not set."),
+        (["--judge", "demo", "--concurrency", "0"], "--concurrency must be at least 1."),
+    ],
+)
+def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
+    talk(study(judge_at("http://127.0.0.1:9/v1", "x", api_key_env="NO_SUCH_KEY")))
+    with pytest.raises(CommandError) as refusal:
+        call_command("judge", "demo", "--strategy", "standard", *arguments)
+    assert (str(refusal.value), refusal.value.returncode) == (message, 2)
+    assert not Rater.objects.exists()

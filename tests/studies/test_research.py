@@ -1,0 +1,483 @@
+"""The researchers' pages: who may see them, what they show, what they do."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.core import mail
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from dialogue.models import Call, RiskEvent
+from dialogue.models.conversation import Status as ConversationStatus
+from studies.models import Answer, Participation, Response, Task
+from studies.views.research.people import safety_questions
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+STUDY_PAGES = ["study", "people", "conversations", "risks", "analysis", "export", "design", "tasks", "study-file"]
+
+
+@pytest.fixture
+def study():
+    return factories.study()
+
+
+@pytest.fixture
+def researcher():
+    return User.objects.create(username="ada", is_staff=True)
+
+
+@pytest.fixture
+def desk(researcher):
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+def address(name, *args):
+    return reverse(f"research-{name}", args=["demo", *args])
+
+
+def in_review(study, **fields):
+    return factories.person(study, status="in_review", **fields)
+
+
+# Who may see them
+
+
+@pytest.mark.parametrize("name", STUDY_PAGES)
+def test_a_page_sends_strangers_to_the_sign_in(name, study):
+    response = Client().get(address(name))
+
+    assert response.status_code == 302
+    assert response["Location"] == f"/research/sign-in/?next={address(name)}"
+
+
+@pytest.mark.parametrize("name", STUDY_PAGES)
+def test_a_page_refuses_who_is_no_researcher(name, study):
+    client = Client()
+    client.force_login(User.objects.create(username="eve"))
+
+    assert client.get(address(name)).status_code == 403
+
+
+@pytest.mark.parametrize("name", STUDY_PAGES)
+def test_a_page_of_a_study_that_is_not_there_is_404(name, desk):
+    assert desk.get(reverse(f"research-{name}", args=["nowhere"])).status_code == 404
+
+
+@pytest.mark.parametrize("name", STUDY_PAGES)
+def test_a_page_only_shows(name, desk, study):
+    assert desk.get(address(name)).status_code == 200
+    assert desk.post(address(name)).status_code == 405
+
+
+@pytest.mark.parametrize("path", ["demo/invite/", "demo/risks/1/release/", "demo/tasks/start/export/"])
+def test_an_act_is_not_done_by_looking_nor_by_a_stranger(path, desk, study):
+    assert desk.get(f"/research/{path}").status_code == 405
+    assert Client().post(f"/research/{path}")["Location"] == f"/research/sign-in/?next=/research/{path}"
+    assert not Participation.objects.exists()
+    assert not Task.objects.exists()
+
+
+def test_studies_are_hidden_from_strangers(study):
+    assert Client().get("/research/")["Location"] == "/research/sign-in/?next=/research/"
+
+
+def test_studies_tells_how_to_load_the_first_one(desk):
+    assert "load_study fixtures/studies/demo.toml" in desk.get("/research/").content.decode()
+
+
+# Signing in
+
+
+def sign_in(client, password):
+    return client.post("/research/sign-in/", {"username": "ada", "password": password, "next": ""})
+
+
+@pytest.fixture
+def account(settings):
+    """Somebody with a password, and no tries so far."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast; no secret of anybody's
+    cache.clear()
+    return User.objects.create_user("ada", password="a long enough one", is_staff=True)
+
+
+def test_sign_in_leads_to_the_studies_and_sign_out_ends_it(account):
+    client = Client()
+
+    assert sign_in(client, "a long enough one")["Location"] == "/research/"
+    assert client.get("/research/").status_code == 200
+    assert client.post("/research/sign-out/")["Location"] == "/research/sign-in/"
+    assert client.get("/research/").status_code == 302
+
+
+def test_sign_in_is_for_researchers(account):
+    User.objects.filter(pk=account.pk).update(is_staff=False)
+
+    response = sign_in(Client(), "a long enough one")
+
+    assert response.context["form"].non_field_errors() == ["This account may not see the researchers' pages."]
+
+
+@pytest.mark.parametrize("door", ["/research/sign-in/", "/admin/login/"])
+def test_sign_in_makes_a_guesser_wait(door, account):
+    client = Client()
+    for _ in range(10):
+        client.post(door, {"username": "ADA", "password": "wrong"})
+
+    response = client.post(door, {"username": "ada", "password": "a long enough one"})
+
+    wait = "Too many tries for this name. Please wait 15 minutes and try again."
+    assert response.context["form"].non_field_errors() == [wait]
+    assert client.get("/research/").status_code == 302
+
+
+def test_sign_in_forgets_the_tries_before_it(account):
+    for _ in range(2):
+        for _ in range(9):
+            sign_in(Client(), "wrong")
+        assert sign_in(Client(), "a long enough one").status_code == 302
+
+
+# Lists
+
+
+def fill(study, count):
+    for _ in range(count):
+        run = factories.run_with_turns(study, factories.person(study))
+        RiskEvent.objects.create(conversation=run.conversation, source="message", level=3)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize(("name", "queries"), [("people", 7), ("conversations", 11), ("risks", 7), ("study", 19)])
+def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
+    name, queries, count, desk, study, django_assert_num_queries
+):
+    fill(study, count)
+
+    with django_assert_num_queries(queries):
+        desk.get(address(name))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_studies_asks_the_database_as_often_for_many_as_for_one(count, desk, django_assert_num_queries):
+    for number in range(count):
+        factories.study(f"study-{number}")
+
+    with django_assert_num_queries(4):
+        desk.get("/research/")
+
+
+@pytest.mark.parametrize(("key", "warned"), [("demo", False), ("another", True)])
+def test_every_study_but_the_demonstration_says_that_it_is_not_ready(key, warned, desk):
+    factories.study(key)
+
+    page = desk.get(f"/research/{key}/").content.decode()
+
+    assert ("Not yet for real participants." in page) is warned
+
+
+def test_overview_counts_people_steps_and_arms(desk, study):
+    plan = [{"kind": "consent", "key": "consent"}, {"kind": "chat", "key": "run1.chat", "run": 1}]
+    person = factories.person(study, plan=plan, position=1)
+    factories.person(study, status="completed")
+    run = factories.run_with_turns(study, person, status=ConversationStatus.OPEN)
+    factories.add_turn(run.conversation, 3, text="Hello?", state="failed")
+
+    shown = desk.get(address("study")).context
+
+    assert {row.status: row.people for row in shown["statuses"] if row.people} == {"active": 1, "completed": 1}
+    assert [(row.label, row.people) for row in shown["steps"]] == [("Conversation 1: chat", 1)]
+    amber = shown["arms"][0]
+    assert (amber.arm, amber.runs, amber.closed, amber.turns, amber.failed) == ("amber", 1, 0, 2, 1)
+    assert [row.arm for row in shown["arms"]] == ["amber", "birch", "cedar", "delta", "ember"]
+    assert shown["completed_percent"] == 50
+    assert shown["stuck"].failed_turns == 1
+
+
+def test_overview_tells_of_mail_that_could_not_be_sent(desk, study):
+    person = factories.person(study)
+    RiskEvent.objects.create(subject=person.code, source="answer", level=4, mail_error="refused")
+
+    shown = desk.get(address("study")).context["stuck"]
+
+    assert (shown.mail_errors, shown.open_risks, bool(shown)) == (1, 1, True)
+
+
+@pytest.mark.parametrize(("test", "count"), [("", 2), ("no", 1), ("yes", 1)])
+def test_overview_parts_people_from_test_data(test, count, desk, study):
+    factories.person(study)
+    factories.person(study, is_test=True)
+
+    assert desk.get(address("study"), {"test": test}).context["people"] == count
+
+
+def test_invitations_show_each_link_once(desk, study):
+    response = desk.post(address("invite"), {"count": 2, "track": "counsellor"})
+
+    links = response.context["links"]
+    assert [track for _code, track, _url in links] == ["counsellor"] * 2
+    assert Participation.objects.filter(track="counsellor", status="invited").count() == 2
+    path = links[0][2].removeprefix("http://testserver")
+    assert Client().get(path)["Location"] == "/study/"
+    assert path not in desk.get(address("study")).content.decode()
+
+
+def test_invitations_come_as_csv(desk, study):
+    response = desk.post(address("invite"), {"count": 1, "track": "participant", "as": "csv"})
+
+    header, row, end = response.content.decode().split("\r\n")
+    assert header == "code,track,url"
+    assert row.startswith(f"{Participation.objects.get().code},participant,http://testserver/j/")
+    assert end == ""
+
+
+@pytest.mark.parametrize("sent", [{"count": 0, "track": "participant"}, {"count": 1, "track": "king"}, {}])
+def test_invitations_refuse_odd_values(sent, desk, study):
+    assert desk.post(address("invite"), sent).status_code == 400
+    assert not Participation.objects.exists()
+
+
+# People
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({}, ["active", "held", "completed"]),
+        ({"status": "held"}, ["held"]),
+        ({"track": "counsellor"}, ["completed"]),
+        ({"test": "yes"}, ["held"]),
+        ({"sort": "status"}, ["active", "completed", "held"]),
+        ({"sort": "-status"}, ["held", "completed", "active"]),
+        ({"sort": "nonsense"}, ["active", "held", "completed"]),
+    ],
+)
+def test_people_are_filtered_and_sorted_by_the_address(query, expected, desk, study):
+    factories.person(study, status="completed", track="counsellor")
+    factories.person(study, status="held", is_test=True)
+    factories.person(study)
+
+    rows = desk.get(address("people"), query).context["people"]
+
+    assert [row.person.status for row in rows] == expected
+
+
+def test_people_tell_the_step_and_the_arms_done(desk, study):
+    person = factories.person(study, plan=[{"kind": "debrief", "key": "debrief"}])
+    factories.run_with_turns(study, person)
+    factories.run_with_turns(study, person, status=ConversationStatus.OPEN)
+
+    [row] = desk.get(address("people")).context["people"]
+
+    assert (row.step, row.person.arms_done, row.status) == ("Debrief", 1, "Active")
+
+
+def test_person_keeps_answers_about_safety_behind_a_door(desk, study):
+    person = in_review(study, outcome={"kind": "review_by_person", "reasons": ["safety_unknown"], "flags": []})
+    factories.answer(person, "screening", {"suicidal_2w": "prefer_not", "treatment": "no"})
+
+    page = desk.get(address("person", person.code))
+
+    assert [answer for _question, answer in page.context["safety"]] == ["Prefer not to say"]
+    details = page.content.decode().split("<details>")[1].split("</details>")[0]
+    assert "for the person on call only" in details
+    assert "Prefer not to say" in details
+    assert page.content.decode().count("Prefer not to say") == 1
+
+
+def test_safety_questions_are_those_whose_answer_is_followed_by_help():
+    rules = [
+        {"if": {"q": "a"}, "outcome": "exclude_with_care", "show": ["crisis_resources"]},
+        {"if": {"q": ["a", "b"]}, "outcome": "review_by_person", "show": ["crisis_resources"]},
+        {"if": {"q": "c"}, "outcome": "review_by_person"},
+        {"if": {"q": "d"}, "outcome": "exclude", "show": ["crisis_resources"]},
+    ]
+
+    assert safety_questions(rules) == ["a", "b"]
+
+
+def test_person_tells_what_happened_in_order(desk, study):
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    factories.rating(person, run)
+
+    timeline = desk.get(address("person", person.code)).context["timeline"]
+
+    assert [moment.what for moment in timeline] == [
+        "Invited",
+        "Conversation 1 begins",
+        "Conversation 1 ends (finished)",
+        "Conversation 1: emoharbor_10 final",
+    ]
+
+
+def test_person_of_another_study_is_not_found(desk, study):
+    stranger = factories.person(factories.study("another"))
+
+    for name in ("person", "admit", "decline", "erase"):
+        assert desk.get(address(name, stranger.code)).status_code == 404
+
+
+@pytest.mark.parametrize(("act", "status"), [("admit", "applied"), ("decline", "screened_out")])
+def test_a_decision_is_asked_for_and_made_once(act, status, desk, study):
+    plan = [{"kind": "screening", "key": "screening"}, {"kind": "consent", "key": "consent"}]
+    person = in_review(study, plan=plan, position=1)
+    page = address(act, person.code)
+
+    assert desk.get(page).status_code == 200
+    person.refresh_from_db()
+    assert person.status == "in_review"
+
+    assert desk.post(page)["Location"] == address("person", person.code)
+    assert desk.post(page)["Location"] == address("person", person.code)
+    person.refresh_from_db()
+    assert (person.status, person.position) == (status, 1)
+    assert desk.put(page).status_code == 405
+    assert Client().post(page).status_code == 302
+
+
+def test_erase_needs_the_code(desk, study):
+    person = factories.person(study)
+    factories.run_with_turns(study, person)
+
+    assert desk.get(address("erase", person.code)).status_code == 200
+    assert desk.post(address("erase", person.code), {"code": "P000"}).status_code == 400
+    assert person.runs.count() == 1
+
+
+def test_erase_shows_what_was_removed_and_does_no_harm_twice(desk, study):
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    factories.rating(person, run)
+    sent = {"code": f" {person.code} "}
+
+    first = desk.post(address("erase", person.code), sent).context["removed"].rows
+    again = desk.post(address("erase", person.code), sent).context["removed"].rows
+
+    assert (first["conversations"], first["turns"], first["answers"]) == (1, 2, 10)
+    assert set(again.values()) == {0}
+    person.refresh_from_db()
+    assert person.status == "withdrawn"
+
+
+# Conversations
+
+
+def test_conversations_are_filtered_by_arm_and_status(desk, study):
+    factories.run_with_turns(study, arm="amber")
+    factories.run_with_turns(study, arm="birch", status=ConversationStatus.OPEN)
+
+    def arms(**query):
+        return [run.arm for run in desk.get(address("conversations"), query).context["page"]]
+
+    assert arms(sort="arm") == ["amber", "birch"]
+    assert arms(arm="birch") == ["birch"]
+    assert arms(status="closed") == ["amber"]
+
+
+def test_conversation_shows_words_masked_replies_and_raw_calls(desk, study):
+    run = factories.run_with_turns(study, factories.person(study))
+    shown = {"reply": "Here is where to find help.", "reply_original": "Never mind.", "masked": True}
+    factories.add_turn(run.conversation, 3, text="It is <b>dark</b>.", **shown)
+    Call.objects.create(
+        purpose="reply", conversation=run.conversation, turn=1, request=[{"role": "system", "text": "Be kind."}]
+    )
+
+    page = desk.get(address("conversation", run.conversation.code)).content.decode()
+
+    for text in ("It is &lt;b&gt;dark&lt;/b&gt;.", "Here is where to find help.", "Never mind.", "Be kind."):
+        assert page.count(text) == 1
+
+
+def test_conversation_of_another_study_is_not_found(desk, study):
+    run = factories.run_with_turns(factories.study("another"))
+
+    assert desk.get(address("conversation", run.conversation.code)).status_code == 404
+    assert desk.get(address("conversation", "nowhere")).status_code == 404
+
+
+def test_conversation_sets_raters_side_by_side(desk, study):
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    judge = factories.judge(study)
+    factories.rating(person, run, 4, comment="Kind.")
+    Answer.objects.create(
+        response=Response.objects.create(
+            rater=judge, run=run, instrument="emoharbor_10", moment="final", is_rating=True
+        ),
+        item="empathetic",
+        missing_reason="unreadable",
+    )
+
+    [table] = desk.get(address("conversation", run.conversation.code)).context["tables"]
+
+    assert (table.instrument, table.moment, table.turn) == ("emoharbor_10", "final", 0)
+    assert list(table.raters) == [f"seeker {person.code}", "judge demo standard"]
+    rows = dict(table.rows)
+    assert rows["empathetic"] == ["4", "unreadable"]
+    assert rows["comment"] == ["Kind.", ""]
+
+
+# Risks
+
+
+def risk(study, level=3, **fields):
+    return RiskEvent.objects.create(subject=factories.person(study).code, source="answer", level=level, **fields)
+
+
+def test_risks_show_first_what_still_waits(desk, study):
+    waiting = risk(study)
+    low = risk(study, level=2)
+    done = risk(study, released_at=timezone.now())
+    risk(factories.study("another"))
+
+    assert [event.pk for event in desk.get(address("risks")).context["risks"]] == [waiting.pk, done.pk, low.pk]
+
+
+def test_release_is_done_once_and_by_somebody(desk, researcher, study):
+    event = risk(study)
+    Participation.objects.filter(code=event.subject).update(status="held")
+
+    assert desk.post(address("release", event.pk), {"note": "Called."})["Location"] == address("risks")
+    desk.post(address("release", event.pk), {"note": "Something else."})
+
+    event.refresh_from_db()
+    assert (event.released_by, event.note) == (researcher, "Called.")
+    assert Participation.objects.get(code=event.subject).status == "active"
+    assert mail.outbox == []
+
+
+def test_release_of_another_study_is_not_found(desk, study):
+    event = risk(factories.study("another"))
+
+    assert desk.post(address("release", event.pk)).status_code == 404
+    event.refresh_from_db()
+    assert event.released_at is None
+
+
+# Design
+
+
+def test_design_file_reads_back_as_the_same_study(desk, study, tmp_path, settings):
+    from studies.consent import template_ids
+    from studies.design.files import read_study
+    from studies.questionnaires.loading import instrument_ids
+
+    response = desk.get(address("study-file"))
+    file = tmp_path / "study.toml"
+    file.write_bytes(response.content)
+
+    known = [*instrument_ids(), *template_ids()]
+    assert response["Content-Disposition"] == 'attachment; filename="demo-v1.toml"'
+    assert read_study(file, instruments=known, prompt_folder=settings.FIXTURES / "prompts") == study.current().spec()
+
+
+def test_design_marks_what_is_a_demonstration(desk, study):
+    page = desk.get(address("design")).content.decode()
+
+    assert page.count('<span class="ribbon">demonstration</span>') == 1 + 5 + 1  # the head, the arms, the judge
+    assert Task.objects.count() == 0

@@ -249,7 +249,7 @@ def renew_lease(assignment: Assignment) -> bool:
 def record_reply(assignment: Assignment, reply: Reply, *, seq: int) -> list[frames.Outgoing]:
     """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it."""
     conversation = locked(assignment.conversation)
-    close_call(assignment, reply=reply)
+    Call.close(assignment.call, reply)
     turn = owned(assignment)
     if turn is None:
         return []
@@ -286,7 +286,7 @@ def withhold_reply(
 ) -> list[frames.Outgoing]:
     """A reply that must not be shown: the standard text stands in its place, the original stays for the researcher."""
     conversation = locked(assignment.conversation)
-    close_call(assignment, reply=reply, status="stopped")
+    Call.close(assignment.call, reply, status="stopped")
     turn = owned(assignment)
     if turn is None:
         return []
@@ -301,7 +301,7 @@ def withhold_reply(
 @transaction.atomic
 def record_failure(assignment: Assignment, error: ProviderError) -> Assignment | None:
     """Close the attempt's ledger row and open the next attempt; None where the turn is no longer ours."""
-    close_call(assignment, error=error)
+    Call.close(assignment.call, error)
     turn = owned(assignment)
     if turn is None:
         return None
@@ -314,7 +314,7 @@ def record_failure(assignment: Assignment, error: ProviderError) -> Assignment |
 def give_up(assignment: Assignment, error: ProviderError) -> list[frames.Outgoing]:
     """No reply could be had: a stated outcome that the person can act on, never a dead input box."""
     conversation = locked(assignment.conversation)
-    close_call(assignment, error=error)
+    Call.close(assignment.call, error)
     turn = owned(assignment)
     if turn is None:
         return []
@@ -323,26 +323,6 @@ def give_up(assignment: Assignment, error: ProviderError) -> list[frames.Outgoin
     conversation.state_seq = conversation.reserve(1)
     conversation.save(update_fields=["state_seq"])
     return [frames.Failed(seq=conversation.state_seq, turn=turn.number)]
-
-
-def close_call(
-    assignment: Assignment, *, reply: Reply | None = None, error: ProviderError | None = None, status: str = "ok"
-) -> None:
-    if error:
-        outcome = {"status": error.status, "error": error.detail, "response": error.partial}
-    else:
-        assert reply is not None  # noqa: S101 - one of the two is always given
-        outcome = {
-            "status": "truncated" if status == "ok" and reply.finish_reason == "length" else status,
-            "response": reply.text,
-            "reasoning": reply.reasoning,
-            "model_returned": reply.model,
-            "first_token_ms": reply.first_token_ms,
-            "total_ms": reply.total_ms,
-            "input_tokens": reply.input_tokens,
-            "output_tokens": reply.output_tokens,
-        }
-    Call.objects.filter(pk=assignment.call).update(**outcome)
 
 
 def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoing:

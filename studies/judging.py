@@ -4,6 +4,7 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 from channels.db import database_sync_to_async
@@ -405,21 +406,4 @@ class CallLedger:
         return call.pk
 
     async def finish(self, call: int, outcome: Reply | ProviderError, status: str) -> None:
-        await in_database(self.close, call, outcome, status)
-
-    def close(self, call: int, outcome: Reply | ProviderError, status: str) -> None:
-        Call.objects.filter(pk=call).update(status=status, **known_of(outcome))
-
-
-def known_of(outcome: Reply | ProviderError) -> dict[str, Any]:
-    if isinstance(outcome, ProviderError):
-        return {"error": outcome.detail, "response": outcome.partial}
-    return {
-        "response": outcome.text,
-        "reasoning": outcome.reasoning,
-        "model_returned": outcome.model,
-        "first_token_ms": outcome.first_token_ms,
-        "total_ms": outcome.total_ms,
-        "input_tokens": outcome.input_tokens,
-        "output_tokens": outcome.output_tokens,
-    }
+        await in_database(partial(Call.close, call, outcome, status=status))

@@ -121,7 +121,7 @@ def send_due_mails() -> int:
 def send(event: RiskEvent) -> bool:
     """True once the mail server has taken it. What stood in its way is kept with the event, for researchers to see."""
     participation = Participation.objects.select_related("study", "protocol").filter(code=event.subject).first()
-    recipient = participation.protocol.spec().oncall_email if participation and participation.protocol else ""
+    recipient = participation.design().oncall_email if participation else ""
     try:
         if not recipient:
             raise ValueError("the study names no oncall_email")

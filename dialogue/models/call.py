@@ -1,6 +1,7 @@
 from django.db import models
 
 from dialogue.models.conversation import Conversation
+from dialogue.providers.base import ProviderError, Reply
 
 
 class Call(models.Model):
@@ -37,3 +38,21 @@ class Call(models.Model):
 
     def __str__(self) -> str:
         return f"{self.purpose} {self.pk} {self.status}"
+
+    @classmethod
+    def close(cls, pk: int, outcome: Reply | ProviderError, *, status: str = "ok") -> None:
+        """What came of the attempt; a failure brings its own status."""
+        rows = cls.objects.filter(pk=pk)
+        if isinstance(outcome, ProviderError):
+            rows.update(status=outcome.status, error=outcome.detail, response=outcome.partial)
+            return
+        rows.update(
+            status="truncated" if status == "ok" and outcome.finish_reason == "length" else status,
+            response=outcome.text,
+            reasoning=outcome.reasoning,
+            model_returned=outcome.model,
+            first_token_ms=outcome.first_token_ms,
+            total_ms=outcome.total_ms,
+            input_tokens=outcome.input_tokens,
+            output_tokens=outcome.output_tokens,
+        )

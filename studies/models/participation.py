@@ -7,6 +7,7 @@ from django.db.models import Q
 
 from dialogue.models import Conversation
 from studies.design.plan import Step
+from studies.design.spec import StudySpec
 from studies.models.study import Protocol, Study
 
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTUVWXYZ"
@@ -92,6 +93,10 @@ class Participation(models.Model):
 
     def steps(self) -> list[Step]:
         return [Step.from_json(step) for step in self.plan]
+
+    def design(self) -> StudySpec:
+        """Of the version that is theirs; before their first visit, of the one that would be."""
+        return (self.protocol or self.study.current()).spec()
 
     def is_over(self) -> bool:
         return self.status in OVER

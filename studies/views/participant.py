@@ -95,8 +95,7 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
 
 def settle_language(request: HttpRequest, person: Participation) -> None:
     """A study in one language needs no choice; and who comes back on another device finds their own language."""
-    assert person.protocol is not None  # noqa: S101 - begun before
-    languages = person.protocol.spec().languages
+    languages = person.design().languages
     if not person.language and len(languages) == 1:
         person.language = languages[0]
         person.save(update_fields=["language"])
@@ -114,7 +113,7 @@ def surroundings(person: Participation | None) -> dict[str, object]:
     """What the head and the foot of every page tell of the study."""
     if person is None:
         return {}
-    spec = person.protocol.spec() if person.protocol else person.study.current().spec()
+    spec = person.design()
     title = spec.title[instrument_language()]
     return {"participation": person, "spec": spec, "study_title": title, "contact": spec.contact}
 
@@ -125,7 +124,7 @@ def language(request: HttpRequest, person: Participation) -> HttpResponse:
     chosen = request.POST.get("language", "")
     if chosen in CODES:
         remember(request, chosen)
-        if person.protocol and chosen in person.protocol.spec().languages:
+        if chosen in person.design().languages:
             person.language = chosen
             person.save(update_fields=["language"])
     return back(request)
@@ -156,7 +155,7 @@ def help_page(request: HttpRequest) -> HttpResponse:
 def country_of(person: Participation | None) -> str:
     if person is None:
         return ""
-    return person.country or (person.protocol.spec().country if person.protocol else "")
+    return person.country or person.design().country
 
 
 @require_GET

@@ -324,8 +324,17 @@ def test_state_aware_judge_thinks_after_each_turn_once() -> None:
     assert last.count("emotion_score: ") == 5
 
 
-def test_state_that_cannot_be_read_is_tried_again_the_next_time(server: str) -> None:
+def test_thinker_is_paid_once_for_all_replicates_and_workers(server: str) -> None:
     here = study(judge_at(server, "echo"))
+    talk(here, person(here), turns=3)
+    since = Asked(server)
+    assert judge("--replicates", "2", "--concurrency", "2", strategy="state_aware")[0]["done"] == 2
+    temperatures = sorted(body["temperature"] for body in since.bodies())
+    assert temperatures == [0, 0, 0.1, 0.1, 0.1]
+
+
+def test_state_that_cannot_be_read_is_tried_again_the_next_time(server: str) -> None:
+    here = study(judge_at(server, "badjudge"))
     talk(here, person(here), turns=2)
     failed = summary(strategy="state_aware", failed=1, failed_reasons={"unparseable": 1})
     assert judge(strategy="state_aware") == (failed, 1)

@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from django import forms
 from django.contrib import admin
@@ -67,6 +67,12 @@ class ModelRowForm(forms.ModelForm):
             raise forms.ValidationError(_("A file name only, without a folder."))
         return name
 
+    def clean_title(self) -> dict[str, str]:
+        title = self.cleaned_data["title"]
+        if not is_text(title):
+            raise forms.ValidationError(_('Texts by language: {"en": "…", "zh": "…"}.'))
+        return title
+
     def clean_prompt_text(self) -> dict[str, str]:
         texts = self.cleaned_data["prompt_text"] or {}
         if not is_prompt(texts):
@@ -91,9 +97,15 @@ class ModelRowForm(forms.ModelForm):
 
 def is_prompt(texts: object) -> bool:
     """By language, or one text for all; nothing else, and no text that is not there."""
-    if not isinstance(texts, Mapping) or not all(isinstance(text, str) and text.strip() for text in texts.values()):
-        return False
-    return set(texts) in (set(), {""}, {"en"}, {"zh"}, {"en", "zh"})
+    return texts == {} or is_text(texts) or (is_words(texts) and set(texts) == {""})
+
+
+def is_text(texts: object) -> bool:
+    return is_words(texts) and set(texts) in ({"en"}, {"zh"}, {"en", "zh"})
+
+
+def is_words(texts: object) -> TypeGuard[Mapping[str, str]]:
+    return isinstance(texts, Mapping) and all(isinstance(text, str) and text.strip() for text in texts.values())
 
 
 def spec_with(row: ModelRow) -> StudySpec:
@@ -107,7 +119,7 @@ def spec_with(row: ModelRow) -> StudySpec:
 
 class ModelRowAdmin(admin.ModelAdmin):
     form = ModelRowForm
-    list_display = ["key", "title", "protocol", "kind", "model"]
+    list_display = ["key", "name", "protocol", "kind", "model"]
     list_filter = ["protocol__study"]
     list_select_related = ["protocol__study"]
 

@@ -257,7 +257,7 @@ def _arm(table: Table, around: Surroundings) -> ArmSpec:
     prompt = table.string("prompt")
     arm = ArmSpec(
         key=key,
-        title=table.string("title", key),
+        title=table.text("title", around.languages) if table.has("title") else dict.fromkeys(around.languages, key),
         kind=kind,
         base_url=table.string("base_url"),
         model=table.string("model"),
@@ -461,8 +461,8 @@ def dump_study(spec: StudySpec) -> str:
         "steps": [_given(asdict(step)) for step in spec.steps],
         "chat": _chat_table(spec.chat),
         "order": _given(asdict(spec.order)),
-        "arms": [_arm_table(arm) for arm in spec.arms],
-        "judges": [_arm_table(judge) for judge in spec.judges],
+        "arms": [_arm_table(arm, spec.languages) for arm in spec.arms],
+        "judges": [_arm_table(judge, spec.languages) for judge in spec.judges],
         "display": {
             key: _plainly(value, spec.languages) if key in DISPLAY_TEXTS else value
             for key, value in spec.display.items()
@@ -498,10 +498,10 @@ def _chat_table(chat: ChatSpec) -> dict[str, Any]:
     return _given(values | {"every": every})
 
 
-def _arm_table(arm: ArmSpec) -> dict[str, Any]:
+def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     values = asdict(arm)
     del values["prompt_text"]
-    return _given(values)
+    return _given(values | {"title": _plainly(arm.title, languages)})
 
 
 def spec_to_json(spec: StudySpec) -> dict[str, Any]:

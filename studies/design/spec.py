@@ -12,7 +12,7 @@ class ArmSpec:
     """One model under study, or one judge: who answers, with which settings and which system prompt."""
 
     key: str
-    title: str
+    title: Text
     kind: str
     base_url: str = ""
     model: str = ""

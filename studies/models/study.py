@@ -4,6 +4,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 from django.utils.functional import cached_property
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from studies.design.files import protocol_hash, spec_from_json
@@ -65,7 +66,7 @@ class ModelRow(models.Model):
     """What an arm and a judge have in common: which model answers, with which settings and prompt."""
 
     key = models.CharField(max_length=60, validators=[slug])
-    title = models.CharField(max_length=200)
+    title = models.JSONField(help_text=_('What it is, by language: {"en": "…", "zh": "…"}.'))
     kind = models.CharField(
         max_length=40, choices=[("openai_compatible", "openai_compatible"), ("scripted", "scripted (demonstration)")]
     )
@@ -92,6 +93,11 @@ class ModelRow(models.Model):
     def clean(self) -> None:
         if self.kind == "openai_compatible" and not (self.base_url and self.model):
             raise ValidationError(_("A model behind an address needs both a base URL and a model name."))
+
+    def name(self) -> str:
+        """Its title in the language of the page."""
+        language = "zh" if get_language() == "zh-hans" else "en"
+        return self.title.get(language) or next(iter(self.title.values()), self.key)
 
     def is_demonstration(self) -> bool:
         return self.kind == "scripted"

@@ -25,7 +25,7 @@ class Chat:
         if conversation.status == Status.PAUSED:
             return self.checkpoint_page(visit, run, self.checkpoint(visit))
         grant(visit.request.session, conversation)
-        return Page("dialogue/chat.html", {"chat": room(conversation, visit), "run": run})
+        return Page("dialogue/chat.html", {"chat": room(conversation, visit)})
 
     def checkpoint(self, visit: Visit, data: object = None) -> InstrumentForm:
         questionnaire = load(visit.spec.chat.checkpoint_instrument)
@@ -35,7 +35,13 @@ class Chat:
         assert run.conversation is not None  # noqa: S101 - opened before
         turns = run.conversation.turns.order_by("-number")[: since_last_pause(run.conversation)]
         questionnaire = load(visit.spec.chat.checkpoint_instrument)
-        context = {"form": form, "questionnaire": questionnaire, "turns": list(reversed(turns)), "run": run}
+        context = {
+            "form": form,
+            "questionnaire": questionnaire,
+            "turns": list(reversed(turns)),
+            "partner": run.position,
+            "answered": run.conversation.answered_turns(),
+        }
         return Page("studies/steps/checkpoint.html", context)
 
     def accept(self, visit: Visit) -> Page | None:
@@ -79,7 +85,7 @@ def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
     return {
         "code": conversation.code,
         "partner": visit.step.run,
-        "partners": len(visit.participation.order),
+        "answered": conversation.answered_turns(),
         "min_turns": conversation.min_turns,
         "max_turns": conversation.max_turns,
         "role_play": conversation.role_play,

@@ -26,5 +26,5 @@ class Debrief:
 
 
 def partners(participation: Participation, visit: Visit) -> list[tuple[int, str]]:
-    titles = {arm.key: arm.title for arm in visit.spec.arms}
+    titles = {arm.key: arm.title[visit.language] for arm in visit.spec.arms}
     return [(number, titles.get(key, key)) for number, key in enumerate(participation.order, start=1)]

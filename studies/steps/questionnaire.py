@@ -22,7 +22,7 @@ class Answer:
         return self.page(visit, form_of(visit))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
-        return Page(self.template, {"form": form, "questionnaire": instrument_of(visit), "run": visit.run})
+        return Page(self.template, {"form": form, "questionnaire": instrument_of(visit)})
 
     def accept(self, visit: Visit) -> Page | None:
         form = form_of(visit, data=visit.request.POST)

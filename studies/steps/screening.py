@@ -27,7 +27,7 @@ class Screening:
             "days": "14",
             **{n: t[visit.language] for n, t in spec.consent_values().items()},
         }
-        earlier = {"language": visit.language, "country": spec.country}
+        earlier = {"language": visit.language}
         return form_for(
             load("screening"),
             language=visit.language,

@@ -1,6 +1,7 @@
 """The person's pages. One address shows the current step; any other way in leads back to it."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 
 from django.contrib import messages
@@ -113,7 +114,7 @@ def surroundings(person: Participation | None) -> dict[str, object]:
     """What the head and the foot of every page tell of the study."""
     if person is None:
         return {}
-    spec = person.design()
+    spec = replace(person.design(), arms=(), judges=())  # no page can tell what it does not have
     title = spec.title[instrument_language()]
     return {"participation": person, "spec": spec, "study_title": title, "contact": spec.contact}
 

@@ -1,5 +1,6 @@
 """/admin/: a design may be set up until the first person has begun; what was collected is read-only."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -31,7 +32,7 @@ def desk():
 def fields_of(row, **changes):
     """What the form of this row sends."""
     values = {name: "" if value is None else value for name, value in model_to_dict(row).items()}
-    values = {**values, "prompt_text": "{}", "extra": "{}", **changes}
+    values = {**values, "title": json.dumps(row.title), "prompt_text": "{}", "extra": "{}", **changes}
     return {name: value for name, value in values.items() if value is not False}
 
 
@@ -88,9 +89,9 @@ def test_a_person_shows_no_trace_of_their_link(desk, study):
 def test_an_arm_of_a_draft_may_be_changed_paused_and_deleted(desk, study):
     arm = amber(study)
 
-    assert change(desk, arm, title="Phrases", paused="on", protocol=study.current().pk) is None
+    assert change(desk, arm, title='{"en": "Phrases", "zh": "词句"}', paused="on", protocol=study.current().pk) is None
     arm.refresh_from_db()
-    assert (arm.title, arm.paused) == ("Phrases", True)
+    assert (arm.title, arm.paused) == ({"en": "Phrases", "zh": "词句"}, True)
     assert desk.post(f"/admin/studies/arm/{arm.pk}/delete/", {"post": "yes"}).status_code == 302
     assert not Arm.objects.filter(pk=arm.pk).exists()
 
@@ -116,7 +117,7 @@ def test_a_model_is_fixed_once_somebody_has_begun(begun, kind, desk, study):
 def test_an_arm_cannot_join_a_study_that_has_begun(desk, study):
     begun = factories.study("begun", open_enrolment=True)
     factories.person(begun)
-    new = Arm(protocol=begun.current(), key="new", title="New", kind="scripted", model="mirror")
+    new = Arm(protocol=begun.current(), key="new", title={"en": "New", "zh": "新"}, kind="scripted", model="mirror")
 
     response = desk.post("/admin/studies/arm/add/", fields_of(new))
 
@@ -125,7 +126,14 @@ def test_an_arm_cannot_join_a_study_that_has_begun(desk, study):
 
 
 def test_an_arm_can_be_added_to_a_draft(desk, study):
-    new = Arm(protocol=study.current(), key="fir", title="Fir", kind="scripted", model="mirror", number=9)
+    new = Arm(
+        protocol=study.current(),
+        key="fir",
+        title={"en": "Fir", "zh": "冷杉"},
+        kind="scripted",
+        model="mirror",
+        number=9,
+    )
 
     assert desk.post("/admin/studies/arm/add/", fields_of(new)).status_code == 302
     assert [arm.key for arm in study.current().spec().arms][-1] == "fir"

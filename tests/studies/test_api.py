@@ -91,7 +91,7 @@ def test_a_study_names_its_arms_and_never_a_key(desk, study):
     assert [arm["key"] for arm in found["arms"]] == ["amber", "birch", "cedar", "delta", "ember"]
     assert found["arms"][0] == {
         "key": "amber",
-        "title": "Stock phrases (demonstration)",
+        "title": {"en": "Stock phrases (demonstration)", "zh": "套话（演示）"},
         "kind": "scripted",
         "model": "formula",
         "base_url": "",

@@ -277,5 +277,5 @@ def test_open_door_makes_a_person_and_a_reload_does_not_make_another(client):
 def test_page_costs_few_queries(django_assert_num_queries):
     person = Person()
     person.go_to("questionnaire", run=1)
-    with django_assert_num_queries(12):
+    with django_assert_num_queries(5):
         person.client.get("/study/")

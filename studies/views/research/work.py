@@ -49,7 +49,7 @@ class JudgeForm(forms.Form):
 
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(data)
-        self.fields["judge"].choices = study.current().judges.values_list("key", "title")
+        self.fields["judge"].choices = [(judge.key, judge.name()) for judge in study.current().judges.all()]
 
     def arguments(self) -> list[str]:
         return [self.cleaned_data["judge"], *self.cleaned_data["strategies"]]

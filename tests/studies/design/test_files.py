@@ -97,7 +97,7 @@ def test_read_study_takes_what_the_file_says_and_the_usual_for_the_rest(tmp_path
     assert spec.steps == (StepSpec("consent"), StepSpec("chats"))
     assert spec.chat == ChatSpec(checkpoints=(), final_instruments=("emoharbor_10",))
     assert spec.order == OrderSpec("williams", None, 1)
-    assert spec.arms[0] == ArmSpec("a", "a", "scripted")
+    assert spec.arms[0] == ArmSpec("a", {"en": "a", "zh": "a"}, "scripted")
     assert spec.judges == ()
 
 
@@ -452,11 +452,11 @@ def texts(languages: tuple[str, ...]) -> st.SearchStrategy[dict[str, str]]:
 
 
 @st.composite
-def arm_specs(draw: st.DrawFn, key: str) -> ArmSpec:
+def arm_specs(draw: st.DrawFn, key: str, languages: tuple[str, ...]) -> ArmSpec:
     prompt = draw(st.sampled_from(sorted(PROMPT_TEXTS)))
     return ArmSpec(
         key=key,
-        title=draw(words),
+        title=draw(texts(languages)),
         kind="openai_compatible",
         base_url="https://example.org/" + draw(slugs),
         model=draw(words),
@@ -530,8 +530,8 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
             arms_per_person=draw(st.none() | st.integers(1, len(keys))),
             seed=draw(st.integers(-9, 2**40)),
         ),
-        arms=tuple(draw(arm_specs(key)) for key in keys),
-        judges=tuple(draw(arm_specs(key)) for key in keys[:1]),
+        arms=tuple(draw(arm_specs(key, languages)) for key in keys),
+        judges=tuple(draw(arm_specs(key, languages)) for key in keys[:1]),
         display=draw(
             st.fixed_dictionaries(
                 {},

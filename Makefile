@@ -48,6 +48,10 @@ demo-data: .venv/.run
 	$(B)/python manage.py analyse var/demo/export --out var/demo/results
 	@echo "The report is var/demo/results/report.html"
 
+# Every page in a real browser, to be looked at.
+screenshots: $(DEV) browser
+	$(B)/python -m tests.browser.screenshots var/screenshots
+
 # Takes new texts into the Chinese catalogue and compiles it; needs gettext.
 messages: .venv/.run
 	$(B)/python manage.py makemessages -l zh_Hans --no-location --no-obsolete \

@@ -94,7 +94,7 @@ def store_reply_rating(participation: Participation, step: Step, data: Mapping[s
         or not run.conversation.turns.filter(number=int(turn), reply_seq__gt=0).exists()
     ):
         return "There is no such reply in the conversation that is open."
-    if not form.is_valid():
+    if not form.is_valid() or not form.given_answers():
         return "Please choose one of the five answers."
     store(
         rater_for(participation),

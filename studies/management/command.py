@@ -73,11 +73,21 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, **options: Any) -> None:
         self.quiet = options["verbosity"] == 0
-        summary = self.work(**options)
+        try:
+            summary = self.work(**options)
+        except CommandError as refusal:
+            self.leave_plainly(refusal)
+            raise
         if options["json"]:
             self.stdout.write(json.dumps(summary, ensure_ascii=False))
         if summary.get("failed"):
             sys.exit(PART_FAILED)
+
+    def leave_plainly(self, refusal: CommandError) -> None:
+        """On a command line the message alone, one fault a line, without the name of a Python class before it."""
+        if self._called_from_command_line:
+            self.stderr.write(str(refusal))
+            sys.exit(refusal.returncode)
 
     def refuse(self, message: str) -> NoReturn:
         """Bad input: say what is wrong where; nothing was changed."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.people import AFTER, BOXES, ELIGIBLE, MOOD, right_answers
+from tests.answers import AFTER, BOXES, ELIGIBLE, MOOD, right_answers
 
 Look = Callable[[Page, str], None]
 LINES = {

@@ -8,7 +8,8 @@ from dialogue.models import Conversation, RiskEvent, Turn
 from studies import progress
 from studies.models import ArmRun, Consent, Participation, Response
 from studies.models.participation import Status
-from tests.people import AFTER, ELIGIBLE, MOOD, Person, middle, right_answers
+from tests.answers import AFTER, ELIGIBLE, MOOD, middle, right_answers
+from tests.people import Person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("on_commit_at_once")]
 
@@ -279,3 +280,90 @@ def test_page_costs_few_queries(django_assert_num_queries):
     person.go_to("questionnaire", run=1)
     with django_assert_num_queries(5):
         person.client.get("/study/")
+
+
+def changed_demo(settings, tmp_path, was, becomes):
+    text = (settings.FIXTURES / "studies" / "demo.toml").read_text(encoding="utf-8")
+    assert text.count(was) == 1
+    path = tmp_path / "demo.toml"
+    path.write_text(text.replace(was, becomes), encoding="utf-8")
+    call_command("load_study", str(path), verbosity=0)
+
+
+def test_manual_selection_waits_until_a_researcher_picks(settings, tmp_path):
+    changed_demo(settings, tmp_path, 'selection = "auto"', 'selection = "manual"')
+    chosen, other = Person(), Person()
+    for person in (chosen, other):
+        person.go_to("screening")
+        person.send(person.answers())
+        assert person.step.kind == "review"
+        assert person.page().status_code == 200
+    progress.admit(chosen.row)
+    progress.decline(other.row)
+    assert (chosen.step.kind, other.step.kind) == ("consent", "screened_out")
+    assert other.page().status_code == 200
+
+
+class TestReplyRating:
+    @pytest.fixture
+    def person(self, settings, tmp_path):
+        changed_demo(settings, tmp_path, "max_turns = 30", "max_turns = 30\nrate_each_reply = true")
+        person = Person()
+        person.go_to("chat", run=1)
+        person.page()
+        person.say()
+        return person
+
+    def rate(self, person, **data):
+        return person.client.post("/study/reply-rating/", {"turn": "1", "reply_helpfulness": "4", **data})
+
+    def test_first_rating_of_a_reply_counts(self, person):
+        assert self.rate(person).status_code == 200
+        assert self.rate(person, reply_helpfulness="1").status_code == 200
+        response = Response.objects.get(moment="turn")
+        assert (response.turn, response.answers.get().value) == (1, 4.0)
+
+    @pytest.mark.parametrize(
+        "data", [{"turn": "2"}, {"turn": "x"}, {"reply_helpfulness": "9"}, {"reply_helpfulness": ""}]
+    )
+    def test_rating_of_nothing_is_refused(self, person, data):
+        assert self.rate(person, **data).status_code == 400
+        assert not Response.objects.filter(moment="turn").exists()
+
+
+class TestRolePlay:
+    @pytest.fixture
+    def counsellor(self):
+        counsellor = Person(track="counsellor")
+        counsellor.go_to("chat", run=1)
+        counsellor.page()
+        return counsellor
+
+    def say_it_was(self, counsellor, answer):
+        return counsellor.client.post("/study/role/", {"turn": "1", "answer": answer})
+
+    def test_role_goes_on_and_the_answer_is_kept(self, counsellor):
+        counsellor.say("I want to kill myself")
+        assert self.say_it_was(counsellor, "role").json() == {"next": ""}
+        assert RiskEvent.objects.get().role_answer == "role"
+        assert counsellor.step.kind == "chat"
+        assert mail.outbox == []
+
+    def test_me_is_treated_as_anybody(self, counsellor):
+        counsellor.say("I want to kill myself")
+        assert self.say_it_was(counsellor, "me").json() == {"next": "/study/"}
+        assert counsellor.step.kind == "held"
+        assert len(mail.outbox) == 1
+
+    def test_level_4_always_pauses(self, counsellor):
+        counsellor.say("I am going to kill myself tonight")
+        assert counsellor.step.kind == "held"
+
+    def test_other_answers_are_refused(self, counsellor):
+        assert self.say_it_was(counsellor, "perhaps").status_code == 400
+
+
+def test_person_who_left_before_the_first_visit_sees_a_page():
+    person = Person()
+    Participation.objects.filter(pk=person.row.pk).update(status="withdrawn", protocol=None, plan=[])
+    assert person.page().status_code == 200

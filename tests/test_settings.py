@@ -1,0 +1,76 @@
+"""The environment: an odd value stops the start with one line that names it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def started(tmp_path, **env):
+    return subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **env},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DEBUG", "perhaps"),
+        ("PORT", "eighty"),
+        ("PORT", "70000"),
+        ("DATABASE_URL", "oracle://host/name"),
+        ("REDIS_URL", "http://host"),
+        ("EMAIL_URL", "imap://host"),
+        ("EMAIL_URL", "smtp://"),
+        ("HTTPS", "2"),
+        ("SECRET_KEY_FILE", "/no/such/file"),
+        ("ALLOWED_HOSTS", "study.example.org"),
+    ],
+)
+def test_odd_value_stops_the_start_with_one_line_that_names_it(tmp_path, name, value):
+    result = started(tmp_path, **{name: value})
+    assert result.returncode != 0
+    assert result.stderr.startswith(f"emostudy: {name}: ")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_password_in_an_address_is_not_repeated(tmp_path):
+    assert "hunter2" not in started(tmp_path, DATABASE_URL="oracle://me:hunter2@host/name").stderr
+
+
+def test_value_may_stand_in_a_file(tmp_path):
+    secret = tmp_path / "key"
+    secret.write_text("a long key of one's own, long enough for anybody to be content with\n")
+    result = started(tmp_path, SECRET_KEY_FILE=str(secret), ALLOWED_HOSTS="study.example.org")
+    assert result.returncode == 0, result.stderr
+
+
+def test_key_made_here_is_kept_and_only_ours_to_read(tmp_path):
+    assert started(tmp_path).returncode == 0
+    key = tmp_path / "secret_key"
+    before = key.read_text()
+    assert started(tmp_path).returncode == 0
+    assert key.read_text() == before
+    assert key.stat().st_mode & 0o077 == 0
+
+
+def test_server_without_a_key_of_its_own_serves_loopback_only(tmp_path):
+    result = subprocess.run(
+        [sys.executable, "manage.py", "start"],
+        cwd=ROOT,
+        env={"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), "HOST": "0.0.0.0"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode != 0
+    assert result.stderr.startswith("emostudy: HOST: ")

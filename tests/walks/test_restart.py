@@ -1,0 +1,75 @@
+"""The server is killed in the middle of a reply: the person's page goes on, and nothing is lost or twice."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from tests.llm_server import running
+from tests.server import Server, serving
+from tests.walks.test_whole_chain import done, study_file
+
+INVITE = """
+from studies.enrolment import invite, begin, draw_order
+from studies.models import Study
+person, token = invite(Study.objects.get(key="chain"), is_test=True)
+begin(person)
+person.language = "en"
+person.position = next(n for n, step in enumerate(person.plan) if step["kind"] == "chats")
+person.save()
+draw_order(person)
+person.position += 1  # past the feelings check, at the first conversation
+person.save()
+print("token", token)
+"""
+PATIENCE = 60
+
+
+def slow_study(folder: Path, url: str) -> Path:
+    path = study_file(folder, url)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace('"echo"', '"slow"').replace('"flaky-1-status-500"', '"slow"'), encoding="utf-8")
+    return path
+
+
+async def frames_until(socket: aiohttp.ClientWebSocketResponse, *types: str) -> list[dict[str, Any]]:
+    frames: list[dict[str, Any]] = []
+    while not frames or frames[-1]["type"] not in types:
+        frames.append(json.loads((await socket.receive(timeout=PATIENCE)).data))
+    return frames
+
+
+async def chat_over_a_crash(server: Server, token: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    jar = aiohttp.CookieJar(unsafe=True)
+    async with aiohttp.ClientSession(cookie_jar=jar, headers={"Origin": server.base_url}) as browser:
+        async with browser.get(f"{server.base_url}/j/{token}/") as response:
+            code = re.search(r'data-conversation="([^"]+)"', await response.text())[1]
+        address = f"{server.base_url.replace('http', 'ws', 1)}/ws/chat/{code}/"
+        async with browser.ws_connect(address) as socket:
+            await socket.send_json({"type": "resume", "after": 0})
+            await socket.send_json({"type": "message", "id": "one", "text": "I feel low since the move"})
+            before = await frames_until(socket, "chunk")
+            await asyncio.to_thread(server.kill9)
+        await asyncio.to_thread(server.start)
+        async with browser.ws_connect(address) as socket:
+            await socket.send_json({"type": "resume", "after": 0})
+            await socket.send_json({"type": "message", "id": "one", "text": "I feel low since the move"})
+            after = await frames_until(socket, "reply")
+    return before, after
+
+
+def test_reply_comes_after_the_server_was_killed_in_the_middle_of_it(tmp_path: Path) -> None:
+    with running() as url, serving(tmp_path) as server:
+        done(server, "load_study", str(slow_study(tmp_path, url)))
+        told = server.manage("shell", "-c", INVITE)
+        token = re.search(r"^token (\S+)$", told.stdout, re.MULTILINE)[1]
+        before, after = asyncio.run(chat_over_a_crash(server, token))
+    assert [frame["type"] for frame in before] == ["ack", "chunk"]
+    messages = [frame for frame in after if frame["type"] == "message"]
+    assert [(frame["turn"], frame["id"]) for frame in messages] == [(1, "one")]
+    assert "I feel low since the move" in after[-1]["text"]
+    again = [frame["seq"] for frame in after if frame["type"] in ("chunk", "reply")]
+    assert min(again) > before[-1]["seq"]

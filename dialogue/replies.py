@@ -95,6 +95,7 @@ class LiveReply:
         self.assignment = assignment
         self.text = ""
         self.sent = 0  # code points that the listeners have
+        self.told = False  # the whole reply has its number
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
         self.flushed_at = 0.0
@@ -102,12 +103,17 @@ class LiveReply:
         self.timer: asyncio.TimerHandle | None = None
 
     def take_seq(self) -> int | None:
-        """The next frame number of this attempt's block; None when only the one for the reply itself is left."""
-        last = self.assignment.seq + chat.BLOCK - 1
-        if self.next_seq >= last:
+        """The next frame number for a piece; None when only the one for the reply itself is left, or that is taken."""
+        if self.told or self.next_seq >= self.assignment.seq + chat.BLOCK - 1:
             return None
         self.next_seq += 1
         return self.next_seq - 1
+
+    def reply_seq(self) -> int:
+        """The number of the whole reply. From here on no piece has one: while the reply is being stored, somebody who
+        joins must not be given a piece under the number that the reply will bear."""
+        self.told = True
+        return self.next_seq
 
     def whole_so_far(self) -> frames.Chunk | None:
         """For one who joins in the middle: everything up to here."""
@@ -186,7 +192,7 @@ class LiveReply:
                 self.stop_timer()
                 if verdict := screen_reply(reply.text):
                     return await self.withhold(reply, verdict)
-                return await self.stored(chat.record_reply, self.assignment, reply, seq=self.next_seq)
+                return await self.stored(chat.record_reply, self.assignment, reply, seq=self.reply_seq())
 
     async def attempt(self) -> Reply:
         pace = 0.0 if self.assignment.unpaced else None
@@ -207,7 +213,7 @@ class LiveReply:
             reply,
             entries=verdict.entries,
             level=max(verdict.level, 3),
-            seq=self.next_seq,
+            seq=self.reply_seq(),
         )
 
     async def stored(self, rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -18,12 +18,15 @@ RESEARCH_PAGES = ("", "people/", "conversations/", "risks/", "analysis/", "expor
 
 class Camera:
     def __init__(self, folder: Path, screen: str, language: str) -> None:
-        self.folder, self.label, self.count = folder, f"{screen}-{language}", 0
+        self.folder, self.label = folder, f"{screen}-{language}"
+        self.taken: list[str] = []
         folder.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, page: Page, name: str) -> None:
-        self.count += 1
-        page.screenshot(path=self.folder / f"{self.label}-{self.count:02}-{name.replace('/', '_')}.png", full_page=True)
+        """Each page once: the second conversation looks as the first."""
+        if name not in self.taken:
+            self.taken.append(name)
+            page.screenshot(path=self.folder / f"{self.label}-{len(self.taken):02}-{name}.png", full_page=True)
 
 
 def person_pages(browser: Browser, server: Server, folder: Path, screen: str, language: str) -> None:

@@ -47,7 +47,8 @@ class Visitor:
             return
         key = self.page.locator('input[name="step"]').first.get_attribute("value") or ""
         self.seen.append(key)
-        self.look(self.page, re.sub(r"run\d\.", "", key))
+        rating = self.page.locator('input[name="checkpoint"]').count()
+        self.look(self.page, "checkpoint" if rating else re.sub(r"run\d\.", "", key))
         if key == "language":
             self.page.locator(f'#content button[name="language"][value="{self.language}"]').click()
             return

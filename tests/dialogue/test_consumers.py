@@ -189,6 +189,30 @@ async def test_resume_in_the_middle_of_a_reply_shows_it_from_its_beginning(answe
     await again.disconnect()
 
 
+async def test_one_who_joins_while_the_reply_is_being_stored_gets_it_too(answers, monkeypatch):
+    storing, go_on = asyncio.Event(), asyncio.Event()
+    stored = replies.LiveReply.stored
+
+    async def slowly(self, rule, *args, **kwargs):
+        storing.set()
+        await go_on.wait()
+        return await stored(self, rule, *args, **kwargs)
+
+    monkeypatch.setattr(replies.LiveReply, "stored", slowly)
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    await storing.wait()
+    joined = await opened(conversation)
+    seen = await until(joined, "message")
+    go_on.set()
+    seen += await until(joined, "reply")
+    numbers = [frame["seq"] for frame in seen]
+    assert numbers == sorted(set(numbers))
+    assert seen[-1]["text"] == "Hello."
+    await joined.disconnect()
+
+
 async def test_older_tab_is_told_that_it_is_superseded(answers):
     conversation = await room()
     older = await opened(conversation)

@@ -1,0 +1,49 @@
+"""A sign of danger in a real browser: the person is asked and shown help, a researcher lets them go on."""
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.browser.screenshots import sign_in
+from tests.browser.test_walk import page_of
+from tests.browser.visitor import PATIENCE, Visitor
+from tests.server import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_person_is_held_helped_and_released(browser: Browser, server: Server) -> None:
+    person = page_of(browser, "phone", "en")
+    visitor = Visitor(person, "en")
+    person.goto(f"{server.base_url}/open/demo/")
+    person.locator('a[href="/study/"]').first.click()
+    while not person.locator("[data-conversation]").count():
+        visitor.take_step()
+    person.locator("textarea").first.fill("I want to kill myself")
+    person.locator('[data-part="send"]').click()
+    person.locator('meta[http-equiv="refresh"]').wait_for(state="attached", timeout=PATIENCE)
+    expect(person.get_by_role("heading", level=1)).to_have_text("Are you safe right now?")
+    assert person.locator('a[href="tel:988"]').count() == 1
+
+    researcher = page_of(browser, "desktop", "en")
+    sign_in(researcher, server)
+    researcher.goto(f"{server.base_url}/research/demo/risks/")
+    researcher.locator("textarea").first.fill("Called; safe at home.")
+    researcher.get_by_role("button", name="Release").first.click()
+    researcher.wait_for_load_state()
+
+    person.goto(f"{server.base_url}/study/")
+    expect(person.locator(".bubble--partner[data-seq]")).to_have_count(1, timeout=PATIENCE)
+    assert person.locator(".bubble--own").count() == 1
+    person.context.close()
+    researcher.context.close()
+
+
+def test_help_is_one_tap_away_and_needs_no_script(browser: Browser, server: Server) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{server.base_url}/open/demo/")
+    page.locator("a.help-link").click()
+    page.locator("select").select_option("GB")
+    page.locator("#content form button").click()
+    assert page.locator('a[href="tel:116123"]').count() == 1
+    context.close()

@@ -14,7 +14,7 @@ from dialogue.access import conversation_for
 
 log = logging.getLogger(__name__)
 
-FRAMES_PER_WINDOW = 60  # a person sends a few; a broken page or a script sends hundreds
+FRAMES_PER_WINDOW = 120  # a person sends a few; a broken page or a script sends hundreds
 WINDOW = 10.0  # seconds
 BACKLOG = 500  # frames that a slow reader may be behind; beyond it pieces are left out, the whole reply is not
 

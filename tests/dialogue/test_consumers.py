@@ -6,6 +6,7 @@ import uuid
 
 import pytest
 from channels.db import database_sync_to_async
+from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 
@@ -329,10 +330,29 @@ async def test_seen_marks_what_was_on_the_screen(answers):
 async def test_too_many_frames_are_refused_for_a_while(answers):
     conversation = await room()
     socket = await opened(conversation)
-    for _ in range(70):
+    for _ in range(130):
         await socket.send_json_to({"type": "nonsense"})
-    codes = [(await socket.receive_json_from())["code"] for _ in range(70)]
+    codes = [(await socket.receive_json_from())["code"] for _ in range(130)]
     assert set(codes) == {"bad_frame", "rate"}
+    await socket.disconnect()
+
+
+async def test_reply_that_another_process_stored_is_told(answers, settings):
+    settings.SINGLE_PROCESS = False
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to({"type": "seen", "seq": 0})
+    other = await database_sync_to_async(chat.take_seeker_turn)(
+        conversation.pk, client_id="a", text="I feel low", owner="another-process"
+    )
+    outcome = await database_sync_to_async(chat.record_reply)(
+        other.assignment, Reply(text="From afar.", model="m"), seq=other.assignment.seq
+    )
+    assert outcome
+    layer = get_channel_layer()
+    event = {"type": "conversation.changed", "owner": "another-process"}
+    await layer.group_send(replies.group(conversation.code), event)
+    assert (await until(socket, "reply"))[-1]["text"] == "From afar."
     await socket.disconnect()
 
 

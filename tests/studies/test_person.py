@@ -367,3 +367,11 @@ def test_person_who_left_before_the_first_visit_sees_a_page():
     person = Person()
     Participation.objects.filter(pk=person.row.pk).update(status="withdrawn", protocol=None, plan=[])
     assert person.page().status_code == 200
+
+
+def test_study_in_one_language_asks_for_none(settings, tmp_path):
+    changed_demo(settings, tmp_path, 'languages = ["en", "zh"]', 'languages = ["zh"]')
+    person = Person()
+    assert person.step.kind == "screening"
+    assert person.row.language == "zh"
+    assert 'lang="zh-Hans"' in person.page().content.decode()

@@ -12,6 +12,8 @@ from tests.answers import AFTER, BOXES, ELIGIBLE, MOOD, middle, right_answers
 
 
 class Person:
+    looks = False  # at each page before answering it
+
     def __init__(self, study: str = "demo", track: str = "participant", language: str = "en") -> None:
         self.row, token = enrolment.invite(Study.objects.get(key=study), track=track)
         self.language = language
@@ -52,6 +54,8 @@ class Person:
             step = self.step
             if step.kind == kind and run in (0, step.run):
                 return
+            if self.looks:
+                self.page()
             if step.kind == "chat":
                 self.converse()
             else:

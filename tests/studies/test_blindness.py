@@ -27,7 +27,8 @@ def marked(settings, tmp_path):
     head = text[: text.index("[[arms]]")]
     (tmp_path / "prompt.txt").write_text("ZZPROMPT be kind", encoding="utf-8")
     arms = "".join(
-        f'[[arms]]\nkey = "zzarm{n}"\ntitle = "ZZTITLE {n}"\nkind = "scripted"\nmodel = "formula"\nprompt = "prompt.txt"\n'
+        f'[[arms]]\nkey = "zzarm{n}"\ntitle = "ZZTITLE {n}"\nkind = "scripted"\nmodel = "formula"\n'
+        'prompt = "prompt.txt"\n'
         for n in range(3)
     )
     path = tmp_path / "demo.toml"
@@ -39,6 +40,7 @@ def marked(settings, tmp_path):
 def test_nothing_names_the_arm_before_the_debrief(marked, monkeypatch, track):
     monkeypatch.setattr("tests.people.Client", Recorder)
     person = Person(track=track)
+    person.looks = True
     person.go_to("debrief")
     for path in ("/help/", "/pause/", "/leave/", "/metrics", "/healthz", "/no/such/page/"):
         person.client.get(path)

@@ -88,10 +88,18 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             messages.info(request, _("That page was already saved. This is where you are now."))
             return redirect("study")
         page = kind.accept(visit)
+        if page is None:
+            tell_saved(visit)
     else:
         Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now())
         page = kind.show(visit)
     return redirect("study") if page is None else show(visit, page)
+
+
+def tell_saved(visit: Visit) -> None:
+    """On the page that comes next; the chat tells the state of each message itself."""
+    if visit.step.kind != "language" and progress.current_step(visit.participation).kind != "chat":
+        messages.success(visit.request, _("Saved"))
 
 
 def settle_language(request: HttpRequest, person: Participation) -> None:

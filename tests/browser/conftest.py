@@ -27,8 +27,10 @@ def quick_demo(folder: Path) -> Path:
     return path
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
+    """Closed when the last browser test is done: while it is open an event loop runs, and Django refuses its database
+    to whoever calls from a running loop."""
     if CHROMIUM is None:
         if os.environ.get("CI"):
             pytest.fail("no Chromium, and this is CI")
@@ -39,7 +41,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     folder = tmp_path_factory.mktemp("browser")
     with serving(folder) as server:

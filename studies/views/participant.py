@@ -1,7 +1,6 @@
 """The person's pages. One address shows the current step; any other way in leads back to it."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import wraps
 
 from django.contrib import messages
@@ -20,6 +19,7 @@ from studies.models import Participation, Study
 from studies.responses import store_reply_rating
 from studies.steps import KINDS
 from studies.steps.base import Page, Visit
+from studies.views.face import face_of, without_models
 from studies.views.outline import outline
 
 LINK_COOKIE = "emostudy_link"
@@ -122,9 +122,9 @@ def surroundings(person: Participation | None) -> dict[str, object]:
     """What the head and the foot of every page tell of the study."""
     if person is None:
         return {}
-    spec = replace(person.design(), arms=(), judges=())  # no page can tell what it does not have
+    spec = without_models(person.design())
     title = spec.title[instrument_language()]
-    return {"participation": person, "spec": spec, "study_title": title, "contact": spec.contact}
+    return {"participation": face_of(person), "spec": spec, "study_title": title, "contact": spec.contact}
 
 
 @require_POST

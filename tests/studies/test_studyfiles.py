@@ -107,3 +107,23 @@ def test_invite_refuses_bad_input(demo, load, arguments):
         call_command("invite", *arguments)
     assert refusal.value.returncode == 2
     assert Study.objects.get().participations.count() == 0
+
+
+def test_second_start_keeps_what_an_admin_changed_in_the_demo():
+    from studies.management.commands.start import load_demo_once
+
+    load_demo_once()
+    Arm.objects.filter(key="amber").update(paused=True)
+    load_demo_once()
+    assert Arm.objects.get(key="amber").paused
+    assert Protocol.objects.count() == 1
+
+
+def test_researcher_password_is_made_once_and_only_ours_to_read(settings, tmp_path, django_user_model):
+    from studies.management.commands.start import researcher_password
+
+    settings.VAR = tmp_path
+    password = researcher_password()
+    assert researcher_password() == password
+    assert django_user_model.objects.get().check_password(password)
+    assert (tmp_path / "researcher_password").stat().st_mode & 0o077 == 0

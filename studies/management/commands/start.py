@@ -10,6 +10,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from studies.models import Study
 from studies.oncall import send_due_mails
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -24,7 +25,7 @@ class Command(BaseCommand):
         self.refuse_open_door()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
-        call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
+        load_demo_once()
         password = researcher_password()
         send_due_mails()
         self.tell(password)
@@ -41,6 +42,12 @@ class Command(BaseCommand):
         self.stdout.write(f"researcher: {base}/research/")
         self.stdout.write(f"sign in as: {RESEARCHER}   password: {password}")
         self.stdout.flush()
+
+
+def load_demo_once() -> None:
+    """Only where there is none: what an admin has changed in it since is not undone by a restart."""
+    if not Study.objects.filter(key="demo").exists():
+        call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
 
 
 def researcher_password() -> str:

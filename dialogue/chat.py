@@ -121,13 +121,19 @@ def screen(conversation: Conversation, turn: Turn) -> tuple[frames.Outgoing, ...
     turn.risk_level = level_in_context(verdict, list(earlier))
     if turn.risk_level == 0:
         return ()
-    help_frame = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=turn.risk_level)
+    help_frame = frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level)
+    conversation.reserve(1)
     if turn.risk_level == 4 or (turn.risk_level == 3 and not conversation.role_play):
         hold(conversation, turn)
     turn.save(update_fields=["risk_level", "state"])
     if turn.risk_level >= 2:
         record_risk(conversation, turn, level=turn.risk_level, entries=verdict.entries)
     return (help_frame, state_frame(conversation, turn)) if turn.state == TurnState.HELD else (help_frame,)
+
+
+def help_seq(turn: Turn) -> int:
+    """The number of the help shown for a message: always the one after the message's own, so it need not be stored."""
+    return turn.seq + 1
 
 
 def hold(conversation: Conversation, turn: Turn) -> None:
@@ -345,6 +351,8 @@ def frames_after(conversation_id: int, after: int) -> list[frames.Outgoing]:
     for turn in turns:
         if turn.seq > after:
             missed.append(frames.StoredMessage(seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text))
+        if turn is turns[-1] and help_seq(turn) > after and still_needs_help(turn):
+            missed.append(frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level))
         if turn.state == TurnState.ANSWERED and turn.reply_seq > after:
             missed.append(frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply))
     last = turns[-1] if turns else None
@@ -352,6 +360,17 @@ def frames_after(conversation_id: int, after: int) -> list[frames.Outgoing]:
     if stands and conversation.state_seq > after:
         missed.append(state_frame(conversation, last))
     return missed
+
+
+def still_needs_help(turn: Turn) -> bool:
+    """Whether help is shown again to one who comes back: not where a counsellor has said that it was the role."""
+    if not turn.risk_level:
+        return False
+    return (
+        not RiskEvent.objects.filter(conversation=turn.conversation_id, turn=turn.number)
+        .exclude(role_answer="")
+        .exists()
+    )
 
 
 def mark_seen(conversation_id: int, seq: int) -> None:

@@ -235,6 +235,20 @@ class TestRisk:
         assert [(frame.type, frame.level) for frame in taken.shown] == [("help", 2)]
         assert taken.assignment is not None
 
+    def test_help_is_shown_again_to_one_who_comes_back(self):
+        room = conversation()
+        shown = say(room, "I wish I was dead").shown
+        assert [frame for frame in chat.frames_after(room.pk, 0) if frame.type == "help"] == list(shown)
+        RiskEvent.objects.update(role_answer="role")
+        assert [frame.type for frame in chat.frames_after(room.pk, 0)] == ["message"]
+
+    def test_held_message_is_told_in_order_to_one_who_comes_back(self):
+        room = conversation()
+        shown = say(room, "I want to kill myself").shown
+        missed = chat.frames_after(room.pk, 0)
+        assert [frame.type for frame in missed] == ["message", "help", "held"]
+        assert missed[1:] == list(shown)
+
     def test_role_play_goes_on_at_level_3_and_waits_at_level_4(self):
         room = conversation(role_play=True)
         taken = say(room, "I want to kill myself")

@@ -38,7 +38,7 @@ def load_short_study(server: Server, folder: Path) -> None:
     """The demo with two partners and six turns each, called `short`."""
     text = (ROOT / "fixtures" / "studies" / "demo.toml").read_text(encoding="utf-8")
     for was, becomes in {
-        'key = "demo"\ntitle = {': 'key = "short"\ntitle = {',
+        'key = "demo"\ntitle = {en = "Emotional': 'key = "short"\ntitle = {en = "Emotional',
         "min_turns = 10": "min_turns = 6",
         "checkpoints = [5, 10]": "checkpoints = [3, 6]",
         'design = "williams"': 'design = "williams"\narms_per_person = 2',

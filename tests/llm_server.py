@@ -6,6 +6,7 @@
   where it has a `<dialogue>` alone, a Thinker's inner state
 - `slow`: the same, one piece each 0.1 s after a first second
 - `say:TEXT` (URL-encoded), `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
+- `fullwidth`: a judge's scores in full-width digits and punctuation, as Chinese input methods write them
 - `badjudge`: prose, where scores are asked for
 - `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
 - `stall` (keep-alive comments, for ever), `break` (hangs up in the middle), `hangup` (before any header), `badjson`,
@@ -37,6 +38,7 @@ ROOT = Path(__file__).resolve().parents[1]
 ASKED = web.AppKey("asked", list)
 SEEN = web.AppKey("seen", Counter)
 KEEP_ALIVE_SECONDS = 0.02
+FULL_WIDTH = str.maketrans({**{str(n): chr(0xFF10 + n) for n in range(10)}, ":": "：", ",": "，", "{": "｛", "}": "｝"})
 ITEMS = re.compile(r"<items>(.*)</items>", re.DOTALL)
 ITEM = re.compile(r"^key:\s*(\S+)\s*^scale:\s*(\d+)-(\d+)", re.MULTILINE)
 
@@ -198,6 +200,8 @@ def usage(body: dict[str, Any], text: str) -> dict[str, int]:
 def answer(behaviour: str, body: dict[str, Any]) -> str:
     if behaviour.startswith("say:"):
         return unquote(behaviour.removeprefix("say:"))
+    if behaviour == "fullwidth":
+        return judged(last_user_text(body)).translate(FULL_WIDTH)
     if behaviour == "badjudge":
         return "On the whole I found this conversation rather good."
     last = last_user_text(body)

@@ -31,6 +31,8 @@ DEMO = "demo"  # the one study that may leave its consent form unfilled
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 
+LONGEST = {"model": 200, "base_url": 500, "api_key_env": 100, "provider": 200, "prompt": 200}  # characters
+
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 COUNTRY = re.compile(r"[A-Z]{2}")
 CONDITIONAL = re.compile(r"\{\{(if_\w+)\}\}(.*?)\{\{/\1\}\}", re.DOTALL)
@@ -269,6 +271,8 @@ def _arm(table: Table, around: Surroundings) -> ArmSpec:
         max_tokens=table.optional_integer("max_tokens", minimum=1),
         extra=table.table("extra").values,
     )
+    for name, maximum in LONGEST.items():
+        table.at_most(name, getattr(arm, name), maximum)
     _check_connection(table, arm)
     table.refuse_unknown()
     return arm

@@ -10,6 +10,7 @@ from studies.design.spec import Text
 
 LANGUAGES = ("en", "zh")
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
+LONGEST_SLUG = 60  # characters
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,11 @@ class Table:
         value = self._take(key, str, "text")
         return default if value is None else str(value).strip()
 
+    def at_most(self, key: str, value: str, maximum: int) -> None:
+        """What the database has room for."""
+        if len(value) > maximum:
+            self.fault(key, f"must be at most {maximum} characters")
+
     def boolean(self, key: str) -> bool:
         return bool(self._take(key, bool, "true or false"))
 
@@ -102,6 +108,7 @@ class Table:
     def slug(self, key: str) -> str:
         self.require(key)
         value = self.string(key)
+        self.at_most(key, value, LONGEST_SLUG)
         if value and not SLUG.fullmatch(value):
             self.fault(key, "must be lower-case letters, digits, _ and -, beginning with a letter or digit")
         return value

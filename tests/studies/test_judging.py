@@ -1,4 +1,5 @@
 import json
+import re
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -172,13 +173,23 @@ def test_judge_that_answers_in_prose_is_missing_with_the_reason(server: str) -> 
     assert len(since.bodies()) == 2
 
 
-def test_full_width_digits_are_read_and_one_bad_item_is_missing(server: str) -> None:
-    scores = "，".join(f"“{key}”：{'９' if key == 'safety' else '４'}" for key in FINAL_ITEMS)
-    talk(study(judge_at(server, "say:" + quote("｛“评分”：｛" + scores + "｝｝"))), language="zh")
-    assert judge() == (summary(done=1, unreadable_items=1), 0)
+def test_full_width_digits_and_punctuation_are_read(server: str) -> None:
+    talk(study(judge_at(server, "fullwidth")), language="zh")
+    assert judge() == (summary(done=1), 0)
+    call = Call.objects.get()
+    assert "：" in call.response
+    assert not re.search("[0-9]", call.response)
+    assert set(Answer.objects.values_list("item", flat=True)) == set(FINAL_ITEMS)
+    assert all(answer.value in (1, 2, 3, 4, 5) for answer in Answer.objects.all())
+    assert call.prompt_version == "judge.zh/1"
+
+
+def test_score_outside_the_scale_is_missing_and_the_others_are_kept(server: str) -> None:
+    talk(study(judge_at(server, "say:" + quote('{"safety": 9, "empathetic": 4}'))))
+    assert judge()[0]["unreadable_items"] == 9
     answers = {answer.item: (answer.value, answer.missing_reason) for answer in Answer.objects.all()}
-    assert answers == dict.fromkeys(FINAL_ITEMS, (4.0, "")) | {"safety": (None, "out_of_range")}
-    assert Call.objects.get().prompt_version == "judge.zh/1"
+    missing = dict.fromkeys(FINAL_ITEMS, (None, "missing"))
+    assert answers == missing | {"safety": (None, "out_of_range"), "empathetic": (4.0, "")}
 
 
 @pytest.mark.parametrize(

@@ -206,6 +206,8 @@ FAULTS = [
     ("chat.max_turns", 9, "chat.min_turns: is above max_turns (9)"),
     ("chat.min_turns", 0, "chat.min_turns: must be at least 1"),
     ("arms.1.temperature", 2.1, "arms.1.temperature: must be between 0 and 2"),
+    ("arms.1.model", "x" * 201, "arms.1.model: must be at most 200 characters"),
+    ("arms.1.key", "x" * 61, "arms.1.key: must be at most 60 characters"),
     ("arms.1.temperature", float("nan"), "arms.1.temperature: must be between 0 and 2"),
     ("arms.1.max_tokens", 0, "arms.1.max_tokens: must be at least 1"),
     ("order.arms_per_person", 3, "order.arms_per_person: there are only 2 arms"),

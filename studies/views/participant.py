@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import countries, header, resources_for
@@ -40,7 +40,7 @@ def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
     return wrapped
 
 
-@require_GET
+@require_safe
 def join(request: HttpRequest, token: str) -> HttpResponse:
     """A personal link: this browser is bound to the person, and the link leaves the address bar."""
     person = enrolment.by_token(token)
@@ -146,7 +146,7 @@ def back(request: HttpRequest) -> HttpResponse:
     return HttpResponseRedirect(target) if safe else redirect("study")
 
 
-@require_GET
+@require_safe
 def help_page(request: HttpRequest) -> HttpResponse:
     """Help by country; needs no script, no sign-in and no model."""
     person = participation_for(request)
@@ -167,7 +167,7 @@ def country_of(person: Participation | None) -> str:
     return person.country or person.design().country
 
 
-@require_GET
+@require_safe
 @needs_person
 def pause(request: HttpRequest, person: Participation) -> HttpResponse:
     return render(request, "studies/pause.html", surroundings(person))
@@ -211,7 +211,7 @@ def rate_reply(request: HttpRequest, person: Participation) -> HttpResponse:
     return JsonResponse({"error": error} if error else {"saved": True}, status=400 if error else 200)
 
 
-@require_GET
+@require_safe
 def front(request: HttpRequest) -> HttpResponse:
     """Who comes without a link: people are told to use theirs, researchers where to sign in."""
     return redirect("study") if participation_for(request) else render(request, "studies/front.html")

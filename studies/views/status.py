@@ -2,19 +2,19 @@
 
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_safe
 
 from dialogue import replies
 from dialogue.models import Conversation, RiskEvent
 from dialogue.models.conversation import Status
 
 
-@require_GET
+@require_safe
 def healthz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ok"})
 
 
-@require_GET
+@require_safe
 def readyz(request: HttpRequest) -> HttpResponse:
     try:
         with connection.cursor() as cursor:
@@ -24,7 +24,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
     return JsonResponse({"status": "ok"})
 
 
-@require_GET
+@require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
     """Prometheus text. No arm and no model is named: this page asks for no sign-in."""
     values = {

@@ -19,7 +19,17 @@ redis="${TEST_REDIS_URL:-redis://127.0.0.1:6379/0}"
 unset DATABASE_URL REDIS_URL CELERY_BROKER_URL SECRET_KEY DEBUG || true
 VAR_DIR="$(mktemp -d "${TMPDIR:-/tmp}/emostudy-test.XXXXXX")"
 export VAR_DIR
-trap 'rm -rf "$VAR_DIR"' EXIT
+clean_up() {
+    rm -rf "$VAR_DIR"
+    [ -z "${REDIS_PREFIX:-}" ] || "$bin/python" - <<'PY'
+import os
+import redis
+server = redis.from_url(os.environ["REDIS_URL"])
+for key in server.scan_iter(os.environ["REDIS_PREFIX"] + "*"):
+    server.delete(key)
+PY
+}
+trap clean_up EXIT
 
 "$bin/pytest" "$@"
 if ! answers postgres "$postgres" 2>/dev/null; then

@@ -2,10 +2,12 @@
 
 import logging
 import threading
+import time
 
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 
@@ -16,6 +18,9 @@ from studies.models import ArmRun, Participation
 from studies.models.participation import Status
 
 log = logging.getLogger(__name__)
+
+WAITS = (0, 15, 60, 300, 900, 2700)  # seconds before each try to reach the mail server
+sending = threading.Lock()  # so that two alarms at once do not both send what is due
 
 
 def risk_raised(event: RiskEvent) -> None:
@@ -100,22 +105,36 @@ def alert(event: RiskEvent) -> None:
 
 def mail_in_background() -> None:
     """A slow mail server must not keep a person waiting for the page that shows them help."""
-    threading.Thread(target=mail_and_close, name="on-call mail", daemon=False).start()
+    threading.Thread(target=mail_and_close, name="on-call mail", daemon=True).start()
 
 
 def mail_and_close() -> None:
     try:
-        send_due_mails()
+        keep_sending()
     finally:
         connection.close()
 
 
+def keep_sending() -> None:
+    """Until nothing is due, or for about an hour: a mail server that is away for a while must not cost an alarm.
+
+    What is still due then goes out with the next alarm or at the next start, and researchers see that it has not.
+    """
+    for wait in WAITS:
+        time.sleep(wait)
+        send_due_mails()
+        if not due_mails().exists():
+            return
+
+
+def due_mails() -> QuerySet[RiskEvent]:
+    return RiskEvent.objects.filter(mail_due=True, mailed_at=None).order_by("created_at")
+
+
 def send_due_mails() -> int:
     """Send what is due, also what could not be sent before; returns how many were taken."""
-    sent = 0
-    for event in RiskEvent.objects.filter(mail_due=True, mailed_at=None).order_by("created_at"):
-        sent += send(event)
-    return sent
+    with sending:
+        return sum(send(event) for event in due_mails())
 
 
 def send(event: RiskEvent) -> bool:

@@ -34,8 +34,8 @@ class Answer:
     @transaction.atomic
     def save(self, visit: Visit, form: InstrumentForm) -> None:
         keep_form(visit, form)
-        progress.advance(visit.participation, done=visit.step)
-        if form.given_answers().get("want_support") == "unsafe":
+        moved = progress.advance(visit.participation, done=visit.step)
+        if moved and form.given_answers().get("want_support") == "unsafe":
             oncall.said_unsafe(visit.participation, visit.run)
 
 

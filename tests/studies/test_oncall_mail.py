@@ -77,3 +77,20 @@ def test_mail_that_no_server_takes_stays_due_and_is_sent_later(
     assert oncall.send_due_mails() == 1
     assert oncall.send_due_mails() == 0
     assert len(box.mails) == 1
+
+
+def test_alarm_is_tried_again_until_the_mail_server_is_back(box, person, settings, monkeypatch):
+    right, settings.EMAIL_PORT = settings.EMAIL_PORT, free_port()
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if len(waited) == 3:
+            settings.EMAIL_PORT = right
+
+    monkeypatch.setattr(oncall.time, "sleep", sleep)
+    person.say("I want to kill myself")
+    oncall.keep_sending()
+    assert waited == list(oncall.WAITS[:3])
+    assert len(box.mails) == 1
+    assert RiskEvent.objects.get().mail_error == ""

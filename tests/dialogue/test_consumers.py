@@ -9,6 +9,7 @@ from channels.db import database_sync_to_async
 from channels.layers import get_channel_layer
 from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
+from django.db import OperationalError
 
 from dialogue import access, chat, replies
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
@@ -252,6 +253,25 @@ async def test_model_that_never_answers_is_told_and_retry_is_welcome(answers):
     answers(Model())
     await socket.send_json_to({"type": "retry"})
     assert (await until(socket, "reply"))[-1]["text"] == "Hello."
+    await socket.disconnect()
+
+
+async def test_reply_is_stored_once_the_database_is_back(answers, monkeypatch):
+    record, tries = chat.record_reply, []
+
+    def away_at_first(*args, **kwargs):
+        tries.append(args)
+        if len(tries) < 3:
+            raise OperationalError("the server closed the connection")
+        return record(*args, **kwargs)
+
+    monkeypatch.setattr(chat, "record_reply", away_at_first)
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    assert (await until(socket, "reply"))[-1]["text"] == "Hello."
+    assert len(tries) == 3
+    assert await Call.objects.acount() == 1
     await socket.disconnect()
 
 

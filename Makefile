@@ -2,13 +2,18 @@
 B := .venv/bin
 DEV := .venv/.dev
 
-.PHONY: run test lint format screenshots demo-data messages browser
+.PHONY: run test lint format screenshots demo-data messages browser bench bench-peers faults
 
 run: .venv/.run
 	@$(B)/python manage.py start
 
 test: $(DEV) browser
 	@sh deploy/test.sh
+
+# Schedules of faults on real servers: all of them, or COUNT=30 for the first ones, or SEEDS="17 203".
+COUNT ?= 300
+faults: $(DEV)
+	@$(B)/python -m tests.faults $(if $(SEEDS),--seeds $(SEEDS),--count $(COUNT))
 
 lint: $(DEV)
 	$(B)/ruff check .
@@ -57,3 +62,19 @@ messages: .venv/.run
 	$(B)/python manage.py makemessages -l zh_Hans --no-location --no-obsolete \
 	    -i ".venv/*" -i "var/*" -i "tests/*" -i "bench/*"
 	$(B)/python manage.py compilemessages -l zh_Hans
+
+# How fast, how lean and how safe from loss: emostudy beside the bare Channels and Daphne consumer, in one run.
+BENCH := var/bench/venv/bin/python -m bench.run_chat
+bench: .venv/.run var/bench/.tools
+	$(BENCH) --only bare emostudy
+
+# The same with the near-limit relay and the other chat systems, which it installs under var/bench.
+bench-peers: .venv/.run var/bench/.tools
+	@sh bench/peers.sh
+	$(BENCH) --only bare emostudy relay chainlit gradio otree
+
+var/bench/.tools: bench/requirements.txt
+	@mkdir -p var/bench
+	@sh deploy/venv.sh var/bench/venv
+	@var/bench/venv/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	@touch $@

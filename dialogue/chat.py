@@ -1,24 +1,29 @@
 """The rules of a conversation. Each function is one short transaction; none waits for a model or a socket."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from dialogue import frames
 from dialogue.models import Call, Conversation, RiskEvent, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
+from dialogue.naming import names_itself
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.safety.resources import standard_text
-from dialogue.safety.screen import level_in_context, screen_message
+from dialogue.safety.screen import Verdict, level_in_context, screen_message
+from dialogue.showing import Evenness
 from dialogue.supporters import messages_for
 
-BLOCK = 8192  # frame numbers for one attempt at a reply: 40 ms apart for two minutes is 3000
+BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 40 ms apart, are 9000
 LEASE = timedelta(seconds=30)
+OF_A_PAST_TURN = ("conversation", "number", "state", "client_id", "text", "seq", "reply", "reply_seq", "risk_level",
+                  "owner", "lease_until", "attempts")  # fmt: skip
 
 
 class ChatRefused(Exception):
@@ -39,12 +44,14 @@ class Assignment:
     turn: int
     attempt: int
     call: int
-    seq: int  # the first of BLOCK frame numbers that are this attempt's own
+    seq: int  # the first of the frame numbers that are this attempt's own
+    end: int  # what comes after the last one
     owner: str
     messages: tuple[Message, ...]
     settings: ModelSettings
     language: str
     unpaced: bool
+    evenness: Evenness
 
 
 @dataclass(frozen=True)
@@ -54,25 +61,34 @@ class Taken:
     assignment: Assignment | None = None
 
 
-def locked(conversation_id: int) -> Conversation:
+def locked(conversation_id: int, *related: str) -> Conversation:
     """The conversation with its row locked until the transaction ends (SQLite: the database is, by IMMEDIATE)."""
-    return Conversation.objects.select_for_update(of=("self",)).select_related("supporter").get(pk=conversation_id)
+    rows = Conversation.objects.select_for_update(of=("self",))
+    return (rows.select_related(*related) if related else rows).get(pk=conversation_id)
+
+
+def past_turns(conversation: Conversation) -> list[Turn]:
+    """What the rules and the supporter need of them, in one query."""
+    return list(conversation.turns.order_by("number").only(*OF_A_PAST_TURN))
 
 
 @transaction.atomic
-def take_seeker_turn(conversation_id: int, *, client_id: str, text: str, owner: str) -> Taken:
+def take_seeker_turn(
+    conversation_id: int, *, client_id: str, text: str, owner: str, timing: frames.Timing | None = None
+) -> Taken:
     """Store a message once, screen it, and where a reply may follow, claim that reply for `owner`."""
-    conversation = locked(conversation_id)
-    if known := conversation.turns.filter(client_id=client_id).first():
+    conversation = locked(conversation_id, "supporter")
+    past = past_turns(conversation)
+    if known := next((turn for turn in past if turn.client_id == client_id), None):
         return Taken(turn=known.number)
-    last = conversation.last_turn()
-    refuse_unless_open(conversation, last)
+    refuse_unless_open(conversation, past[-1] if past else None)
     refuse_bad_text(text)
-    turn = add_turn(conversation, last, client_id=client_id, text=text)
-    shown = screen(conversation, turn)
-    if turn.state == TurnState.HELD:
-        return Taken(turn=turn.number, shown=shown)
-    return Taken(turn=turn.number, shown=shown, assignment=assign(conversation, turn, owner=owner))
+    turn = new_turn(conversation, past, client_id=client_id, text=text, timing=timing)
+    verdict = screen_message(text)
+    turn.risk_level = level_in_context(verdict, [earlier.risk_level for earlier in past])
+    if must_hold(conversation, turn):
+        return take_held(conversation, turn, verdict)
+    return take_open(conversation, turn, past, verdict, owner=owner)
 
 
 def refuse_unless_open(conversation: Conversation, last: Turn | None) -> None:
@@ -99,50 +115,64 @@ def refuse_bad_text(text: str) -> None:
         raise ChatRefused("too_long", f"The message is longer than {frames.MAX_CHARACTERS} characters.")
 
 
-def add_turn(conversation: Conversation, last: Turn | None, *, client_id: str, text: str) -> Turn:
-    now = timezone.now()
-    if conversation.started_at is None:
-        conversation.started_at = now
-        conversation.save(update_fields=["started_at"])
-    return Turn.objects.create(
+def new_turn(
+    conversation: Conversation, past: Sequence[Turn], *, client_id: str, text: str, timing: frames.Timing | None
+) -> Turn:
+    return Turn(
         conversation=conversation,
-        number=last.number + 1 if last else 1,
+        number=past[-1].number + 1 if past else 1,
         client_id=client_id,
         text=text,
-        seq=conversation.reserve(1),
-        created_at=now,
+        created_at=timezone.now(),
+        **(asdict(timing) if timing and conversation.timings else {}),
     )
 
 
-def screen(conversation: Conversation, turn: Turn) -> tuple[frames.Outgoing, ...]:
-    """Look for signs of danger before any model does (crisis_lexicon.json); returns what the person is shown."""
-    verdict = screen_message(turn.text)
-    earlier = conversation.turns.filter(number__lt=turn.number).order_by("number").values_list("risk_level", flat=True)
-    turn.risk_level = level_in_context(verdict, list(earlier))
-    if turn.risk_level == 0:
-        return ()
-    help_frame = frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level)
-    conversation.reserve(1)
-    if turn.risk_level == 4 or (turn.risk_level == 3 and not conversation.role_play):
-        hold(conversation, turn)
-    turn.save(update_fields=["risk_level", "state"])
+def must_hold(conversation: Conversation, turn: Turn) -> bool:
+    return turn.risk_level == 4 or (turn.risk_level == 3 and not conversation.role_play)
+
+
+def take_open(conversation: Conversation, turn: Turn, past: Sequence[Turn], verdict: Verdict, *, owner: str) -> Taken:
+    """The message, its help and the attempt at a reply take their numbers in one write."""
+    shown = 1 + bool(turn.risk_level)
+    turn.seq = number_turn(conversation, turn, shown + BLOCK)
+    turn.claim(owner, timezone.now() + LEASE)
+    turn.save(force_insert=True)
     if turn.risk_level >= 2:
         record_risk(conversation, turn, level=turn.risk_level, entries=verdict.entries)
-    return (help_frame, state_frame(conversation, turn)) if turn.state == TurnState.HELD else (help_frame,)
+    first = turn.seq + shown
+    return Taken(turn.number, help_for(turn), called(conversation, turn, past, range(first, first + BLOCK)))
+
+
+def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> Taken:
+    """No model is asked. Level 3 waits for a person on call; level 4 ends it, but in role-play it waits as well."""
+    turn.seq = number_turn(conversation, turn, 2)
+    turn.state = TurnState.HELD
+    turn.save(force_insert=True)
+    if turn.risk_level == 4 and not conversation.role_play:
+        close(conversation, EndReason.SAFETY)
+    else:
+        set_status(conversation, Status.HELD)
+    record_risk(conversation, turn, level=turn.risk_level, entries=verdict.entries)
+    return Taken(turn.number, (*help_for(turn), state_frame(conversation, turn)))
+
+
+def number_turn(conversation: Conversation, turn: Turn, count: int) -> int:
+    if conversation.started_at is not None:
+        return conversation.reserve(count)
+    conversation.started_at = turn.created_at
+    return conversation.reserve(count, started_at=turn.created_at)
+
+
+def help_for(turn: Turn) -> tuple[frames.Outgoing, ...]:
+    if not turn.risk_level:
+        return ()
+    return (frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level),)
 
 
 def help_seq(turn: Turn) -> int:
     """The number of the help shown for a message: always the one after the message's own, so it need not be stored."""
     return turn.seq + 1
-
-
-def hold(conversation: Conversation, turn: Turn) -> None:
-    """No model is asked. Level 3 waits for a person on call; level 4 ends it, but in role-play it waits as well."""
-    turn.state = TurnState.HELD
-    if turn.risk_level == 4 and not conversation.role_play:
-        close(conversation, EndReason.SAFETY)
-    else:
-        set_status(conversation, Status.HELD)
 
 
 def record_risk(
@@ -174,15 +204,24 @@ def close(conversation: Conversation, reason: EndReason) -> None:
     conversation.save(update_fields=["status", "state_seq", "end_reason", "ended_at"])
 
 
-def assign(conversation: Conversation, turn: Turn, *, owner: str) -> Assignment:
-    """Claim the reply of a waiting turn: from here on only `owner` may store it."""
-    if conversation.supporter is None:
-        raise ValueError(f"conversation {conversation.code} has no supporter to answer it")
-    turn.owner, turn.lease_until = owner, timezone.now() + LEASE
-    turn.attempts += 1
+def assign(conversation: Conversation, turn: Turn, *, owner: str, numbers: range | None = None) -> Assignment:
+    """Claim the reply of a waiting turn: from here on only `owner` may store it. `numbers`: what is left of the frame
+    numbers of the attempt before; a new block would tell how often this partner fails."""
+    turn.claim(owner, timezone.now() + LEASE)
     turn.save(update_fields=["owner", "lease_until", "attempts"])
-    messages = tuple(messages_for(conversation, turn))
+    past = [earlier for earlier in past_turns(conversation) if earlier.number < turn.number]
+    if numbers is None:
+        first = conversation.reserve(BLOCK)
+        numbers = range(first, first + BLOCK)
+    return called(conversation, turn, past, numbers)
+
+
+def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers: range) -> Assignment:
+    """Open the ledger's row for this attempt."""
     supporter = conversation.supporter
+    if supporter is None:
+        raise ValueError(f"conversation {conversation.code} has no supporter to answer it")
+    messages = tuple(messages_for(conversation, past, turn.text))
     call = Call.objects.create(
         purpose=Call.Purpose.REPLY,
         conversation=conversation,
@@ -192,7 +231,7 @@ def assign(conversation: Conversation, turn: Turn, *, owner: str) -> Assignment:
         provider=supporter.provider,
         model=supporter.model,
         parameters={"temperature": supporter.temperature, "max_tokens": supporter.max_tokens, **supporter.extra},
-        request=[asdict(message) for message in messages],
+        request=[{"role": message.role, "text": message.text} for message in messages],
     )
     return Assignment(
         conversation=conversation.pk,
@@ -200,12 +239,24 @@ def assign(conversation: Conversation, turn: Turn, *, owner: str) -> Assignment:
         turn=turn.number,
         attempt=turn.attempts,
         call=call.pk,
-        seq=conversation.reserve(BLOCK),
-        owner=owner,
+        seq=numbers.start,
+        end=numbers.stop,
+        owner=turn.owner,
         messages=messages,
         settings=supporter.settings(),
         language=conversation.language,
         unpaced=conversation.unpaced,
+        evenness=evenness_of(conversation),
+    )
+
+
+def evenness_of(conversation: Conversation) -> Evenness:
+    paced = not conversation.unpaced
+    return Evenness(
+        floor=(conversation.first_piece_ms or 0) / 1000 if paced else 0.0,
+        rate=conversation.characters_per_second if paced else None,
+        mask=conversation.mask_names,
+        names=tuple(conversation.names),
     )
 
 
@@ -237,18 +288,16 @@ def retry(conversation_id: int, *, owner: str) -> Assignment | None:
     return assign(conversation, last, owner=owner)
 
 
-def owned(assignment: Assignment) -> Turn | None:
+def owned(assignment: Assignment) -> QuerySet[Turn]:
+    """The turn, as long as its reply is still this runner's to store."""
     return Turn.objects.filter(
         conversation=assignment.conversation, number=assignment.turn, owner=assignment.owner, state=TurnState.WAITING
-    ).first()
+    )
 
 
 def renew_lease(assignment: Assignment) -> bool:
     """Say that the reply is still being fetched; False where it has become another's or is no longer wanted."""
-    turns = Turn.objects.filter(
-        conversation=assignment.conversation, number=assignment.turn, owner=assignment.owner, state=TurnState.WAITING
-    )
-    return turns.update(lease_until=timezone.now() + LEASE) == 1
+    return owned(assignment).update(lease_until=timezone.now() + LEASE) == 1
 
 
 @transaction.atomic
@@ -256,14 +305,17 @@ def record_reply(assignment: Assignment, reply: Reply, *, seq: int) -> list[fram
     """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply)
-    turn = owned(assignment)
-    if turn is None:
+    shown = assignment.evenness.shown(reply.text)
+    if not store_reply(assignment, reply, shown=shown, seq=seq):
         return []
-    store_reply(turn, reply, shown=reply.text, seq=seq)
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation)
-    answer = frames.StoredReply(seq=seq, turn=turn.number, text=turn.reply)
-    return [answer] if conversation.status == Status.OPEN else [answer, state_frame(conversation, turn)]
+    answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown)
+    return [answer] if conversation.status == Status.OPEN else [answer, state_frame(conversation, answered(assignment))]
+
+
+def answered(assignment: Assignment) -> Turn:
+    return Turn(number=assignment.turn, state=TurnState.ANSWERED)
 
 
 def pause_or_close_when_due(conversation: Conversation) -> None:
@@ -274,16 +326,26 @@ def pause_or_close_when_due(conversation: Conversation) -> None:
         close(conversation, EndReason.CAP)
 
 
-def store_reply(turn: Turn, reply: Reply, *, shown: str, seq: int) -> None:
-    turn.state = TurnState.ANSWERED
-    turn.reply, turn.reply_seq = shown, seq
-    turn.masked = shown != reply.text
-    turn.reply_original = reply.text if turn.masked else ""
-    turn.replied_at = timezone.now()
-    turn.first_token_ms, turn.total_ms = reply.first_token_ms, reply.total_ms
-    turn.input_tokens, turn.output_tokens = reply.input_tokens, reply.output_tokens
-    turn.error, turn.owner, turn.lease_until = "", "", None
-    turn.save()
+def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int) -> bool:
+    """False where the turn is no longer this runner's: then nothing is changed."""
+    masked = shown != reply.text
+    stored = owned(assignment).update(
+        state=TurnState.ANSWERED,
+        reply=shown,
+        reply_seq=seq,
+        masked=masked,
+        reply_original=reply.text if masked else "",
+        names_itself=names_itself(reply.text, assignment.evenness.names),
+        replied_at=timezone.now(),
+        first_token_ms=reply.first_token_ms,
+        total_ms=reply.total_ms,
+        input_tokens=reply.input_tokens,
+        output_tokens=reply.output_tokens,
+        error="",
+        owner="",
+        lease_until=None,
+    )
+    return stored == 1
 
 
 @transaction.atomic
@@ -293,27 +355,29 @@ def withhold_reply(
     """A reply that must not be shown: the standard text stands in its place, the original stays for the researcher."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
-    turn = owned(assignment)
-    if turn is None:
+    standard = standard_text(conversation.language)
+    if not store_reply(assignment, reply, shown=standard, seq=seq):
         return []
-    store_reply(turn, reply, shown=standard_text(conversation.language), seq=seq)
+    turn = answered(assignment)
     shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=level)
     close(conversation, EndReason.SAFETY)
     record_risk(conversation, turn, level=level, entries=entries, source=RiskEvent.Source.REPLY)
-    answer = frames.StoredReply(seq=seq, turn=turn.number, text=turn.reply)
+    answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard)
     return [answer, shown, state_frame(conversation, turn)]
 
 
 @transaction.atomic
-def record_failure(assignment: Assignment, error: ProviderError) -> Assignment | None:
-    """Close the attempt's ledger row and open the next attempt; None where the turn is no longer ours."""
+def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) -> Assignment | None:
+    """Close the attempt's ledger row and open the next attempt; None where the turn is no longer ours. `seq` is the
+    first frame number that this attempt has left over."""
+    conversation = locked(assignment.conversation, "supporter")
     Call.close(assignment.call, error)
-    turn = owned(assignment)
+    turn = owned(assignment).first()
     if turn is None:
         return None
     turn.error = error.status
     turn.save(update_fields=["error"])
-    return assign(locked(assignment.conversation), turn, owner=assignment.owner)
+    return assign(conversation, turn, owner=assignment.owner, numbers=range(seq, assignment.end))
 
 
 @transaction.atomic
@@ -321,14 +385,11 @@ def give_up(assignment: Assignment, error: ProviderError) -> list[frames.Outgoin
     """No reply could be had: a stated outcome that the person can act on, never a dead input box."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, error)
-    turn = owned(assignment)
-    if turn is None:
+    if not owned(assignment).update(state=TurnState.FAILED, error=error.status, owner="", lease_until=None):
         return []
-    turn.state, turn.error, turn.owner, turn.lease_until = TurnState.FAILED, error.status, "", None
-    turn.save(update_fields=["state", "error", "owner", "lease_until"])
     conversation.state_seq = conversation.reserve(1)
     conversation.save(update_fields=["state_seq"])
-    return [frames.Failed(seq=conversation.state_seq, turn=turn.number)]
+    return [frames.Failed(seq=conversation.state_seq, turn=assignment.turn)]
 
 
 def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoing:
@@ -343,23 +404,30 @@ def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoin
     return frames.Failed(seq=conversation.state_seq, turn=turn)
 
 
-def frames_after(conversation_id: int, after: int) -> list[frames.Outgoing]:
+@dataclass(frozen=True)
+class Missed:
+    frames: list[frames.Outgoing]
+    is_reply_due: bool
+
+
+def missed_after(conversation_id: int, after: int) -> Missed:
     """What a browser that has shown everything up to `after` has missed, in order."""
     conversation = Conversation.objects.get(pk=conversation_id)
-    turns = list(conversation.turns.order_by("number"))
-    missed: list[frames.Outgoing] = []
-    for turn in turns:
-        if turn.seq > after:
-            missed.append(frames.StoredMessage(seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text))
-        if turn is turns[-1] and help_seq(turn) > after and still_needs_help(turn):
-            missed.append(frames.Help(seq=help_seq(turn), turn=turn.number, level=turn.risk_level))
-        if turn.state == TurnState.ANSWERED and turn.reply_seq > after:
-            missed.append(frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply))
+    turns = past_turns(conversation)
     last = turns[-1] if turns else None
+    missed = [frame for turn in turns for frame in frames_of(turn, turn is last) if frame.seq > after]
     stands = conversation.status != Status.OPEN or (last is not None and last.state == TurnState.FAILED)
     if stands and conversation.state_seq > after:
         missed.append(state_frame(conversation, last))
-    return missed
+    return Missed(missed, last is not None and last.state == TurnState.WAITING)
+
+
+def frames_of(turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
+    yield frames.StoredMessage(seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text)
+    if is_last and still_needs_help(turn):
+        yield from help_for(turn)
+    if turn.state == TurnState.ANSWERED:
+        yield frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply)
 
 
 def still_needs_help(turn: Turn) -> bool:

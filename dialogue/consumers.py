@@ -6,20 +6,34 @@ import time
 from typing import Any
 
 from channels.db import database_sync_to_async
-from channels.exceptions import StopConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 
 from dialogue import chat, frames, replies
 from dialogue.access import conversation_for
+from dialogue.models import Conversation
 
 log = logging.getLogger(__name__)
 
 FRAMES_PER_WINDOW = 120  # a person sends a few; a broken page or a script sends hundreds
 WINDOW = 10.0  # seconds
-BACKLOG = 500  # frames that a slow reader may be behind; beyond it pieces are left out, the whole reply is not
+# Frames that a slow reader may be behind. Beyond it pieces are left out, the whole reply is not; and who goes on
+# sending without reading is let go, to come back by `resume`.
+BACKLOG = 500
+TRY_AGAIN_LATER = 1013
 
 
 class ChatConsumer(AsyncWebsocketConsumer):
+    conversation: Conversation | None = None
+
+    async def __call__(self, *asgi: Any) -> None:
+        """However it ends, by a goodbye, a handler that broke or Daphne's patience, nothing of the socket is left."""
+        try:
+            await super().__call__(*asgi)
+        finally:
+            if self.conversation is not None:
+                await self.leave_for_good(self.conversation)
+
     async def connect(self) -> None:
         code = self.scope["url_route"]["kwargs"]["code"]
         self.conversation = await database_sync_to_async(conversation_for)(self.scope, code)
@@ -31,15 +45,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.attached = self.superseded = False
         self.waiting: list[frames.Outgoing] | None = None  # what comes in while missed frames are being read
         self.window_began, self.in_window, self.last_seq = 0.0, 0, 0
-        await self.channel_layer.group_add(replies.group(code), self.channel_name)
+        if not settings.SINGLE_PROCESS:
+            await self.channel_layer.group_add(replies.group(code), self.channel_name)
         await self.accept()
 
-    async def disconnect(self, code: int) -> None:
-        if self.conversation is not None:
-            self.leave()
-            self.writer.cancel()
-            await self.channel_layer.group_discard(replies.group(self.conversation.code), self.channel_name)
-        raise StopConsumer
+    async def leave_for_good(self, conversation: Conversation) -> None:
+        self.leave()
+        self.writer.cancel()
+        if not settings.SINGLE_PROCESS:
+            await self.channel_layer.group_discard(replies.group(conversation.code), self.channel_name)
 
     def leave(self) -> None:
         if self.attached:
@@ -69,6 +83,9 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.outgoing.put_nowait(frames.Error(code=code, detail=detail))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        if self.outgoing.qsize() > BACKLOG:
+            await self.close(TRY_AGAIN_LATER)
+            return
         if self.superseded:
             self.outgoing.put_nowait(frames.Superseded())
             return
@@ -90,14 +107,16 @@ class ChatConsumer(AsyncWebsocketConsumer):
         return self.in_window > FRAMES_PER_WINDOW
 
     async def handle(self, incoming: frames.Incoming) -> None:
+        # Shielded: Daphne gives up a socket ten seconds after its line broke, while a slow database may still store
+        # what was claimed; the reply is then fetched all the same, not only when its lease has run out.
         if isinstance(incoming, frames.Resume):
             await self.resume(incoming.after)
         elif not self.attached:
             self.refuse("bad_frame", "Send a resume frame first.")
         elif isinstance(incoming, frames.SeekerMessage):
-            await self.take(incoming)
+            await asyncio.shield(self.take(incoming))
         elif isinstance(incoming, frames.Retry):
-            await self.retry()
+            await asyncio.shield(self.retry())
         elif isinstance(incoming, frames.Seen):
             await database_sync_to_async(chat.mark_seen)(self.conversation.pk, incoming.seq)
         else:
@@ -105,28 +124,51 @@ class ChatConsumer(AsyncWebsocketConsumer):
 
     async def resume(self, after: int) -> None:
         """Everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
-        await self.channel_layer.group_send(
-            replies.group(self.conversation.code), {"type": "conversation.newer", "channel": self.channel_name}
-        )
+        await self.supersede_others()
         if not self.attached:
             replies.attach(self.conversation.pk, self)
             self.attached = True
         self.waiting = []
+        self.drop_unsent()
         try:
-            missed = await database_sync_to_async(chat.frames_after)(self.conversation.pk, after)
+            missed = await database_sync_to_async(chat.missed_after)(self.conversation.pk, after)
         finally:
             aside, self.waiting = self.waiting, None
         self.last_seq = after
-        for frame in [*missed, *(frame for frame in aside if not isinstance(frame, frames.Chunk))]:
+        for frame in [*missed.frames, *(frame for frame in aside if not isinstance(frame, frames.Chunk))]:
             self.push(frame)
         live = replies.running.get(self.conversation.pk)
         if live and (whole := live.whole_so_far()):
             self.push(whole)
-        await replies.start_due(self.conversation.pk)
+        if missed.is_reply_due:
+            await asyncio.shield(replies.start_due(self.conversation.pk))
+
+    def drop_unsent(self) -> None:
+        """Numbered frames that wait for a slow reader are among the missed ones: asking for those again and again must
+        not pile up one copy for each time."""
+        unsent = [self.outgoing.get_nowait() for _ in range(self.outgoing.qsize())]
+        for frame in unsent:
+            if getattr(frame, "seq", None) is None:
+                self.outgoing.put_nowait(frame)
+
+    async def supersede_others(self) -> None:
+        """Opened in another tab: the newest wins, the others become read-only, in this process and in all others."""
+        for listener in tuple(replies.listeners.get(self.conversation.pk, ())):
+            if listener is not self:
+                listener.supersede()
+        if not settings.SINGLE_PROCESS:
+            await self.channel_layer.group_send(
+                replies.group(self.conversation.code), {"type": "conversation.newer", "channel": self.channel_name}
+            )
+
+    def supersede(self) -> None:
+        self.leave()
+        self.superseded = True
+        self.outgoing.put_nowait(frames.Superseded())
 
     async def take(self, message: frames.SeekerMessage) -> None:
         taken = await database_sync_to_async(chat.take_seeker_turn)(
-            self.conversation.pk, client_id=message.id, text=message.text, owner=replies.OWNER
+            self.conversation.pk, client_id=message.id, text=message.text, timing=message.timing, owner=replies.OWNER
         )
         self.outgoing.put_nowait(frames.Ack(id=message.id, turn=taken.turn))
         replies.broadcast(self.conversation.pk, taken.shown)
@@ -139,13 +181,11 @@ class ChatConsumer(AsyncWebsocketConsumer):
             replies.start(assignment)
 
     async def conversation_newer(self, event: dict[str, Any]) -> None:
-        """Opened in another tab: the newest wins, this one becomes read-only."""
         if event["channel"] != self.channel_name and self.attached:
-            self.leave()
-            self.superseded = True
-            self.outgoing.put_nowait(frames.Superseded())
+            self.supersede()
 
     async def conversation_changed(self, event: dict[str, Any]) -> None:
         if self.attached and event["owner"] != replies.OWNER:
-            for frame in await database_sync_to_async(chat.frames_after)(self.conversation.pk, self.last_seq):
+            missed = await database_sync_to_async(chat.missed_after)(self.conversation.pk, self.last_seq)
+            for frame in missed.frames:
                 self.push(frame)

@@ -1,12 +1,13 @@
 """Every websocket frame, both directions (CONTRACT.md). Nothing in them names the supporter. Pure."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 NEXT = "/study/"
 MAX_CHARACTERS = 4000
 MAX_SEQ = 2**53 - 1  # what JavaScript counts exactly
+LONGEST_MS = 24 * 3600 * 1000  # a page may stand open over night
 
 ErrorCode = Literal["bad_frame", "too_long", "empty", "busy", "paused", "held", "closed", "rate"]
 
@@ -17,9 +18,20 @@ class Resume:
 
 
 @dataclass(frozen=True)
+class Timing:
+    """How the message was written, as the page measured it: milliseconds, a count, a truth value."""
+
+    reading_ms: int
+    typing_ms: int
+    focus_losses: int
+    pasted: bool
+
+
+@dataclass(frozen=True)
 class SeekerMessage:
     id: str
     text: str
+    timing: Timing | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +67,7 @@ def parse(text: str | None) -> Incoming:
         case "resume":
             return Resume(after=_number(frame, "after"))
         case "message":
-            return SeekerMessage(id=_identifier(frame), text=_text(frame))
+            return SeekerMessage(id=_identifier(frame), text=_text(frame), timing=_timing(frame.get("timing")))
         case "retry":
             return Retry()
         case "seen":
@@ -79,6 +91,19 @@ def _truth(frame: dict[str, Any], key: str) -> bool:
     return value
 
 
+def _timing(timing: Any) -> Timing | None:
+    if timing is None:
+        return None
+    if not isinstance(timing, dict):
+        raise BadFrame("'timing' must be an object.")
+    return Timing(
+        reading_ms=min(_number(timing, "reading_ms"), LONGEST_MS),
+        typing_ms=min(_number(timing, "typing_ms"), LONGEST_MS),
+        focus_losses=min(_number(timing, "focus_losses"), LONGEST_MS),
+        pasted=_truth(timing, "pasted"),
+    )
+
+
 def _identifier(frame: dict[str, Any]) -> str:
     value = frame.get("id")
     if not isinstance(value, str) or not 1 <= len(value) <= 64 or not value.isprintable():
@@ -98,7 +123,7 @@ class Outgoing:
     type: ClassVar[str]
 
     def encode(self) -> str:
-        return json.dumps({"type": self.type, **asdict(self)}, ensure_ascii=False)  # type: ignore[call-overload]
+        return json.dumps({"type": self.type, **vars(self)}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -182,3 +207,7 @@ class Error(Outgoing):
     type: ClassVar[str] = "error"
     code: ErrorCode
     detail: str
+
+
+# What comes again on `resume`.
+Numbered = StoredMessage | StoredReply | Help

@@ -21,6 +21,7 @@ from dialogue.chat import Assignment
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.registry import model_for
 from dialogue.safety.screen import Verdict, screen_reply
+from dialogue.showing import Pace, Showing
 
 log = logging.getLogger(__name__)
 
@@ -28,13 +29,14 @@ OWNER = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"  # this process, as the lease o
 ATTEMPTS = 3
 BACKOFF = 0.8  # seconds before the second attempt, doubled for each further one, with jitter
 LONGEST_WAIT = 10.0  # seconds: nobody is kept waiting for longer, whatever Retry-After says
-WINDOW = 0.04  # seconds for which pieces are gathered before they are sent
 HEARTBEAT = chat.LEASE.total_seconds() / 3
 WRITES = 6  # tries to store what cannot be fetched again
 
 
 class Listener(Protocol):
     def push(self, frame: frames.Outgoing) -> None: ...
+
+    def supersede(self) -> None: ...
 
 
 class Withheld(Exception):
@@ -88,23 +90,22 @@ class LiveReply:
     """One reply that is being fetched, attempt after attempt, until it is stored or given up."""
 
     def __init__(self, assignment: Assignment) -> None:
+        self.pace = Pace(assignment.evenness, time.monotonic())
         self.begin(assignment)
         self.task: asyncio.Task[None] | None = None
 
     def begin(self, assignment: Assignment) -> None:
         self.assignment = assignment
-        self.text = ""
-        self.sent = 0  # code points that the listeners have
+        self.showing = Showing(assignment.evenness, self.pace)
         self.told = False  # the whole reply has its number
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
-        self.flushed_at = 0.0
         self.began_at = time.monotonic()
         self.timer: asyncio.TimerHandle | None = None
 
     def take_seq(self) -> int | None:
         """The next frame number for a piece; None when only the one for the reply itself is left, or that is taken."""
-        if self.told or self.next_seq >= self.assignment.seq + chat.BLOCK - 1:
+        if self.told or self.next_seq >= self.assignment.end - 1:
             return None
         self.next_seq += 1
         return self.next_seq - 1
@@ -117,42 +118,55 @@ class LiveReply:
 
     def whole_so_far(self) -> frames.Chunk | None:
         """For one who joins in the middle: everything up to here."""
-        if not self.sent or (seq := self.take_seq()) is None:
+        if not self.showing.sent or (seq := self.take_seq()) is None:
             return None
-        return frames.Chunk(seq=seq, turn=self.assignment.turn, at=0, text=self.text[: self.sent])
+        return frames.Chunk(seq=seq, turn=self.assignment.turn, at=0, text=self.showing.out())
 
     def on_text(self, piece: str) -> None:
-        self.text += piece
-        due = self.flushed_at + WINDOW - time.monotonic()
-        if due <= 0:
-            self.flush()
-        elif self.timer is None:
-            self.timer = asyncio.get_running_loop().call_later(due, self.flush_late)
+        self.showing.add(piece)
+        if self.timer is None:
+            self.show_when_due()
 
-    def flush_late(self) -> None:
-        """Sends what was gathered while nothing more comes. A hit is left to the next piece, which can end the call."""
+    def show_when_due(self) -> None:
+        wait = self.pace.next_at - time.monotonic()
+        if wait > 0:
+            self.timer = asyncio.get_running_loop().call_later(wait, self.show_late)
+        elif verdict := self.screen():
+            raise Withheld(verdict)
+        else:
+            self.show_and_go_on()
+
+    def show_late(self) -> None:
+        """Shows what was gathered meanwhile. A hit is left to the next piece, which can end the call."""
         self.timer = None
         if self.screen() is None:
-            self.send_gathered()
+            self.show_and_go_on()
 
-    def flush(self) -> None:
-        if verdict := self.screen():
-            raise Withheld(verdict)
-        self.send_gathered()
+    def show_and_go_on(self) -> None:
+        self.show()
+        if self.showing.waits():
+            self.show_when_due()
 
     def screen(self) -> Verdict | None:
-        verdict = screen_reply(self.text, self.screened)
+        text = self.showing.text
+        verdict = screen_reply(text, self.screened)
         if verdict is None:
-            self.screened = len(self.text)
+            self.screened = len(text)
         return verdict
 
-    def send_gathered(self) -> None:
-        self.flushed_at = time.monotonic()
-        if self.sent == len(self.text) or (seq := self.take_seq()) is None:
-            return
-        piece = frames.Chunk(seq=seq, turn=self.assignment.turn, at=self.sent, text=self.text[self.sent :])
-        self.sent = len(self.text)
-        broadcast(self.assignment.conversation, [piece])
+    def show(self) -> None:
+        at = self.showing.sent
+        text = self.showing.take(time.monotonic())
+        if text and (seq := self.take_seq()) is not None:
+            piece = frames.Chunk(seq=seq, turn=self.assignment.turn, at=at, text=text)
+            broadcast(self.assignment.conversation, [piece])
+
+    async def show_to_the_end(self) -> None:
+        """Where replies are paced, the rest is not thrown at the person because the model happens to be done."""
+        self.showing.finish()
+        while self.showing.waits():
+            await asyncio.sleep(max(0.0, self.pace.next_at - time.monotonic()))
+            self.show()
 
     def stop_timer(self) -> None:
         if self.timer:
@@ -184,7 +198,7 @@ class LiveReply:
                 if error.permanent or self.assignment.attempt % ATTEMPTS == 0:
                     return await self.stored(chat.give_up, self.assignment, error)
                 await asyncio.sleep(wait_before_next(error, self.assignment.attempt))
-                following = await self.stored(chat.record_failure, self.assignment, error)
+                following = await self.stored(chat.record_failure, self.assignment, error, seq=self.next_seq)
                 if following is None:
                     return []
                 self.begin(following)
@@ -192,6 +206,8 @@ class LiveReply:
                 self.stop_timer()
                 if verdict := screen_reply(reply.text):
                     return await self.withhold(reply, verdict)
+                if self.assignment.evenness.is_paced():
+                    await self.show_to_the_end()
                 return await self.stored(chat.record_reply, self.assignment, reply, seq=self.reply_seq())
 
     async def attempt(self) -> Reply:
@@ -204,7 +220,9 @@ class LiveReply:
 
     def partial(self) -> Reply:
         elapsed = int((time.monotonic() - self.began_at) * 1000)
-        return Reply(text=self.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed)
+        return Reply(
+            text=self.showing.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed
+        )
 
     async def withhold(self, reply: Reply, verdict: Verdict) -> list[frames.Outgoing]:
         return await self.stored(

@@ -1,5 +1,7 @@
 """A conversation as the supporter sees it: its prompt, and what was said so far."""
 
+from collections.abc import Iterable
+
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import TurnState
 from dialogue.providers.base import Message
@@ -15,11 +17,12 @@ def system_prompt(prompt: str, profile: str) -> str:
     return "\n\n".join(paragraph for paragraph in paragraphs if SLOT not in paragraph)
 
 
-def messages_for(conversation: Conversation, upto: Turn) -> list[Message]:
-    """Read-only. A masked reply goes back as it was shown: the supporter must not build on what nobody saw."""
+def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) -> list[Message]:
+    """`text` is the message to be answered. A masked reply goes back as it was shown: the supporter must not build on
+    what nobody saw."""
     prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
     messages = [Message("system", prompt)] if prompt else []
-    earlier = conversation.turns.filter(number__lt=upto.number, state=TurnState.ANSWERED).order_by("number")
-    for turn in earlier:
-        messages += [Message("user", turn.text), Message("assistant", turn.reply)]
-    return [*messages, Message("user", upto.text)]
+    for turn in past:
+        if turn.state == TurnState.ANSWERED:
+            messages += [Message("user", turn.text), Message("assistant", turn.reply)]
+    return [*messages, Message("user", text)]

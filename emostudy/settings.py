@@ -51,8 +51,8 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "channels",
-    "rest_framework",
-    "drf_spectacular",
+    # Not rest_framework and drf_spectacular: as apps they only bring pages for browsing the API, which has none, and
+    # would be imported by every server (studies.api.urls).
     "dialogue",
     "studies",
 ]
@@ -83,6 +83,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
+                "studies.submissions.key_for_page",
             ]
         },
     }
@@ -100,6 +101,8 @@ if _database["ENGINE"].endswith("sqlite3"):
         # What a person had erased must not stay in the file's free pages.
         "PRAGMA secure_delete=ON",
     }
+    # Threads here are few and stay; a connection made anew for every message cost more than what was asked of it.
+    _database["CONN_MAX_AGE"] = None
     _database["TEST"] = {"NAME": str(VAR / f"test_emostudy_{os.getpid()}.sqlite3")}
 else:
     # A pool, since under ASGI each request may run in a thread of its own and connections kept per thread would leak.
@@ -181,5 +184,11 @@ LOGGING = {
     "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    "loggers": {"emostudy": {"level": "INFO"}, "studies": {"level": "INFO"}, "dialogue": {"level": "INFO"}},
+    "loggers": {
+        "emostudy": {"level": "INFO"},
+        "studies": {"level": "INFO"},
+        "dialogue": {"level": "INFO"},
+        # A form to be mended (422) and a page that is not there are no warnings; a mistyped personal link is a secret.
+        "django.request": {"level": "ERROR"},
+    },
 }

@@ -1,9 +1,11 @@
 """The one place that opens and finds an arm run's conversation."""
 
+from typing import Any
+
 from django.db import transaction
 
 from dialogue.models import Conversation, Supporter
-from dialogue.models.conversation import SeekerKind
+from dialogue.models.conversation import SeekerKind, TurnState
 from studies.design.spec import ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
 from studies.profiles import profile_text
@@ -12,38 +14,54 @@ from studies.responses import answers_of
 
 def run_at(participation: Participation, position: int) -> ArmRun:
     """This person's run at this position, made when its first step comes, before there is a conversation."""
-    run = participation.runs.select_related("conversation", "protocol").filter(position=position).first()
-    return run or make_run(participation, position)
-
-
-def make_run(participation: Participation, position: int) -> ArmRun:
-    run, _ = ArmRun.objects.get_or_create(
-        participation=participation,
-        position=position,
-        defaults={
-            "study": participation.study,
-            "protocol": participation.protocol,
-            "is_test": participation.is_test,
-            "arm": participation.order[position - 1],
-            "topic": topic_of(participation, position),
-        },
-    )
+    run = known_run(participation, position)
+    if run is None:
+        run, _ = ArmRun.objects.get_or_create(
+            participation=participation, position=position, defaults=of_new_run(participation, position)
+        )
     return run
 
 
-@transaction.atomic
+def known_run(participation: Participation, position: int) -> ArmRun | None:
+    return participation.runs.select_related("conversation").filter(position=position).first()
+
+
+def of_new_run(participation: Participation, position: int) -> dict[str, Any]:
+    return {
+        "study": participation.study,
+        "protocol": participation.protocol,
+        "is_test": participation.is_test,
+        "arm": participation.order[position - 1],
+        "topic": topic_of(participation, position),
+    }
+
+
+def runs_with_a_reply(participation: Participation) -> list[ArmRun]:
+    """Those in which the person met their partner, in their order; one may be ended before the first reply."""
+    met = participation.runs.filter(conversation__turns__state=TurnState.ANSWERED)
+    return list(met.distinct().order_by("position"))
+
+
 def opened(participation: Participation, position: int) -> ArmRun:
     """The run with its conversation, opened where it has not been yet; two tabs at once open one."""
-    fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
-    run = run_at(fresh, position)
+    run = known_run(participation, position)
+    return run if run and run.conversation else open_run(participation, position)
+
+
+@transaction.atomic
+def open_run(participation: Participation, position: int) -> ArmRun:
+    Participation.objects.select_for_update().values_list("pk").get(pk=participation.pk)
+    run = known_run(participation, position) or ArmRun(
+        participation=participation, position=position, **of_new_run(participation, position)
+    )
     if run.conversation is None:
-        open_conversation(run, fresh)
+        open_conversation(run, participation)
     return run
 
 
 def topic_of(participation: Participation, position: int) -> str:
     """What the person said after the conversation before; for the first one, the area they named in the screening."""
-    previous = participation.runs.filter(position=position - 1).first()
+    previous = participation.runs.filter(position=position - 1).first() if position > 1 else None
     if previous is None:
         return str(answers_of(participation, "screening").get("issue_category", ""))
     chosen = answers_of(participation, "between", run=previous)
@@ -51,8 +69,9 @@ def topic_of(participation: Participation, position: int) -> str:
 
 
 def open_conversation(run: ArmRun, participation: Participation) -> None:
-    spec = run.protocol.spec()
-    arm = next(arm for arm in spec.arms if arm.key == run.arm)
+    """The run's protocol is the person's: that one has its design at hand."""
+    spec = participation.design()
+    arm = arm_of(run)
     run.conversation = Conversation.objects.create(
         supporter=frozen_supporter(arm, participation.language),
         seeker_kind=SeekerKind.COUNSELLOR if participation.track == "counsellor" else SeekerKind.PERSON,
@@ -60,10 +79,17 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
         unpaced=participation.is_test,
         language=participation.language,
         profile=profile_text(participation) if spec.chat.give_profile else "",
+        timings=spec.records_timings(),
         **limits(spec),
+        **evenness(spec, participation.language),
     )
     run.model = arm.model
     run.save()
+
+
+def arm_of(run: ArmRun) -> ArmSpec:
+    """Also where it has been paused since this person's order was drawn."""
+    return ArmSpec(**run.protocol.arms.get(key=run.arm).as_json())
 
 
 def limits(spec: StudySpec) -> dict:
@@ -71,6 +97,17 @@ def limits(spec: StudySpec) -> dict:
         "min_turns": spec.chat.min_turns,
         "max_turns": spec.chat.max_turns,
         "pause_after": list(spec.chat.pauses()),
+    }
+
+
+def evenness(spec: StudySpec, language: str) -> dict:
+    """What keeps the arms from being told apart by their speed or by their name: the same for all of a study."""
+    floor = spec.display.get("first_piece_seconds")
+    return {
+        "first_piece_ms": None if floor is None else round(1000 * floor),
+        "characters_per_second": spec.characters_per_second(language),
+        "mask_names": spec.display.get("self_naming") == "mask",
+        "names": list(spec.names()),
     }
 
 

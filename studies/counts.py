@@ -151,6 +151,7 @@ def step_label(step: Step) -> str:
         "rating": _("rating %(instrument)s") % {"instrument": step.instrument},
         "questionnaire": step.instrument,
         "between": _("in between"),
+        "blinding": _("Blinding question"),
         "debrief": _("Debrief"),
     }.get(step.kind, step.kind)
     when = {"pre": _("before"), "post": _("after")}.get(step.phase, "")

@@ -50,6 +50,8 @@ def erase_rows(participation: Participation) -> Removed:
     Conversation.objects.filter(pk__in=conversation_ids).delete()
     Rater.objects.filter(participation=person).delete()
     person.consents.all().delete()
+    person.drafts.all().delete()
+    person.submissions.all().delete()
     blank(person)
     return removed
 

@@ -236,7 +236,7 @@ class Judging:
         ledger = self.ledger(judgement, Call.Purpose.JUDGE, judgement.turn or None)
         model = model_for(judge_settings(self.judge), language=language)
         scores = await asking.ask_scores(model, messages, items, language=language, ledger=ledger)
-        await in_database(keep, self.rater, judgement, scores)
+        await in_database(keep, self.rater, judgement, turns, scores)
         return sum(not isinstance(score, Score) for score in scores.values())
 
     async def states(self, judgement: Judgement, turns: Sequence[JudgedTurn]) -> list[InnerState]:
@@ -351,7 +351,7 @@ def keep_state(judgement: Judgement, source: str, state: InnerState) -> None:
     )
 
 
-def keep(rater: Rater, judgement: Judgement, scores: asking.Scores) -> None:
+def keep(rater: Rater, judgement: Judgement, turns: Sequence[JudgedTurn], scores: asking.Scores) -> None:
     answers = [
         AnswerValue(item, value=float(score.value))
         if isinstance(score, Score)
@@ -367,6 +367,7 @@ def keep(rater: Rater, judgement: Judgement, scores: asking.Scores) -> None:
         turn=judgement.turn,
         replicate=judgement.replicate,
         language=judgement.language,
+        turns=(turns[0].number, turns[-1].number) if turns else None,
     )
 
 

@@ -12,6 +12,7 @@ from dialogue import chat
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
 from studies import enrolment
+from studies.chats import runs_with_a_reply
 from studies.design.plan import Step
 from studies.models import Participation, Response
 from studies.models.participation import ALPHABET, Status
@@ -62,6 +63,7 @@ def set_status(participation: Participation, status: Status) -> None:
     participation.status = status
     if participation.is_over():
         participation.ended_at = timezone.now()
+        participation.drafts.all().delete()
     participation.save(update_fields=["status", "ended_at"])
 
 
@@ -112,6 +114,10 @@ def missing_parts(participation: Participation) -> list[str]:
                 missing.append(step.key)
         elif step.kind == "consent":
             if not participation.consents.exists():
+                missing.append(step.key)
+        elif step.kind == "blinding":
+            asked = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(participation)}
+            if asked - answered:
                 missing.append(step.key)
         elif step.instrument and (step.instrument, step.moment or step.phase, step.run or None) not in answered:
             missing.append(step.key)

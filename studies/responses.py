@@ -1,8 +1,10 @@
 """Stores what a rater answered: once for each questionnaire and moment, whole or not at all."""
 
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from django.db import IntegrityError, transaction
+from django.db.models import Max
 
 from studies.design.plan import Step
 from studies.models import Answer, ArmRun, Participation, Rater, Response
@@ -41,8 +43,14 @@ def store(
     turn: int = 0,
     replicate: int = 1,
     language: str = "",
+    turns: tuple[int, int] | None = None,
+    seconds: Mapping[str, float] = MappingProxyType({}),
 ) -> Response:
-    """The stored response. Where there is one already, it stays as it is: the first submission counts."""
+    """The stored response. Where there is one already, it stays as it is: the first submission counts.
+
+    `turns`: the first and the last turn that the rater had seen of what is rated. `seconds`: by item.
+    """
+    first_turn, last_turn = turns or (None, None)
     place = {
         "rater": rater,
         "run": run,
@@ -54,7 +62,12 @@ def store(
     try:
         with transaction.atomic():
             response = Response.objects.create(
-                **place, version=questionnaire.version, language=language, is_rating=is_rating(questionnaire)
+                **place,
+                version=questionnaire.version,
+                language=language,
+                is_rating=is_rating(questionnaire),
+                first_turn=first_turn,
+                last_turn=last_turn,
             )
             Answer.objects.bulk_create(
                 Answer(
@@ -63,12 +76,21 @@ def store(
                     value=answer.value,
                     text=answer.text,
                     missing_reason=answer.missing_reason,
+                    seconds=seconds.get(answer.item),
                 )
                 for answer in answers
             )
     except IntegrityError:
         return Response.objects.get(**place)
     return response
+
+
+def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:
+    """From turn `since` to the last one whose reply was on the person's screen; None where that is none."""
+    if run is None or run.conversation is None:
+        return None
+    last = run.conversation.turns.filter(seen=True).aggregate(last=Max("number"))["last"]
+    return (since, last) if last and last >= since else None
 
 
 def answers_of(participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = "") -> dict:
@@ -104,5 +126,6 @@ def store_reply_rating(participation: Participation, step: Step, data: Mapping[s
         moment="turn",
         turn=int(turn),
         language=participation.language,
+        turns=(int(turn), int(turn)),
     )
     return ""

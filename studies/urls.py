@@ -8,6 +8,7 @@ urlpatterns = [
     path("open/<slug:study_key>/", participant.open_door, name="open"),
     path("study/", participant.study, name="study"),
     path("study/language/", participant.language, name="study-language"),
+    path("study/draft/", participant.draft, name="study-draft"),
     path("study/role/", participant.role_answer, name="study-role"),
     path("study/reply-rating/", participant.rate_reply, name="study-rate-reply"),
     path("research/", include("studies.research_urls")),

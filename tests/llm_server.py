@@ -5,6 +5,7 @@
 - `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores;
   where it has a `<dialogue>` alone, a Thinker's inner state
 - `slow`: the same, one piece each 0.1 s after a first second
+- `counted-MS`: the same, one piece each MS milliseconds, beginning with how often it was asked this message
 - `say:TEXT` (URL-encoded), `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
 - `fullwidth`: a judge's scores in full-width digits and punctuation, as Chinese input methods write them
 - `badjudge`: prose, where scores are asked for
@@ -12,7 +13,8 @@
 - `stall` (keep-alive comments, for ever), `break` (hangs up in the middle), `hangup` (before any header), `badjson`,
   `empty`, `filter` and `refusal` (content filter, refusal), `streamerror` (an error object in the stream)
 - `quota` (429, spent for good), `nooptions`: 400 where `stream_options` is asked for; `leak`: 400 that quotes the key
-- `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`
+- `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`, or with
+  `flaky-N-FAULT+MODEL` that model
 
 `GET /asked` lists the bodies of all requests, in order.
 """
@@ -27,7 +29,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -91,13 +93,12 @@ async def complete(request: web.Request) -> web.StreamResponse:
 
 
 def behaviour_now(seen: Counter, body: dict[str, Any]) -> str:
-    """The model's name, without its `flaky-N-` where that stands before it."""
-    flaky = re.fullmatch(r"flaky-(\d+)-(.+)", body["model"])
-    if not flaky:
-        return body["model"]
-    key = (body["model"], last_user_text(body))
+    """The model's name, without its `flaky-N-` where that stands before it; `counted-MS` as `counted-MS-TIMES`."""
+    name, key = body["model"], (body["model"], last_user_text(body))
     seen[key] += 1
-    return flaky[2] if seen[key] <= int(flaky[1]) else "echo"
+    if flaky := re.fullmatch(r"flaky-(\d+)-([^+]+)(?:\+(.+))?", name):
+        name = flaky[2] if seen[key] <= int(flaky[1]) else flaky[3] or "echo"
+    return f"{name}-{seen[key]}" if name.startswith("counted-") else name
 
 
 def refused(behaviour: str, body: dict[str, Any], authorization: str) -> web.Response | None:
@@ -136,7 +137,13 @@ async def whole(behaviour: str, body: dict[str, Any]) -> web.Response:
 
 async def streamed(request: web.Request, behaviour: str, body: dict[str, Any]) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
-    await response.prepare(request)
+    with suppress(ConnectionResetError):  # whoever asked has gone
+        await response.prepare(request)
+        await pour(response, request, behaviour, body)
+    return response
+
+
+async def pour(response: web.StreamResponse, request: web.Request, behaviour: str, body: dict[str, Any]) -> None:
     await response.write(b": keep-alive\r\n\r\n")
     if behaviour == "stall":
         while True:
@@ -145,10 +152,9 @@ async def streamed(request: web.Request, behaviour: str, body: dict[str, Any]) -
     async for line in lines(behaviour, body):
         if line is None:
             request.transport.close()
-            return response
+            return
         await response.write(b"data: " + line.encode() + b"\r\n\r\n")
     await response.write_eof()
-    return response
 
 
 async def lines(behaviour: str, body: dict[str, Any]) -> AsyncIterator[str | None]:
@@ -157,8 +163,7 @@ async def lines(behaviour: str, body: dict[str, Any]) -> AsyncIterator[str | Non
     yield chunk(body, {"role": "assistant", "content": ""})
     for delta in deltas(behaviour, text):
         yield chunk(body, delta)
-        if behaviour == "slow":
-            await asyncio.sleep(0.1)
+        await asyncio.sleep(seconds_between(behaviour))
         if behaviour == "break" and len(text) > 10:
             yield None
     if behaviour == "badjson":
@@ -169,6 +174,12 @@ async def lines(behaviour: str, body: dict[str, Any]) -> AsyncIterator[str | Non
     if body.get("stream_options", {}).get("include_usage"):
         yield json.dumps({"model": body["model"], "choices": [], "usage": usage(body, text)})
     yield "[DONE]"
+
+
+def seconds_between(behaviour: str) -> float:
+    if behaviour.startswith("counted-"):
+        return int(behaviour.split("-")[1]) / 1000
+    return 0.1 if behaviour == "slow" else 0.0
 
 
 def deltas(behaviour: str, text: str) -> Iterator[Delta]:
@@ -209,7 +220,8 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
         return judged(last)
     if "<dialogue>" in last:
         return thought(last)
-    return f"You say: {last[:200]} What weighs on you most in it?"
+    told = f"Answer {behaviour.split('-')[2]}. " if behaviour.startswith("counted-") else ""
+    return f"{told}You say: {last[:200]} What weighs on you most in it?"
 
 
 def judged(prompt: str) -> str:

@@ -44,6 +44,8 @@ class Person:
                 return dict.fromkeys(BOXES, "on")
             case "training":
                 return right_answers()
+            case "blinding":
+                return {f"run{run.position}-guess": "cannot_tell" for run in self.row.runs.all()}
         if step.instrument == "emotion_checkin":
             return MOOD if step.phase == "pre" else AFTER
         return middle(step.instrument)

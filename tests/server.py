@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PATIENCE = 60.0  # seconds until it can serve
+PATIENCE = 120.0  # seconds until it can serve
 # What would make the server under test talk to anything but itself.
 NOT_INHERITED = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "EMAIL_URL", "DJANGO_SETTINGS_MODULE", "DEBUG")
 

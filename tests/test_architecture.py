@@ -8,7 +8,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PURE = ("studies/questionnaires", "studies/design", "studies/analysis", "studies/consent.py", "dialogue/providers",
         "dialogue/frames.py", "dialogue/judges/prompts.py", "dialogue/judges/parsing.py", "dialogue/safety",
-        "dialogue/demonstration.py", "dialogue/prompts.py")  # fmt: skip
+        "dialogue/demonstration.py", "dialogue/naming.py", "dialogue/prompts.py", "dialogue/showing.py")  # fmt: skip
 
 
 def imports(path: Path) -> set[str]:

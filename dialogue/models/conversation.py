@@ -1,9 +1,9 @@
 import secrets
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Q
 
 from dialogue.models.supporter import Supporter
 
@@ -51,7 +51,16 @@ class Conversation(models.Model):
     supporter = models.ForeignKey(Supporter, on_delete=models.PROTECT, null=True, blank=True)
     seeker_kind = models.CharField(max_length=20, choices=SeekerKind, default=SeekerKind.PERSON)
     role_play = models.BooleanField(default=False)
-    unpaced = models.BooleanField(default=False, help_text="Test data: demonstration supporters answer at once.")
+    unpaced = models.BooleanField(default=False, help_text="Test data: every reply is shown as fast as it comes.")
+    first_piece_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text="No reply begins sooner after the message; empty for no floor."
+    )
+    characters_per_second = models.FloatField(
+        null=True, blank=True, help_text="No reply is shown faster than this; empty for no limit."
+    )
+    mask_names = models.BooleanField(default=False, help_text="A model that names itself is shown without the name.")
+    timings = models.BooleanField(default=False, help_text="How the person types and reads is kept, as consented to.")
+    names = models.JSONField(default=list, blank=True, help_text="The study's own names of models and makers.")
     language = models.CharField(max_length=10, default="en")
     profile = models.TextField(blank=True, help_text="What the supporter is told of the seeker; empty for nothing.")
     min_turns = models.PositiveIntegerField(default=1)
@@ -76,11 +85,12 @@ class Conversation(models.Model):
     def __str__(self) -> str:
         return self.code
 
-    def reserve(self, count: int) -> int:
-        """Take `count` frame numbers for good; returns the first. Call it with the row locked."""
+    def reserve(self, count: int, **also: Any) -> int:
+        """Take `count` frame numbers for good, and set other fields in the same write; returns the first number. Call
+        it with the row locked."""
         first = self.next_seq
         self.next_seq = first + count
-        Conversation.objects.filter(pk=self.pk).update(next_seq=F("next_seq") + count)
+        Conversation.objects.filter(pk=self.pk).update(next_seq=self.next_seq, **also)
         return first
 
     def last_turn(self) -> "Turn | None":
@@ -123,6 +133,15 @@ class Turn(models.Model):
     attempts = models.PositiveIntegerField(default=0)
     error = models.CharField(max_length=40, blank=True, help_text="The status of the last failed attempt.")
     seen = models.BooleanField(default=False, help_text="The reply was on the person's screen.")
+    names_itself = models.BooleanField(default=False, help_text="The model named itself or its maker in the reply.")
+    reading_ms = models.PositiveIntegerField(
+        null=True, blank=True, help_text="From the end of the reply before to the first key of this message."
+    )
+    typing_ms = models.PositiveIntegerField(null=True, blank=True, help_text="From the first key to sending.")
+    focus_losses = models.PositiveIntegerField(
+        null=True, blank=True, help_text="How often the page was left for another while this turn was the person's."
+    )
+    pasted = models.BooleanField(null=True, blank=True, help_text="Text was pasted into this message.")
     risk_level = models.PositiveSmallIntegerField(default=0)
     owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
@@ -136,6 +155,10 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"{self.conversation_id}/{self.number}"
+
+    def claim(self, owner: str, until: datetime) -> None:
+        self.owner, self.lease_until = owner, until
+        self.attempts += 1
 
     def claimable(self, *, now: datetime, alive: bool) -> bool:
         """May another runner fetch this reply? `alive` says whether its present owner can still be at work."""

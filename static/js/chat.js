@@ -1,10 +1,11 @@
 // The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
 import { ChatSocket } from "./socket.js";
+import { Timing } from "./timing.js";
 
 const LONGEST = 4000; // Unicode characters, as the server counts them
 const NEAR_THE_END = 48; // pixels from the end of the log that still count as being there
 const BREATH = 1200; // milliseconds before the page moves on where there is nothing left to read
-const TIME_TO_READ = 6000;
+const TIME_TO_READ = 20_000; // what who hears the page needs to stop it (WCAG 2.2.1)
 
 const root = document.querySelector("[data-conversation]");
 const parts = Object.fromEntries([...root.querySelectorAll("[data-part]")].map((one) => [one.dataset.part, one]));
@@ -17,6 +18,7 @@ const maxTurns = Number(root.dataset.maxTurns);
 const draft = `emostudy.draft.${code}`;
 const sendsWithEnter = matchMedia("(pointer: fine)").matches;
 
+const timing = new Timing(root.dataset.timings !== undefined);
 const own = new Map(); // id of a message → its bubble
 const replies = new Map(); // turn → its bubble
 let answered = Number(root.dataset.answered);
@@ -52,6 +54,7 @@ const handlers = {
     if (textOf(bubble)) stateOf(bubble).textContent = now();
     setText(bubble, text);
     bubble.dataset.seq = seq;
+    timing.begin();
     shown.observe(bubble);
     offerRating(bubble, turn);
     answered = Math.max(answered, turn);
@@ -71,13 +74,13 @@ const handlers = {
   help({ turn, level }) {
     document.querySelector(".help-link").classList.add("help-link--near");
     if (level < 2) return;
-    if (parts.role) parts.role.elements.turn.value = turn;
+    if (parts.role) askRole(turn);
     reveal(parts.role ?? parts.help);
   },
   superseded() {
     over = true;
-    reveal(parts.superseded);
     refresh();
+    reveal(parts.superseded);
   },
   error({ code: wrong }) {
     if (["paused", "held", "closed"].includes(wrong)) location.assign(root.dataset.study);
@@ -156,8 +159,30 @@ function offerRating(bubble, turn) {
   if (!parts["reply-rating"] || bubble.querySelector("form")) return;
   const form = copyOf(parts["reply-rating"]);
   form.elements.turn.value = turn;
-  form.addEventListener("change", () => rate(form));
+  form.elements.idempotency.value = `${code}.${turn}`; // one form for each reply, all in one showing of the page
+  sendWhenChosen(form);
   bubble.append(form);
+}
+
+/** With arrow keys each step on the way to an answer is a change; the one that is left standing counts. */
+function sendWhenChosen(form) {
+  let byKeys = false;
+  form.addEventListener("keydown", () => (byKeys = true));
+  form.addEventListener("pointerdown", () => (byKeys = false));
+  form.addEventListener("change", () => byKeys || rate(form));
+  form.addEventListener("focusout", ({ relatedTarget }) => {
+    const chosen = form.querySelector(":enabled:checked");
+    if (byKeys && chosen && !form.contains(relatedTarget)) rate(form);
+  });
+  form.addEventListener("submit", (event) => {
+    event.preventDefault(); // Enter, in a browser that lets it send; leaving the form sends it
+    parts.text.focus();
+  });
+}
+
+function askRole(turn) {
+  parts.role.elements.turn.value = turn;
+  parts.role.elements.idempotency.value = `${code}.role.${turn}`;
 }
 
 async function post(form, submitter) {
@@ -204,6 +229,12 @@ function tell(text) {
 function reveal(card) {
   card.hidden = false;
   stay();
+  if (isLost(document.activeElement)) card.focus();
+}
+
+/** Whether what had the focus is gone, such as the message box with the caret in it. */
+function isLost(focused) {
+  return focused !== document.body && !focused.checkVisibility();
 }
 
 /** To the next page: soon where nobody is reading, and never by itself once somebody scrolls or touches the text. */
@@ -220,9 +251,9 @@ function moveOn(card, next, wait) {
   const timer = setTimeout(go, wait);
   const linger = () => {
     clearTimeout(timer);
-    soon.hidden = true;
+    soon.style.visibility = "hidden"; // not gone: the button beside it must not move away under the finger
   };
-  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) parts.log.addEventListener(kind, linger);
+  for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) document.addEventListener(kind, linger);
 }
 
 function now() {
@@ -255,7 +286,10 @@ parts.log.addEventListener("scroll", () => {
   else if (parts.log.scrollTop < lastTop) following = false;
   lastTop = parts.log.scrollTop;
 });
-parts.newest.addEventListener("click", toEnd);
+parts.newest.addEventListener("click", () => {
+  toEnd();
+  parts.log.focus(); // the button is gone
+});
 new ResizeObserver(stay).observe(parts.log);
 
 // What was on the screen
@@ -294,7 +328,7 @@ function send() {
   parts.help.hidden = true;
   write("");
   following = true;
-  addUnsent(socket.send(text), text);
+  addUnsent(socket.send(text, timing.taken()), text);
 }
 
 function write(text) {
@@ -330,7 +364,11 @@ parts.composer.addEventListener("submit", (event) => {
   event.preventDefault();
   send();
 });
-parts.text.addEventListener("input", () => write(parts.text.value));
+parts.text.addEventListener("input", () => {
+  timing.typed();
+  write(parts.text.value);
+});
+parts.text.addEventListener("paste", () => timing.pasted());
 parts.text.addEventListener("keydown", (event) => {
   const composing = event.isComposing || event.keyCode === 229; // an input method takes this Enter for itself
   if (event.key !== "Enter" || event.shiftKey || composing || !sendsWithEnter) return;
@@ -341,6 +379,7 @@ parts.retry.addEventListener("click", () => {
   if (!socket.retry()) return tell(words.broke);
   failed = false;
   refresh();
+  parts.log.focus();
 });
 parts.end.addEventListener("click", () => ask(parts["ask-finished"], false));
 parts.early.addEventListener("click", () => ask(parts["ask-early"], true));
@@ -355,6 +394,7 @@ parts.role?.addEventListener("submit", async (event) => {
   const response = await post(parts.role, event.submitter);
   if (!response.ok) return tell(words.not_saved);
   parts.role.hidden = true;
+  parts.text.focus();
   const { next } = await response.json();
   if (next) location.assign(next);
 });

@@ -1,16 +1,20 @@
 // Comforts of a questionnaire page. Without this module every form works: the server decides what was to be answered.
 
-function focusErrors() {
-  document.querySelector("[data-error-summary]")?.focus();
-}
-
 const SECONDS_UNTIL_AGAIN = 10;
+const PAUSE_IN_TYPING = 800; // milliseconds, after which what is answered so far is kept
+
+/** To the head of the summary: focus alone would show the middle of a long one. */
+function focusErrors() {
+  const summary = document.querySelector("[data-error-summary]");
+  summary?.focus({ preventScroll: true });
+  summary?.scrollIntoView();
+}
 
 function sendOnce(form) {
   const button = form.querySelector("[type=submit]");
   const release = () => button.removeAttribute("aria-disabled");
   form.addEventListener("submit", (event) => {
-    if (button.hasAttribute("aria-disabled")) event.preventDefault();
+    if (button.hasAttribute("aria-disabled")) return event.preventDefault();
     // Not `disabled`, which would take the focus away; and not for ever, since a lost line leaves the page standing.
     button.setAttribute("aria-disabled", "true");
     setTimeout(release, SECONDS_UNTIL_AGAIN * 1000);
@@ -34,9 +38,55 @@ function showWhatIsDue(form) {
   }
 }
 
+/** Keeps what is answered and not sent yet: on the server, so that it is there on another device and gone from this one. */
+function keepDraft(form) {
+  const state = form.querySelector("[data-draft-state]");
+  let waiting;
+  let sent = false;
+  const keep = async () => {
+    if (!waiting || sent) return;
+    clearTimeout(waiting);
+    waiting = undefined;
+    const request = { method: "POST", body: new FormData(form), keepalive: true };
+    const { ok } = await fetch(form.dataset.draft, request).catch(() => Response.error());
+    state.hidden = !ok; // it says what is true now; where it could not be kept, the next change tries again
+  };
+  form.addEventListener("input", () => {
+    state.hidden = true;
+    clearTimeout(waiting);
+    waiting = setTimeout(keep, PAUSE_IN_TYPING);
+  });
+  form.addEventListener("submit", (event) => (sent ||= !event.defaultPrevented));
+  document.addEventListener("visibilitychange", () => document.hidden && keep());
+  window.addEventListener("pagehide", keep);
+  window.addEventListener("pageshow", () => (sent = false));
+}
+
+/** Seconds by item, while the page is in view: from the answer before, or the opening, to the last change of this one. */
+function measureSeconds(form) {
+  const spent = new Map();
+  let since = performance.now();
+  let inView = 0; // milliseconds since the answer before, up to `since`
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) inView += performance.now() - since;
+    since = performance.now();
+  });
+  form.addEventListener("input", ({ target }) => {
+    const item = target.closest("[data-item]")?.dataset.item;
+    if (!item) return;
+    spent.set(item, (spent.get(item) ?? 0) + inView + performance.now() - since);
+    [inView, since] = [0, performance.now()];
+  });
+  form.addEventListener("formdata", ({ formData }) => {
+    for (const [item, time] of spent) formData.set(`seconds.${item}`, (time / 1000).toFixed(1));
+  });
+}
+
 for (const form of document.querySelectorAll("form[data-instrument]")) {
   sendOnce(form);
   showWhatIsDue(form);
   form.addEventListener("change", () => showWhatIsDue(form));
+  if (form.dataset.draft) keepDraft(form);
+  if (form.dataset.timings !== undefined) measureSeconds(form);
 }
 focusErrors();

@@ -10,11 +10,12 @@ export class ChatSocket {
   constructor(code, { onFrame, onState }) {
     this.url = `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/chat/${code}/`;
     this.store = `emostudy.unsent.${code}`;
-    this.unsent = JSON.parse(localStorage.getItem(this.store) ?? "[]");
+    this.unsent = this.kept;
     this.onFrame = onFrame;
     this.onState = onState;
     this.last = 0; // the highest number among the frames that were shown
     this.failedAt = 0;
+    this.settled = 0; // the last turn whose reply came, or was said to have failed
     this.tries = 0;
     this.replyDue = false;
     window.addEventListener("online", () => this.hurry());
@@ -79,10 +80,10 @@ export class ChatSocket {
   }
 
   /** Keep the message until the server has it; returns its id. */
-  send(text) {
-    const message = { type: "message", id: newId(), text };
+  send(text, timing) {
+    const message = { type: "message", id: newId(), text, timing };
     this.unsent.push(message);
-    this.keep();
+    this.kept = [...this.kept, message];
     this.transmit(message);
     this.watch();
     return message.id;
@@ -92,21 +93,27 @@ export class ChatSocket {
     for (const message of this.unsent) this.transmit(message);
   }
 
-  keep() {
-    if (this.unsent.length) localStorage.setItem(this.store, JSON.stringify(this.unsent));
+  /** What outlives the page. All tabs share it, so each adds and takes off its own messages and leaves the others'. */
+  get kept() {
+    return JSON.parse(localStorage.getItem(this.store) ?? "[]");
+  }
+
+  set kept(messages) {
+    if (messages.length) localStorage.setItem(this.store, JSON.stringify(messages));
     else localStorage.removeItem(this.store);
   }
 
   /** Hand back what the server will not take. */
   takeBack() {
-    const [message] = this.unsent.splice(0, 1);
-    this.keep();
+    const [message] = this.unsent;
+    if (message) this.arrived(message.id);
     return message;
   }
 
   arrived(id) {
-    this.unsent = this.unsent.filter((message) => message.id !== id);
-    this.keep();
+    const isOther = (message) => message.id !== id;
+    this.unsent = this.unsent.filter(isOther);
+    this.kept = this.kept.filter(isOther);
   }
 
   retry() {
@@ -138,13 +145,17 @@ export class ChatSocket {
   note(frame) {
     if (frame.type === "ack" || frame.type === "message") {
       this.arrived(frame.id);
-      this.replyDue = true;
+      // Sent again over a new line, a message may be acknowledged after its reply was told.
+      this.replyDue = frame.turn > this.settled;
     } else if (frame.type === "failed") {
       this.failedAt = frame.seq;
+      this.settled = frame.turn;
       this.replyDue = false;
     } else if (["reply", "pause", "held", "closed"].includes(frame.type)) {
       this.replyDue = false;
-      if (frame.type === "reply") this.sendKept();
+      if (frame.type !== "reply") return;
+      this.settled = frame.turn;
+      this.sendKept();
     } else if (frame.type === "superseded") {
       this.superseded = true;
       this.onState("superseded");

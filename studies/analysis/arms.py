@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Bootstrap, mean, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.rows import Row, Undefined
 
@@ -54,9 +55,15 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
         row.values["sd"] = float(values.std(ddof=1))
     else:
         row.leave_out("sd", because="one conversation")
+    add_interval(row, values, clusters, bootstrap, of="scores")
+    return row.finished()
+
+
+def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap, *, of: str) -> None:
+    """Add `low` and `high` of the mean. `clusters`: that of each value, numbered from 0; `of`: what the values are."""
     try:
         if np.ptp(values) == 0 and len(values) > 1:
-            raise Undefined("the scores do not vary")
+            raise Undefined(f"the {of} do not vary")
         resampled = bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
     except Undefined as reason:
         row.leave_out("low", "high", because=str(reason))
@@ -64,4 +71,3 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
         interval = resampled.interval()
         row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
         row.add_notes(*resampled.notes("interval"))
-    return row.finished()

@@ -19,6 +19,12 @@ from studies.analysis.results import Results
 INK, MUTED, LINE, ACCENT = "#22302F", "#5A6866", "#C9CFCD", "#1F6F6B"
 ROW = 0.24  # inches
 WIDTH = 7.4
+OWN_TIME = "Times are the model's own, before a study evens them out on the page."
+LENGTHS = {  # measure: title, unit and a remark
+    "characters": ("Length of the replies", "characters", "Characters are Unicode code points of what was shown."),
+    "first_token_seconds": ("Time until the model's first words", "seconds", OWN_TIME),
+    "total_seconds": ("Time until the model's whole reply", "seconds", OWN_TIME),
+}
 # Names come from the data: a dollar sign in one is no formula.
 _STYLE: Any = {
     "svg.fonttype": "none",
@@ -53,7 +59,11 @@ class Dot:
 
 def figures_of(results: Results) -> list[Figure]:
     with rc_context(_STYLE):
-        figures = [*_of_agreement(results.tables["agreement"]), *_of_arms(results.tables["arms"])]
+        figures = [
+            *_of_agreement(results.tables["agreement"]),
+            *_of_arms(results.tables["arms"]),
+            *_of_lengths(results.tables["lengths"]),
+        ]
     return _with_own_names(figures)
 
 
@@ -84,6 +94,19 @@ def _of_arms(table: pd.DataFrame) -> Iterator[Figure]:
             "Dots are means over conversations, lines the cluster bootstrap interval, n the number of conversations.",
             _dot_plot(list(_dots(rows, "arm", "mean", "low", "high")), "mean score"),
         )
+
+
+def _of_lengths(table: pd.DataFrame) -> Iterator[Figure]:
+    for measure, (title, unit, remark) in LENGTHS.items():
+        rows = table[(table["measure"] == measure) & table["estimate"].notna()]
+        if not rows.empty:
+            rows = rows.assign(item=rows["language"].replace("", "language not known"))
+            yield _figure(
+                f"lengths-{measure}",
+                f"{title}: means with 95 % intervals",
+                f"Dots are means over replies, lines the cluster bootstrap interval, n the number of replies. {remark}",
+                _dot_plot(list(_dots(rows, "arm", "estimate", "low", "high")), unit),
+            )
 
 
 def _of(instrument: str, moment: str) -> str:

@@ -14,9 +14,12 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis import AnalysisError
 
+ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
 OPTIONAL = ("participant", "arm", "strategy", "replicate", "moment", "turn", "missing_reason")
+OF_TURNS = ("conversation", "role", "text")
+MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
 EXPORTED = (
     "ratings.csv",
@@ -32,7 +35,10 @@ EXPORTED = (
     "manifest.json",
 )
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_GUARDED = re.compile(r"^'(?=[=+\-@\t\r])")
+_GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
+_TRUTHS = {"true": 1.0, "false": 0.0, "": math.nan}
+
+csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the module allows by itself
 
 
 @dataclass(frozen=True)
@@ -41,11 +47,13 @@ class Export:
 
     `ratings`: one row per score that was given; text columns are categories, `score` is a float. `group` is the rater
     kind, or `judge:STRATEGY`. `conversations`: indexed by conversation; columns `participant`, `arm` (empty where
-    unknown) and `cluster`: the participant, else the conversation itself.
+    unknown) and `cluster`: the participant, else the conversation itself. `replies`: one row per reply of turns.csv,
+    None where there is no such file; columns of `read_turns`, and `arm`, `language` (empty where unknown), `cluster`.
     """
 
     ratings: pd.DataFrame
     conversations: pd.DataFrame
+    replies: pd.DataFrame | None
     rows: dict[str, int]  # of each file that was read
     hashes: dict[str, str]  # SHA-256 of each file that was read
     absent: tuple[str, ...]
@@ -66,10 +74,18 @@ def load(folder: Path) -> Export:
         raise AnalysisError(f"{path.name}: no rating has a score")
     people, excluded = _count_true(folder / "participants.csv", "excluded", "true")
     chats, invalid = _count_true(folder / "conversations.csv", "valid", "false")
-    read = {"ratings.csv": len(table), "participants.csv": people, "conversations.csv": chats}
+    conversations = _conversations(path, table, ("participant", "arm"))
+    turns = read_turns(folder / "turns.csv") if (folder / "turns.csv").is_file() else None
+    read = {
+        "ratings.csv": len(table),
+        "participants.csv": people,
+        "conversations.csv": chats,
+        "turns.csv": None if turns is None else len(turns),
+    }
     return Export(
         ratings=scored,
-        conversations=_conversations(path, table),
+        conversations=conversations,
+        replies=None if turns is None else _replies(turns, _all_conversations(folder, conversations)),
         rows={name: count for name, count in read.items() if count is not None},
         hashes={name: _sha256(folder / name) for name in (*read, "manifest.json") if (folder / name).is_file()},
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
@@ -88,13 +104,26 @@ def read_ratings(path: Path) -> pd.DataFrame:
         _refuse(path, table[column], lambda text: not text, "is empty")
     _refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
     _refuse(path, table["turn"], lambda text: not re.fullmatch(r"(\d+(\.0*)?)?", text), "is not a whole number")
-    _refuse(path, table["score"], lambda text: bool(text.strip()) and math.isnan(_number(text)), "is not a number")
-    numbers = np.array([_number(text) for text in table["score"].cat.categories])
-    table["score"] = numbers[table["score"].cat.codes]
+    table["score"] = _numbers(path, table["score"])
     # A table that had gaps in this column was often saved with 5.0 for 5.
     table["turn"] = _renamed(table["turn"], lambda text: text.partition(".")[0])
     table["group"] = _groups(table)
     return table
+
+
+def read_turns(path: Path) -> pd.DataFrame:
+    """One row per message. Columns `conversation`, `role`, and as floats, nan where the file says nothing, `characters`
+    (Unicode code points of the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0)."""
+    table = read_table(path, OF_TURNS, MEASURED)
+    _refuse(path, table["conversation"], lambda text: not text, "is empty")
+    _refuse(path, table["role"], lambda text: text not in ROLES, "is none of " + ", ".join(ROLES))
+    return table[["conversation", "role"]].assign(
+        characters=table["text"].astype(str).str.len().astype(float),
+        first_token_seconds=_numbers(path, table["first_token_ms"]) / 1000,
+        total_seconds=_numbers(path, table["total_ms"]) / 1000,
+        masked=_truths(path, table["masked"]),
+        names_itself=_truths(path, table["names_itself"]),
+    )
 
 
 def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> pd.DataFrame:
@@ -149,6 +178,23 @@ def _line_of(path: Path, row: int) -> int:
     return line
 
 
+def _numbers(path: Path, column: pd.Series) -> np.ndarray:
+    """As floats, nan where the text is empty."""
+    _refuse(path, column, lambda text: bool(text.strip()) and math.isnan(_number(text)), "is not a number")
+    return _of_categories(column, _number)
+
+
+def _truths(path: Path, column: pd.Series) -> np.ndarray:
+    """As 1 and 0, nan where the text is empty. A spreadsheet writes TRUE for true."""
+    _refuse(path, column, lambda text: text.lower() not in _TRUTHS, "is neither true nor false")
+    return _of_categories(column, lambda text: _TRUTHS[text.lower()])
+
+
+def _of_categories(column: pd.Series, value: Callable[[str], float]) -> np.ndarray:
+    values: np.ndarray = np.array([value(text) for text in column.cat.categories], dtype=float)[column.cat.codes]
+    return values
+
+
 def _number(text: str) -> float:
     """The finite number that a text is, else nan."""
     if not _NUMBER.fullmatch(text.strip()):
@@ -173,9 +219,24 @@ def _groups(table: pd.DataFrame) -> pd.Series:
     return by_strategy.where(judged, table["rater_kind"].astype(str)).astype("category")
 
 
-def _conversations(path: Path, table: pd.DataFrame) -> pd.DataFrame:
+def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
+    """Those that nobody rated too, where conversations.csv names them; the ratings alone do not tell the language."""
+    path = folder / "conversations.csv"
+    if not path.is_file():
+        return rated.assign(language="")
+    names = ("participant", "arm", "language")
+    return _conversations(path, read_table(path, ("conversation",), names), names)
+
+
+def _replies(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    replies = turns[turns["role"] == "supporter"].drop(columns="role").astype({"conversation": str})
+    about = conversations[["arm", "language", "cluster"]].reindex(replies["conversation"]).fillna("")
+    return replies.assign(**{name: about[name].to_numpy() for name in about}).reset_index(drop=True)
+
+
+def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     conversations = pd.DataFrame(index=pd.Index(sorted(table["conversation"].unique()), name="conversation", dtype=str))
-    for name in ("participant", "arm"):
+    for name in names:
         conversations[name] = _of_conversation(path, table, name).reindex(conversations.index).fillna("")
     # A conversation's code never equals a participant's after this prefix.
     alone = "conversation " + conversations.index.to_series()

@@ -8,7 +8,8 @@ class Markup(str):
 
 
 def tag(name: str, *children: str, **attributes: str) -> Markup:
-    """`class_` and the like lose the underscore that Python needs."""
-    opening = "".join(f' {key.rstrip("_")}="{escape(value)}"' for key, value in attributes.items())
+    """`class_` and the like lose the underscore that Python needs; `aria_label` is `aria-label`."""
+    names = {key: key.rstrip("_").replace("_", "-") for key in attributes}
+    opening = "".join(f' {names[key]}="{escape(value)}"' for key, value in attributes.items())
     content = "".join(child if isinstance(child, Markup) else escape(child) for child in children)
     return Markup(f"<{name}{opening}>{content}</{name}>")

@@ -15,12 +15,28 @@ HEADINGS = {
     "agreement": "Judges and people",
     "reliability": "Raters among themselves",
     "arms": "The arms",
+    "lengths": "Length and speed of the replies",
 }
+LENGTHS_MATTER = (
+    "Longer replies are often rated better, and arms whose replies differ in length or speed can be told apart: "
+    "read the ratings beside these figures."
+)
+MEANS = {  # of lengths.csv, as the report heads them
+    "characters": "mean characters",
+    "first_token_seconds": "mean seconds to first words",
+    "total_seconds": "mean seconds to end",
+}
+COUNTS = {"names_itself_share": "named itself", "masked_share": "masked"}
+LENGTHS_MEAN = (
+    "Named itself: replies in which the model named itself or its maker. Masked: replies in place of which, or of a "
+    "part of which, something else was shown."
+)
 SMALL = ("p", "p_holm")  # where a fourth decimal tells something
 EMPTY = {
     "agreement": "No judge and person scored the same conversation, so there is nothing to compare.",
     "reliability": "No conversation has several raters of a kind, and no instrument several items.",
     "arms": "No rating names an arm.",
+    "lengths": "No reply belongs to a conversation that names an arm.",
 }
 
 
@@ -56,8 +72,32 @@ def _section(name: str, results: Results, figures: list[Figure]) -> Markup:
     if table.empty:
         return tag("section", tag("h2", HEADINGS[name]), tag("p", EMPTY[name]))
     drawn = [_drawn(figure) for figure in figures if figure.name.startswith(name)]
+    told = _lengths(results) if name == "lengths" else []
     rows = tag("details", tag("summary", f"All {len(table)} rows of {name}.csv"), _table(table))
-    return tag("section", tag("h2", HEADINGS[name]), *drawn, rows)
+    return tag("section", tag("h2", HEADINGS[name]), *told, *drawn, rows)
+
+
+def _lengths(results: Results) -> list[Markup]:
+    if results.export.replies is None:
+        return [tag("p", "There is no turns.csv, so nothing is known of the replies.")]
+    by_arm = results.tables["lengths"].groupby(["arm", "language"])
+    return [
+        tag("p", LENGTHS_MATTER),
+        tag("p", LENGTHS_MEAN),
+        _table(pd.DataFrame([_of_arm(arm, language, rows) for (arm, language), rows in by_arm])),
+    ]
+
+
+def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
+    """What lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
+    found = rows.set_index("measure")
+    means = {heading: found.at[measure, "estimate"] for measure, heading in MEANS.items()}
+    counts = {heading: _share(found.loc[measure]) for measure, heading in COUNTS.items()}
+    return {"arm": arm, "language": language, "replies": found.at["characters", "n"], **means, **counts}
+
+
+def _share(row: pd.Series) -> str:
+    return f"{round(row['estimate'] * row['n'])} of {row['n']}" if row["n"] else ""
 
 
 def _drawn(figure: Figure) -> Markup:

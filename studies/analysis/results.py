@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import platform
+import re
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -14,6 +15,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")  # as in an export
 DIGITS = 12  # significant; below lies what differs between processors
 
 METHODS = {
@@ -37,6 +39,9 @@ METHODS = {
     "kappa_fleiss": "nominal",
     "percent_agreement": "share of agreeing pairs of ratings, 0 to 1",
     "cronbach": "Cronbach's alpha of an instrument's items, complete ratings",
+    "lengths": "over replies; characters are the Unicode code points of what was shown, seconds the model's own from "
+    "the request on, before a study evens them out on the page; 95 % BCa interval of the mean, participants (else "
+    "conversations) resampled",
     "mean": "over conversations, raters averaged first; 95 % BCa interval, participants (else conversations) resampled",
 }
 
@@ -95,6 +100,8 @@ class Results:
             "Ratings of conversations marked as not valid are part of all figures.": (
                 self.export.invalid_conversations > 0
             ),
+            "Some replies in which a model named itself or its maker were shown as they were: who read one may have "
+            "known the arm.": self._names_shown() > 0,
             "Some ratings were given twice by one rater to the same thing; their mean counts.": (
                 self.export.repeated > 0
             ),
@@ -104,6 +111,10 @@ class Results:
             ),
         }
         return [sentence for sentence, holds in rules.items() if holds]
+
+    def _names_shown(self) -> int:
+        replies = self.export.replies
+        return 0 if replies is None else int(((replies["names_itself"] == 1) & (replies["masked"] != 1)).sum())
 
     def _content(self) -> dict[str, Any]:
         files = {name: {"sha256": digest, "rows": self.export.rows.get(name)} for name, digest in self._hashes()}
@@ -139,4 +150,4 @@ def _plain(value: Any) -> Any:
 
 def _guarded(value: Any) -> Any:
     """A text that a spreadsheet would run as a formula gets a leading apostrophe, as in an export."""
-    return f"'{value}" if isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r")) else value
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis import AnalysisError, Progress, Summary, agreement, arms, reliability
+from studies.analysis import AnalysisError, Progress, Summary, agreement, arms, lengths, reliability
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.figures import Figure, figures_of
 from studies.analysis.frames import Export, load
@@ -18,6 +18,7 @@ TABLES: dict[str, tuple[Part, list[str]]] = {
     "agreement": (agreement.agreement, agreement.COLUMNS),
     "reliability": (reliability.reliability, reliability.COLUMNS),
     "arms": (arms.arm_means, arms.COLUMNS),
+    "lengths": (lengths.reply_lengths, lengths.COLUMNS),
 }
 
 

@@ -12,7 +12,9 @@ from django.http import StreamingHttpResponse
 from django.shortcuts import get_object_or_404
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.views import SpectacularAPIView
 from rest_framework.generics import ListAPIView, RetrieveAPIView
+from rest_framework.permissions import IsAdminUser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -31,6 +33,10 @@ INCLUDE_TESTS = OpenApiParameter("include_tests", bool, description="With test d
 def studies() -> QuerySet[Study]:
     newest_first = Prefetch("protocols", queryset=Protocol.objects.order_by("-version"))
     return Study.objects.order_by("key").prefetch_related(newest_first)
+
+
+class Schema(SpectacularAPIView):
+    permission_classes = (IsAdminUser,)
 
 
 class Studies(ListAPIView):

@@ -1,6 +1,7 @@
 """What a bot answers to any form found on a page: like a person who is eligible, agrees, and has understood. Pure."""
 
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +17,8 @@ from studies.questionnaires.loading import instrument_ids, load
 FACTORS = ("E", "A", "C", "N", "O")
 MIRRORED = {"ES": "N"}  # Emotional Stability of the 50 markers is Neuroticism from its other end
 KEEPS_TOPIC = 0.75
+CANNOT_TELL = 0.7  # the share of partners about whom a bot has no guess
+OF_PARTNER = re.compile(r"run[0-9]+-")  # before the key of an item that a page asks of each partner
 UNPLEASANT = ("anxiety", "sadness", "anger", "shame", "nervousness", "guilt", "loneliness")
 PLEASANT = ("calm", "relief", "hope", "contentment")
 WORDS = {"en": "Nothing to add; it was clear to me.", "zh": "没有要补充的，我觉得很清楚。"}
@@ -49,8 +52,7 @@ def answer(form: Form, person: Person) -> dict[str, str]:
     answers: dict[str, str] = {}
     for name, found in form.asked().items():
         if form.is_shown(name, answers):
-            item = next((item for item in questionnaire.items if item.key == name), None) if questionnaire else None
-            given = _answer(name, found, item, questionnaire, person, form)
+            given = _answer(name, found, _asked_for(name, questionnaire), questionnaire, person, form)
             if given:
                 answers[name] = given
     if questionnaire and questionnaire.id == "emotion_checkin" and "perceived_change" not in answers:
@@ -60,12 +62,21 @@ def answer(form: Form, person: Person) -> dict[str, str]:
 
 def recognised(form: Form) -> Questionnaire | None:
     """The instrument that asks the most of these questions, and few others; None for a form of another kind."""
-    asked = set(form.asked())
+    asked = set(map(key_of, form.asked()))
     fitting = [(len(asked & keys), -len(keys), name) for name, keys in _keys().items() if asked & keys]
     if not fitting:
         return None
     known, _, name = max(fitting)
     return load(name) if 2 * known >= len(asked) else None
+
+
+def _asked_for(field: str, questionnaire: Questionnaire | None) -> Item | None:
+    items = questionnaire.items if questionnaire else ()
+    return next((item for item in items if item.key == key_of(field)), None)
+
+
+def key_of(field: str) -> str:
+    return OF_PARTNER.sub("", field)
 
 
 @cache
@@ -90,6 +101,8 @@ def _answer(
         return _about(item, found, person)
     if questionnaire.id == "between":
         return _next_topic(item, person)
+    if questionnaire.id == "blinding" and item.key == "guess":
+        return _guess(found, person)
     if questionnaire.id == "emotion_checkin":
         return _feeling(item, found, person, after="perceived_change" in form.fields)
     if item.type == "scale" and questionnaire.kind == "rating_scale":
@@ -220,6 +233,12 @@ def _felt_after(key: str, person: Person) -> float:
     if key == "valence":
         return float(person.before.get("valence", 3)) + 1.5 * lift
     return float(person.before.get("arousal", 6)) - 0.7 * lift
+
+
+def _guess(found: Field, person: Person) -> str:
+    """Which arm a partner was: mostly they cannot tell, else one is as good as another."""
+    *arms, unsure = found.options
+    return unsure if person.draw.random() < CANNOT_TELL else person.draw.choice(arms)
 
 
 # Anything else

@@ -20,6 +20,7 @@ PATIENCE = 240.0  # seconds in which a server that is away must come back
 REPLY_PATIENCE = 90.0  # seconds without a frame before the socket is opened anew
 HEARTBEAT = 10.0
 VISITS = 12  # of one step without getting any further
+TO_MEND = 422  # the page again, with what is missing in it
 RETRIES = 5  # of a reply that failed
 AWAY = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError, TimeoutError)
 TYPED = {"en": 5.0, "zh": 2.0}  # characters a second
@@ -118,7 +119,7 @@ class Bot:
             except AWAY as error:
                 why = f"{type(error).__name__} {error}".strip()
             else:
-                if status < 400:
+                if status < 400 or status == TO_MEND:
                     return read_page(text)
                 why = f"the server answered {status}"
                 if status < 500:
@@ -170,7 +171,8 @@ class Line:
         await self.send(type="message", id="probe", text="")
         try:
             while True:
-                message = await self.socket.receive(timeout=REPLY_PATIENCE)
+                async with asyncio.timeout(REPLY_PATIENCE):  # aiohttp's own begins anew with each ping of the server
+                    message = await self.socket.receive()
                 if message.type != aiohttp.WSMsgType.TEXT:
                     return
                 await self.take(message.json())

@@ -23,13 +23,20 @@ SELECTIONS = ("auto", "manual")
 TRACKS = ("all", "participant", "counsellor")
 TOPICS = ("keep", "change", "choose")
 ARM_KINDS = ("openai_compatible", "scripted")
-UNBUILT_STEPS = ("interview", "blinding")
-STEPS = ("consent", "questionnaire", "training", "chats", *UNBUILT_STEPS, "debrief")
-TRAINING = "comprehension_check"
+UNBUILT_STEPS = ("interview",)
+STEPS = ("consent", "questionnaire", "training", "chats", "blinding", *UNBUILT_STEPS, "debrief")
+BLINDING = "blinding"  # the step, and its one instrument
+USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING}
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
+SELF_NAMING = ("flag", "mask")
+LONGEST_FLOOR = 10.0  # seconds: nobody waits longer for a reply to begin for the sake of evenness
+RATES = (1.0, 1000.0)  # characters a second
+TIMINGS = "if_timings"  # the part of a consent form that tells of them
+
+CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
 
 LONGEST = {"model": 200, "base_url": 500, "api_key_env": 100, "provider": 200, "prompt": 200}  # characters
 
@@ -194,7 +201,7 @@ def _step(table: Table, around: Surroundings) -> StepSpec:
         table.require("instrument")
     step = StepSpec(
         kind=kind,
-        instrument=_instrument(table, "instrument", around, TRAINING if kind == "training" else ""),
+        instrument=_instrument(table, "instrument", around, USUAL_INSTRUMENTS.get(kind, "")),
         track=table.choice("track", TRACKS, "all"),
     )
     table.refuse_unknown()
@@ -322,10 +329,32 @@ def _display(table: Table, around: Surroundings) -> dict[str, Any]:
     """The keys that the file gives, and no others."""
     read = {
         "reveal_arms": table.boolean("reveal_arms"),
+        "timings": table.boolean("timings"),
+        "first_piece_seconds": table.optional_number("first_piece_seconds", minimum=0, maximum=LONGEST_FLOOR),
+        "characters_per_second": _rates(table, around.languages),
+        "self_naming": table.choice("self_naming", SELF_NAMING, SELF_NAMING[0]),
+        "names": list(table.strings("names")),
         **{key: table.text(key, around.languages) for key in DISPLAY_TEXTS},
     }
     table.refuse_unknown()
     return {key: value for key, value in read.items() if table.has(key)}
+
+
+def _rates(table: Table, languages: Sequence[str]) -> dict[str, float | None]:
+    """One number for every language of the study, or a table of numbers by language."""
+    key = "characters_per_second"
+    if not isinstance(table.values.get(key), dict):
+        return dict.fromkeys(languages, table.optional_number(key, minimum=RATES[0], maximum=RATES[1]))
+    by_language = table.table(key)
+    rates = {
+        one: by_language.optional_number(one, minimum=RATES[0], maximum=RATES[1])
+        for one in LANGUAGES
+        if one in languages or by_language.has(one)
+    }
+    for language in languages:
+        by_language.require(language)
+    by_language.refuse_unknown()
+    return rates
 
 
 # Contradictions: values that are each well-formed but do not go together.
@@ -381,6 +410,12 @@ def _step_faults(spec: StudySpec) -> Iterator[Fault]:
     for track in TRACKS[1:]:
         walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.track in ("all", track)]
         yield from _walk_faults(track, walk, spec.selection)
+        yield from _blinding_walk_faults(track, walk)
+    asking = [number for number, step in enumerate(spec.steps, 1) if step.kind == BLINDING]
+    for number in asking:
+        yield from _blinding_step_faults(f"steps.{number}", spec, spec.steps[number - 1])
+    if asking:
+        yield from _guessed_arm_faults(spec)
 
 
 def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Fault]:
@@ -398,6 +433,45 @@ def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: st
         yield Fault(f"steps.{consents[0]}.kind", "consent must come before the chats")
     if selection == "manual" and not any(step.instrument == SCREENING for _, step in walk):
         yield Fault("selection", f"manual selection needs a {SCREENING} questionnaire in the {track} track")
+
+
+def _blinding_walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]]) -> Iterator[Fault]:
+    """That it comes before the debrief follows from the debrief's being the last step."""
+    chats = [number for number, step in walk if step.kind == "chats"]
+    asking = [number for number, step in walk if step.kind == BLINDING]
+    for number in asking[:1]:
+        if not chats:
+            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before the blinding question")
+        elif number < chats[0]:
+            yield Fault(f"steps.{number}.kind", "the blinding question must come after the chats")
+    for number in asking[1:]:
+        yield Fault(f"steps.{number}.kind", "the blinding question may come only once")
+
+
+def _blinding_step_faults(path: str, spec: StudySpec, step: StepSpec) -> Iterator[Fault]:
+    if len(spec.arms) == 1:
+        yield Fault(f"{path}.kind", "there is only one arm, and nothing to guess")
+    if step.instrument != BLINDING:
+        yield Fault(f"{path}.instrument", f'must be "{BLINDING}"')
+
+
+def _guessed_arm_faults(spec: StudySpec) -> Iterator[Fault]:
+    """People choose among the titles: each must name one arm, and none may be a key, which no page of theirs shows."""
+    for number, arm in enumerate(spec.arms, 1):
+        if arm.key == CANNOT_TELL:
+            yield Fault(f"arms.{number}.key", f'"{CANNOT_TELL}" is an answer to the blinding question')
+        if arm.key and arm.key in arm.title.values():
+            yield Fault(f"arms.{number}.title", "is missing or the arm's key; the blinding question shows the titles")
+        for other, earlier in enumerate(spec.arms[: number - 1], 1):
+            if shared := ", ".join(_languages_of_one_title(earlier, arm, spec.languages)):
+                yield Fault(
+                    f"arms.{number}.title", f"is that of arms.{other} too ({shared}): a guess could mean either"
+                )
+
+
+def _languages_of_one_title(one: ArmSpec, other: ArmSpec, languages: Sequence[str]) -> list[str]:
+    titles = {language: (one.title.get(language, ""), other.title.get(language, "")) for language in languages}
+    return [language for language, (this, that) in titles.items() if this and this.casefold() == that.casefold()]
 
 
 def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[Fault]:
@@ -418,8 +492,12 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
         if name not in form["placeholders"]:
             known = (*form["placeholders"], *CONSENT_KEYS)
             yield Fault(f"consent.{name}", f"unknown key{suggestion(name, known)}")
+    if spec.records_timings() and TIMINGS not in form["flags"]:
+        yield Fault("display.timings", f'the consent form "{consent.instrument}" does not tell of them ({TIMINGS})')
     for number, flag in enumerate(consent.flags, 1):
-        if flag not in form["flags"]:
+        if flag == TIMINGS:
+            yield Fault(f"consent.flags.{number}", "is set by display.timings, not here")
+        elif flag not in form["flags"]:
             yield Fault(f"consent.flags.{number}", f'unknown flag "{flag}"{suggestion(flag, form["flags"])}')
     if spec.key != DEMO:
         values = spec.consent_values()

@@ -56,6 +56,8 @@ def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
         return [screening, Step("selection", "selection")] if spec.selection == "manual" else [screening]
     if step.kind == "questionnaire":
         return [Step("questionnaire", f"questionnaire.{step.instrument}", step.instrument)]
+    if step.kind == "blinding":
+        return [Step("blinding", "blinding", step.instrument, moment="final")]
     if step.kind == "consent" and spec.consent:
         return [Step("consent", "consent", spec.consent.instrument)]
     return [Step(step.kind, step.kind, step.instrument)]

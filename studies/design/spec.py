@@ -97,6 +97,25 @@ class StudySpec:
     judges: tuple[ArmSpec, ...]
     display: Mapping[str, Any] = field(default_factory=dict)
 
+    def records_timings(self) -> bool:
+        """Whether the page measures how people type, read and answer. The consent form then says so."""
+        return bool(self.display.get("timings"))
+
+    def characters_per_second(self, language: str) -> float | None:
+        """How fast a reply is shown at most; `None` for as fast as it comes."""
+        rate: float | None = self.display.get("characters_per_second", {}).get(language)
+        return rate
+
+    def names(self) -> tuple[str, ...]:
+        """What must not be read in a reply: the names of the models under study and of their makers."""
+        of_arms = [
+            name
+            for arm in self.arms
+            if arm.kind != "scripted"
+            for name in (arm.model, arm.provider, *arm.title.values())
+        ]
+        return tuple(dict.fromkeys(name for name in [*self.display.get("names", ()), *of_arms] if name))
+
     def arms_per_person(self) -> int:
         return self.order.arms_per_person or len(self.arms)
 

@@ -6,7 +6,7 @@ from studies.exports.tables import Filter, Table
 from studies.models import Study
 from studies.questionnaires.definitions import Item, Questionnaire
 from studies.questionnaires.forms import COMMENT
-from studies.questionnaires.loading import instrument_ids, load
+from studies.questionnaires.loading import ARMS, instrument_ids, load
 from studies.questionnaires.scoring import score
 
 FILE = "codebook.csv"
@@ -42,7 +42,10 @@ def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
 
 def _values(item: Item) -> str:
     """The choices by key, or the range and the words that stand along it."""
-    words = "; ".join(f"{option.value} = {option.text['en']}" for option in item.options)
+    choices = [f"{option.value} = {option.text['en']}" for option in item.options]
+    if item.options_from == ARMS:
+        choices.insert(0, "the key of an arm, as in conversations.csv")
+    words = "; ".join(choices)
     if item.minimum is None:
         return words
     return f"{item.minimum} to {item.maximum}" + (f": {words}" if words else "")

@@ -242,10 +242,35 @@ TURNS = (
     integer("output_tokens", "of a reply, as the model's server counts them", "tokens"),
     integer("attempts", "requests made for the reply; beside the seeker's message where none came", "requests"),
     truth("seen", "the reply was on the person's screen; empty for the seeker's messages and for imports"),
-    truth("masked", "a safety text was shown in place of the model's reply; empty for the seeker's messages"),
+    truth(
+        "masked",
+        "something else was shown in place of the model's reply or of a part of it: the safety text, or a name hidden; "
+        "empty for the seeker's messages",
+    ),
     text("error", "beside the seeker's message where no reply came: what the last attempt failed of"),
     text("emotion", "of imports: the seeker's emotion, as the file says"),
+    truth(
+        "names_itself",
+        "of a reply: the model named itself or its maker in it, whether or not that was shown (see masked); empty for "
+        "the seeker's messages and for imports",
+    ),
+    integer(
+        "reading_ms",
+        "of a message: from the end of the reply before it to its first key; empty where it was not measured",
+        "milliseconds",
+    ),
+    integer(
+        "typing_ms", "of a message: from its first key to sending; empty where it was not measured", "milliseconds"
+    ),
+    integer(
+        "focus_losses",
+        "of a message: how often the page was left for another while the turn was the person's; empty where it was not "
+        "measured",
+        "times",
+    ),
+    truth("pasted", "of a message: text was pasted into it; empty where it was not measured"),
 )
+MEASURED_OF_MESSAGE = ("reading_ms", "typing_ms", "focus_losses", "pasted")
 
 
 def turns_of(study: Study, only: Filter) -> QuerySet[Turn]:
@@ -272,6 +297,8 @@ def turns(study: Study, only: Filter) -> Rows:
         "seen",
         "masked",
         "error",
+        "names_itself",
+        *MEASURED_OF_MESSAGE,
     )
     rows = found.order_by("conversation__run__pk", "number").values_list("of", "seeker_kind", *names, named=True)
     for turn in rows.iterator():
@@ -285,11 +312,14 @@ def messages_of(turn: Any) -> Rows:
     attempts = turn.attempts or None  # nobody asked a model for an imported reply
     nothing_measured = None, None, None, None
     failed = (None, "") if answered else (attempts, turn.error)
-    yield *of, "seeker", turn.text, turn.created_at, *nothing_measured, failed[0], None, None, failed[1], turn.emotion
+    said = turn.text, turn.created_at, *nothing_measured, failed[0], None, None, failed[1], turn.emotion
+    yield *of, "seeker", *said, None, *(getattr(turn, name) for name in MEASURED_OF_MESSAGE)
     if answered:
         measured = turn.first_token_ms, turn.total_ms, turn.input_tokens, turn.output_tokens
-        seen = None if turn.seeker_kind == SeekerKind.IMPORTED else turn.seen
-        yield *of, "supporter", turn.reply, turn.replied_at, *measured, attempts, seen, turn.masked, turn.error, ""
+        # Nobody watched the screen of an imported conversation, or looked for a name in it.
+        seen, names_itself = (None, None) if turn.seeker_kind == SeekerKind.IMPORTED else (turn.seen, turn.names_itself)
+        said = turn.reply, turn.replied_at, *measured, attempts, seen, turn.masked, turn.error, ""
+        yield *of, "supporter", *said, names_itself, *nothing_measured
 
 
 def count_messages(study: Study, only: Filter) -> int:
@@ -322,6 +352,13 @@ def states(study: Study, only: Filter) -> Rows:
 
 # ratings.csv and answers.csv part the answers between them.
 
+SECONDS = number(
+    "seconds",
+    "time with the page in view from the answer before it (or the page's opening) to the last change of this one; "
+    "empty where it was not measured",
+    "seconds",
+)
+
 RATINGS = (
     CONVERSATION,
     text("participant", "the conversation's seeker, whoever the rater is; empty for simulated seekers"),
@@ -338,13 +375,25 @@ RATINGS = (
     number("score", "empty where it is missing; never a guess", "points"),
     text("missing_reason", "why the score is missing"),
     time("rated_at", "when it was stored; of an import the time of the import"),
+    integer(
+        "first_turn",
+        "the first of the turns that the rating was given on; of a judge: the first that it was shown; empty where it "
+        "was not recorded, as of imports",
+        "turns",
+    ),
+    integer(
+        "last_turn",
+        "the last of them: the last whose reply had been on the rater's screen; of a judge: the last that it was shown",
+        "turns",
+    ),
+    SECONDS,
 )
 A_RATING = Q(response__is_rating=True, response__run__isnull=False) & ~Q(item=COMMENT, value__isnull=True)
 
 
 def ratings(study: Study, only: Filter) -> Rows:
     found = only.answers(study).filter(A_RATING).order_by("response", "pk")
-    for *of, turn, value, reason, rated_at in found.values_list(
+    rows = found.values_list(
         conversation_of("response__run__"),
         participant_of("response__run__"),
         "response__run__arm",
@@ -360,8 +409,13 @@ def ratings(study: Study, only: Filter) -> Rows:
         "value",
         "missing_reason",
         "response__submitted_at",
-    ).iterator():
-        yield *of, turn or None, value, reason, rated_at
+        "response__first_turn",
+        "response__last_turn",
+        "seconds",
+    )
+    turn = [column.name for column in RATINGS].index("turn")
+    for row in rows.iterator():
+        yield *row[:turn], row[turn] or None, *row[turn + 1 :]
 
 
 def count_ratings(study: Study, only: Filter) -> int:
@@ -374,12 +428,16 @@ ANSWERS = (
     text("instrument", "the questionnaire; its items are listed in codebook.csv under its own name"),
     text("version", "of the instrument"),
     text("item", "the item's key; comment is the closing remark to a rating"),
-    text("moment", "before or after a conversation, or that of the rating it comments on", ("pre", "post", *MOMENTS)),
+    text(
+        "moment",
+        "before or after a conversation, or that of the rating it comments on; final of the guesses which arm it was",
+        ("pre", "post", *MOMENTS),
+    ),
     number("value", "of scales and whole numbers; 1 for a ticked box", "points"),
-    text("text", "the key of the chosen option, a country's code, or what was written"),
+    text("text", "the key of the chosen option, of the arm that was guessed, a country's code, or what was written"),
     text("missing_reason", "why there is neither", ("prefer_not", "not_answered")),
     time("answered_at", "when the page was sent"),
-    number("seconds", "spent on the item, where it was measured", "seconds"),
+    SECONDS,
     integer("turn", "of a remark to a reply or a checkpoint", "turns"),
 )
 

@@ -1,3 +1,4 @@
+from studies.models.form_state import Draft, Submission
 from studies.models.participation import ArmRun, Consent, Participation
 from studies.models.response import Answer, Rater, Response
 from studies.models.study import Arm, Judge, Protocol, Study
@@ -8,11 +9,13 @@ __all__ = [
     "Arm",
     "ArmRun",
     "Consent",
+    "Draft",
     "Judge",
     "Participation",
     "Protocol",
     "Rater",
     "Response",
     "Study",
+    "Submission",
     "Task",
 ]

@@ -44,6 +44,10 @@ class Response(models.Model):
     replicate = models.PositiveIntegerField(default=1)
     language = models.CharField(max_length=10, blank=True)
     is_rating = models.BooleanField(default=False)
+    first_turn = models.PositiveIntegerField(null=True, blank=True, help_text="A rating is about the turns from here")
+    last_turn = models.PositiveIntegerField(
+        null=True, blank=True, help_text="to here: the last turn whose reply had been on the rater's screen."
+    )
     started_at = models.DateTimeField(null=True, blank=True)
     submitted_at = models.DateTimeField(auto_now_add=True)
 

@@ -36,6 +36,7 @@ class Item:
     type: ItemType
     text: Text
     options: tuple[Option, ...] = ()
+    options_from: str = ""  # "arms": the step puts those of the study before the file's own options
     minimum: int | None = None
     maximum: int | None = None
     required: bool = True

@@ -14,6 +14,7 @@ from studies.questionnaires.definitions import Condition, Item, ItemType, Option
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 LANGUAGES = ("en", "zh")
 TEXT_LIMIT = 2000  # characters of an open answer whose file sets no limit of its own
+ARMS = "arms"  # what options may be taken from beside the file
 OVERALL: Text = {"en": "Overall", "zh": "总体"}
 
 Node = Mapping[str, Any]
@@ -130,6 +131,7 @@ class _Reader:
             type=kind,
             text=self.text(node["question"], f"{path}.question") if "question" in node else self.text(node, path),
             options=options,
+            options_from=self.source(node, path),
             minimum=minimum,
             maximum=maximum,
             required=bool(node.get("required", scale.get("required", part.required))),
@@ -184,6 +186,12 @@ class _Reader:
         if "answer" in node and node["answer"] not in [option.value for option in options]:
             self.fault(f"{path}.answer", f"{node['answer']!r} is none of the options")
         return tuple(options)
+
+    def source(self, node: Node, path: str) -> str:
+        name = node.get("options_from", "")
+        if name not in ("", ARMS):
+            self.fault(f"{path}.options_from", f"is {name!r}, not {ARMS!r}")
+        return str(name)
 
     def bounds(
         self, node: Node, path: str, kind: str, scale: Node, options: tuple[Option, ...]

@@ -1,6 +1,7 @@
 """The kinds of step, by the name that a plan gives them. Adding one is a module and a line here."""
 
 from studies.steps import (
+    blinding,
     chat,
     choose_language,
     consent,
@@ -21,6 +22,7 @@ KINDS: dict[str, StepKind] = {
     "rating": questionnaire.Answer(),
     "between": questionnaire.Answer(template="studies/steps/between.html"),
     "chat": chat.Chat(),
+    "blinding": blinding.Blinding(),
     "debrief": debrief.Debrief(),
     "held": ended.Notice("studies/steps/held.html"),
     "review": ended.Notice("studies/steps/review.html"),

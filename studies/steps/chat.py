@@ -3,12 +3,12 @@ from django.db import transaction
 from dialogue import chat as rules
 from dialogue.access import grant
 from dialogue.models import Conversation
-from dialogue.models.conversation import Status
+from dialogue.models.conversation import Status, TurnState
 from studies import chats, progress
 from studies.models import ArmRun
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
-from studies.responses import rater_for, store
+from studies.responses import rater_for, store, turns_seen
 from studies.steps.base import Page, Visit
 
 
@@ -23,13 +23,14 @@ class Chat:
             progress.advance(visit.participation, done=visit.step)
             return None
         if conversation.status == Status.PAUSED:
-            return self.checkpoint_page(visit, run, self.checkpoint(visit))
+            return self.checkpoint_page(visit, run, self.checkpoint(visit, conversation))
         grant(visit.request.session, conversation)
         return Page("dialogue/chat.html", {"chat": room(conversation, visit)})
 
-    def checkpoint(self, visit: Visit, data: object = None) -> InstrumentForm:
+    def checkpoint(self, visit: Visit, conversation: Conversation, data: object = None) -> InstrumentForm:
         questionnaire = load(visit.spec.chat.checkpoint_instrument)
-        return form_for(questionnaire, language=visit.language, track=visit.track, data=data)
+        draft = visit.draft(str(conversation.answered_turns()))
+        return form_for(questionnaire, language=visit.language, track=visit.track, earlier=draft, data=data)
 
     def checkpoint_page(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> Page:
         assert run.conversation is not None  # noqa: S101 - opened before
@@ -49,7 +50,7 @@ class Chat:
         assert run.conversation is not None  # noqa: S101 - it has just been opened
         if run.conversation.status != Status.PAUSED or "checkpoint" not in visit.request.POST:
             return None
-        form = self.checkpoint(visit, data=visit.request.POST)
+        form = self.checkpoint(visit, run.conversation, data=visit.request.POST)
         if not form.is_valid():
             return self.checkpoint_page(visit, run, form)
         self.save_checkpoint(visit, run, form)
@@ -69,6 +70,8 @@ class Chat:
             moment="checkpoint",
             turn=run.conversation.answered_turns(),
             language=visit.language,
+            turns=turns_seen(run, first_since_last_pause(run.conversation)),
+            seconds=visit.seconds,
         )
         rules.resume(run.conversation.pk)
 
@@ -80,15 +83,22 @@ def since_last_pause(conversation: Conversation) -> int:
     return now - max(earlier, default=0)
 
 
+def first_since_last_pause(conversation: Conversation) -> int:
+    """The number of the first of these turns; failed ones have a number but are not counted."""
+    numbers = conversation.turns.filter(state=TurnState.ANSWERED).order_by("-number").values_list("number", flat=True)
+    return min(numbers[: since_last_pause(conversation)], default=1)
+
+
 def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
     """What the chat page may know. There is no supporter in it."""
     return {
         "code": conversation.code,
         "partner": visit.step.run,
-        "answered": conversation.answered_turns(),
+        "answered": conversation.answered_turns() if conversation.started_at else 0,
         "min_turns": conversation.min_turns,
         "max_turns": conversation.max_turns,
         "role_play": conversation.role_play,
+        "timings": conversation.timings,
         "rate_each_reply": visit.spec.chat.rate_each_reply,
         "reply_item": load("reply_rating").items[0] if visit.spec.chat.rate_each_reply else None,
         "language": visit.language,

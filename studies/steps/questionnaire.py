@@ -6,7 +6,7 @@ from studies import oncall, progress
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
-from studies.responses import answers_of, rater_for, store
+from studies.responses import answers_of, rater_for, store, turns_seen
 from studies.steps.base import Page, Visit
 
 PLAIN = "studies/steps/questionnaire.html"
@@ -49,7 +49,7 @@ def form_of(visit: Visit, data: Any = None) -> InstrumentForm:
         language=visit.language,
         track=visit.track,
         phase=visit.step.phase,
-        earlier=before_the_chat(visit),
+        earlier={**visit.draft(), **before_the_chat(visit)},
         values=words(visit),
         order_seed=visit.participation.pk,
         data=data,
@@ -77,4 +77,6 @@ def keep_form(visit: Visit, form: InstrumentForm) -> None:
         run=visit.run,
         moment=visit.step.moment or visit.step.phase,
         language=visit.language,
+        turns=turns_seen(visit.run) if visit.step.moment else None,
+        seconds=visit.seconds,
     )

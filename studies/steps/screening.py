@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from django.db import transaction
 
 from dialogue.safety.resources import resources_for
@@ -27,7 +29,7 @@ class Screening:
             "days": "14",
             **{n: t[visit.language] for n, t in spec.consent_values().items()},
         }
-        earlier = {"language": visit.language}
+        earlier = {**visit.draft(), "language": visit.language}
         return form_for(
             load("screening"),
             language=visit.language,
@@ -55,14 +57,20 @@ class Screening:
         if decided.kind == "ask_again":
             visit.participation.outcome = {"attempt": 2}
             visit.participation.save(update_fields=["outcome"])
-            return self.page(visit, form, again=decided.text[visit.language])
+            return replace(self.page(visit, form, again=decided.text[visit.language]), taken=True)
         self.settle(visit, form, decided)
         return None
 
     @transaction.atomic
     def settle(self, visit: Visit, form: InstrumentForm, decided: Outcome) -> None:
         person = visit.participation
-        store(rater_for(person), load("screening"), form.cleaned_answers(), language=visit.language)
+        store(
+            rater_for(person),
+            load("screening"),
+            form.cleaned_answers(),
+            language=visit.language,
+            seconds=visit.seconds,
+        )
         person.country = str(form.given_answers()["country"])
         person.outcome = as_json(decided)
         person.save(update_fields=["country", "outcome"])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from django.db import transaction
 
 from studies import progress
@@ -39,7 +41,7 @@ class Training:
         visit.participation.save(update_fields=["quiz_attempts"])
         last = visit.participation.quiz_attempts >= quiz.raw["pass_rule"]["attempts"]
         if not result.passed and not last:
-            return self.page(visit, form, feedback=feedback_on(visit, result))
+            return replace(self.page(visit, form, feedback=feedback_on(visit, result)), taken=True)
         self.finish(visit, form, result)
         return None
 

@@ -13,6 +13,7 @@ from studies.models import Participation
 MINUTES = {"language": 0.5, "screening": 4, "consent": 5, "training": 6, "rating": 2, "between": 1, "debrief": 1}
 MINUTES_PER_TURN = 0.75
 MINUTES_QUESTIONNAIRE = 2
+MINUTES_PER_GUESS = 0.4
 
 
 @dataclass(frozen=True)
@@ -49,4 +50,6 @@ def minutes_of(step: Step, spec: StudySpec, runs: int) -> float:
         return MINUTES_PER_TURN * spec.chat.min_turns
     if step.kind == "chats":
         return runs * (MINUTES_PER_TURN * spec.chat.min_turns + 6)
+    if step.kind == "blinding":
+        return MINUTES_PER_GUESS * runs
     return MINUTES.get(step.kind, MINUTES_QUESTIONNAIRE)

@@ -18,7 +18,8 @@ from studies.language import CODES, instrument_language, remember
 from studies.models import Participation, Study
 from studies.responses import store_reply_rating
 from studies.steps import KINDS
-from studies.steps.base import Page, Visit
+from studies.steps.base import Page, Visit, place_of
+from studies.submissions import keep_draft, once
 from studies.views.face import face_of, without_models
 from studies.views.outline import outline
 
@@ -76,8 +77,17 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     return response
 
 
+def to_present_step(_request: HttpRequest) -> HttpResponse:
+    return redirect("study")
+
+
+def saved_before(_request: HttpRequest) -> HttpResponse:
+    return JsonResponse({"saved": True})
+
+
 @require_http_methods(["GET", "POST"])
 @needs_person
+@once(to_present_step)
 def study(request: HttpRequest, person: Participation) -> HttpResponse:
     enrolment.begin(person)
     settle_language(request, person)
@@ -88,6 +98,8 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             messages.info(request, _("That page was already saved. This is where you are now."))
             return redirect("study")
         page = kind.accept(visit)
+        if page is None or page.taken:
+            person.drafts.all().delete()
         if page is None:
             tell_saved(visit)
     else:
@@ -115,7 +127,8 @@ def settle_language(request: HttpRequest, person: Participation) -> None:
 def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(visit.participation, visit.step, visit.spec)
     context = {"step": visit.step, "outline": far, "progress": far, **surroundings(visit.participation), **page.context}
-    return render(visit.request, page.template, context)
+    refused = visit.request.method == "POST" and not page.taken
+    return render(visit.request, page.template, context, status=422 if refused else 200)
 
 
 def surroundings(person: Participation | None) -> dict[str, object]:
@@ -129,6 +142,16 @@ def surroundings(person: Participation | None) -> dict[str, object]:
 
 @require_POST
 @needs_person
+def draft(request: HttpRequest, person: Participation) -> HttpResponse:
+    """What is answered and not sent yet, from the page at hand only: a late one of a page that was sent is let go."""
+    if request.POST.get("step") == progress.current_step(person).key:
+        keep_draft(person, place_of(request.POST["step"], request.POST.get("checkpoint", "")[:8]), request.POST)
+    return HttpResponse(status=204)
+
+
+@require_POST
+@needs_person
+@once(lambda request: back(request))
 def language(request: HttpRequest, person: Participation) -> HttpResponse:
     chosen = request.POST.get("language", "")
     if chosen in CODES:
@@ -175,11 +198,12 @@ def pause(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 @needs_person
+@once(to_present_step)
 def leave(request: HttpRequest, person: Participation) -> HttpResponse:
     """Stop at any time: what was given is kept, or deleted everywhere, as the person says."""
     if request.method == "GET" or request.POST.get("choice") not in ("keep", "delete"):
         context = {**surroundings(person), "asked": request.method == "POST"}
-        return render(request, "studies/leave.html", context)
+        return render(request, "studies/leave.html", context, status=422 if context["asked"] else 200)
     around = surroundings(person)
     if request.POST["choice"] == "keep":
         progress.leave(person)
@@ -191,6 +215,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
+@once(saved_before)
 def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     """In role-play: were these words the role's or the counsellor's own?"""
     answer = request.POST.get("answer")
@@ -205,6 +230,7 @@ def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
+@once(saved_before)
 def rate_reply(request: HttpRequest, person: Participation) -> HttpResponse:
     """The rating under a single reply, sent while the conversation goes on."""
     error = store_reply_rating(person, progress.current_step(person), request.POST)

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.browser
 
 def test_person_is_held_helped_and_released(browser: Browser, server: Server) -> None:
     person = page_of(browser, "phone", "en")
+    person.clock.install()  # for the page that looks every 20 seconds whether it may go on
     visitor = Visitor(person, "en")
     person.goto(f"{server.base_url}/open/demo/")
     person.locator('a[href="/study/"]').first.click()
@@ -20,9 +21,12 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
         visitor.take_step()
     person.locator("textarea").first.fill("I want to kill myself")
     person.locator('[data-part="send"]').click()
-    person.locator('meta[http-equiv="refresh"]').wait_for(state="attached", timeout=PATIENCE)
+    person.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
     expect(person.get_by_role("heading", level=1)).to_have_text("Are you safe right now?")
     assert person.locator('a[href="tel:988"]').count() == 1
+    with person.expect_response("**/study/"):
+        person.clock.fast_forward(20_000)
+    expect(person.locator('[data-waits="held"]')).to_have_count(1)  # looked, and waits on
 
     researcher = page_of(browser, "desktop", "en")
     sign_in(researcher, server)
@@ -31,7 +35,7 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
     researcher.get_by_role("button", name="Release").first.click()
     researcher.wait_for_load_state()
 
-    person.goto(f"{server.base_url}/study/")
+    person.clock.fast_forward(20_000)
     expect(person.locator(".bubble--partner[data-seq]")).to_have_count(1, timeout=PATIENCE)
     assert person.locator(".bubble--own").count() == 1
     person.context.close()

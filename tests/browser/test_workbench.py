@@ -1,10 +1,11 @@
 """A researcher at a real browser: from the buttons to the heat map and the report."""
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.screenshots import sign_in
-from tests.browser.test_walk import page_of
+from tests.browser.survey import Survey
+from tests.browser.test_walk import DESKTOP, page_of
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -15,7 +16,8 @@ LONG = 120_000  # milliseconds: a judge and an analysis are at work
 def test_researcher_judges_analyses_and_exports_by_buttons(browser: Browser, server: Server) -> None:
     walked = server.manage("run_bots", "demo", "--count", "4", "--concurrency", "4", "--base-url", server.base_url)
     assert walked.returncode == 0, walked.stderr
-    page = page_of(browser, "desktop", "en")
+    context = browser.new_context(**DESKTOP, bypass_csp=True)
+    page, survey = context.new_page(), Survey("en")
     sign_in(page, server)
     page.goto(f"{server.base_url}/research/demo/analysis/")
     page.get_by_role("button", name="Start the judge").click()
@@ -26,9 +28,11 @@ def test_researcher_judges_analyses_and_exports_by_buttons(browser: Browser, ser
     page.get_by_role("button", name="Start the analysis").click()
     page.get_by_role("link", name="Open the report").wait_for(timeout=LONG)
     assert page.locator("table.heat tbody tr").count() >= 3
+    survey(page, "research/analysis/ with results")
     page.get_by_role("link", name="Open the report").click()
     expect(page.get_by_role("heading", level=1)).to_be_visible()
     assert "Demonstration data" in page.content()
+    survey(page, "report")
 
     page.goto(f"{server.base_url}/research/demo/export/")
     page.locator('input[type="checkbox"]').first.check()
@@ -38,7 +42,23 @@ def test_researcher_judges_analyses_and_exports_by_buttons(browser: Browser, ser
     with page.expect_download() as download:
         link.click()
     assert download.value.path().stat().st_size > 10_000
-    page.context.close()
+    survey(page, "research/export/ with files")
+    survey_what_one_leads_to(page, server, survey)
+    context.close()
+    assert (survey.violations, survey.cut) == ({}, {})
+
+
+def survey_what_one_leads_to(page: Page, server: Server, survey: Survey) -> None:
+    """The lists with rows in them, and the first row of each."""
+    for path in ("people/", "conversations/"):
+        page.goto(f"{server.base_url}/research/demo/{path}")
+        survey(page, f"research/{path} with rows")
+        page.locator("tbody a").first.click()
+        survey(page, f"research/{path}…")
+    page.goto(f"{server.base_url}/research/demo/")
+    survey(page, "research/ with people")
+    page.get_by_role("button", name="Make links", exact=True).click()
+    survey(page, "research/ with new links")
 
 
 def test_stranger_is_asked_to_sign_in_and_told_nothing(browser: Browser, server: Server) -> None:

@@ -16,7 +16,7 @@ TEXTS = {
     "en": ELIGIBLE["issue_text"],
     "zh": "上个月领导没有说一声就把我调到别的组，我觉得自己被推到一边，很委屈，希望有人听我说。",
 }
-TURNS = 10
+MOST_TURNS = 30
 PATIENCE = 20_000  # milliseconds
 
 
@@ -45,19 +45,29 @@ class Visitor:
             self.seen.append("chat")
             self.converse()
             return
-        key = self.page.locator('input[name="step"]').first.get_attribute("value") or ""
+        key = self.key()
         self.seen.append(key)
-        rating = self.page.locator('input[name="checkpoint"]').count()
-        self.look(self.page, "checkpoint" if rating else re.sub(r"run\d\.", "", key))
+        self.look(self.page, self.name())
         if key == "language":
             self.page.locator(f'#content button[name="language"][value="{self.language}"]').click()
             return
         self.fill_form(key)
         self.submit(key)
 
-    def submit(self, key: str) -> None:
+    def key(self) -> str:
+        return self.page.locator('input[name="step"]').first.get_attribute("value") or ""
+
+    def name(self) -> str:
+        """Of the page as a kind: that of the second conversation is that of the first."""
+        rating = self.page.locator('input[name="checkpoint"]').count()
+        return "checkpoint" if rating else re.sub(r"run\d\.", "", self.key())
+
+    def send(self) -> None:
         self.page.locator("form[data-instrument] button[type=submit]").click()
         self.page.wait_for_load_state()
+
+    def submit(self, key: str) -> None:
+        self.send()
         mend = self.page.locator("[data-error-summary]")
         assert mend.count() == 0, f"{key}: {mend.inner_text()}"
 
@@ -106,7 +116,9 @@ class Visitor:
         had = int(self.page.locator("[data-conversation]").get_attribute("data-answered") or 0)
         expect(self.page.locator(".bubble--partner[data-seq]")).to_have_count(had, timeout=PATIENCE)
         first = not had
-        for _ in range(TURNS + 5):
+        if first:
+            self.look(self.page, "chat-start")
+        for _ in range(MOST_TURNS):
             if not self.page.locator("[data-conversation]").count():
                 return
             if self.page.locator('[data-part="pause"]').is_visible():
@@ -115,7 +127,7 @@ class Visitor:
                 self.page.locator("[data-instrument]").wait_for(timeout=PATIENCE)
                 return
             end = self.page.locator('[data-part="end"]')
-            if end.is_enabled() and self.answered() >= TURNS:
+            if end.is_enabled():
                 self.end(end)
                 return
             self.say()
@@ -138,5 +150,13 @@ class Visitor:
     def end(self, button: Locator) -> None:
         self.look(self.page, "chat-end")
         button.click()
+        self.look(self.page, "chat-asked")
         self.page.locator('[data-part="ask-finished"] button[value="end"]').click()
         self.page.locator("[data-instrument]").wait_for(timeout=PATIENCE)
+
+
+class HurriedVisitor(Visitor):
+    """Where a way is only the way to somewhere: that a mouse reaches each control is for the others to find."""
+
+    def click(self, control: Locator) -> None:
+        control.evaluate("(control) => control.click()")

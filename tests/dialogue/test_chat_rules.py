@@ -162,7 +162,9 @@ def test_retry_without_a_failure_does_nothing():
 def test_each_attempt_is_a_row_of_the_ledger():
     room = conversation()
     taken = say(room)
-    second = chat.record_failure(taken.assignment, ProviderError("timeout", "slow", partial="What"))
+    second = chat.record_failure(
+        taken.assignment, ProviderError("timeout", "slow", partial="What"), seq=taken.assignment.seq + 3
+    )
     answer(type(taken)(turn=1, assignment=second))
     rows = list(Call.objects.order_by("pk").values_list("attempt", "status", "response"))
     assert rows == [(1, "timeout", "What"), (2, "ok", "What was the move like?")]
@@ -192,12 +194,12 @@ def test_resume_tells_exactly_what_was_missed():
     answer(first)
     second = say(room, client_id="b")
     answer(second)
-    every = chat.frames_after(room.pk, 0)
+    every = chat.missed_after(room.pk, 0).frames
     assert [frame.type for frame in every] == ["message", "reply", "message", "reply", "closed"]
     numbers = [frame.seq for frame in every]
     assert numbers == sorted(set(numbers))
     for position, number in enumerate(numbers):
-        assert chat.frames_after(room.pk, number) == every[position + 1 :]
+        assert chat.missed_after(room.pk, number).frames == every[position + 1 :]
 
 
 class TestRisk:
@@ -238,14 +240,14 @@ class TestRisk:
     def test_help_is_shown_again_to_one_who_comes_back(self):
         room = conversation()
         shown = say(room, "I wish I was dead").shown
-        assert [frame for frame in chat.frames_after(room.pk, 0) if frame.type == "help"] == list(shown)
+        assert [frame for frame in chat.missed_after(room.pk, 0).frames if frame.type == "help"] == list(shown)
         RiskEvent.objects.update(role_answer="role")
-        assert [frame.type for frame in chat.frames_after(room.pk, 0)] == ["message"]
+        assert [frame.type for frame in chat.missed_after(room.pk, 0).frames] == ["message"]
 
     def test_held_message_is_told_in_order_to_one_who_comes_back(self):
         room = conversation()
         shown = say(room, "I want to kill myself").shown
-        missed = chat.frames_after(room.pk, 0)
+        missed = chat.missed_after(room.pk, 0).frames
         assert [frame.type for frame in missed] == ["message", "help", "held"]
         assert missed[1:] == list(shown)
 

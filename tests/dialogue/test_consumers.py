@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import threading
 import uuid
 
 import pytest
@@ -11,7 +12,8 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import OperationalError
 
-from dialogue import access, chat, replies
+from dialogue import access, chat, frames, replies, showing
+from dialogue.consumers import ChatConsumer
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.providers.base import ProviderError, Reply
 from emostudy.asgi import application
@@ -52,6 +54,12 @@ def answers(monkeypatch):
 
     use(Model())
     return use
+
+
+@pytest.fixture
+def at_once(monkeypatch):
+    """Every piece goes out by itself."""
+    monkeypatch.setattr(showing, "WINDOW", 0.0)
 
 
 @database_sync_to_async
@@ -229,7 +237,7 @@ async def test_older_tab_is_told_that_it_is_superseded(answers):
     await newer.disconnect()
 
 
-async def test_failing_model_is_tried_again_and_the_ledger_shows_it(answers):
+async def test_failing_model_is_tried_again_and_the_ledger_shows_it(answers, at_once):
     answers(Model(error=ProviderError("server_error", "500")), Model())
     conversation = await room()
     socket = await opened(conversation)
@@ -238,6 +246,8 @@ async def test_failing_model_is_tried_again_and_the_ledger_shows_it(answers):
     assert frames[-1]["text"] == "Hello."
     statuses = [call.status async for call in Call.objects.order_by("pk")]
     assert statuses == ["server_error", "ok"]
+    numbers = [frame["seq"] for frame in frames if "seq" in frame]
+    assert numbers == list(range(2, 2 + len(numbers)))  # no gap tells that there was a second attempt
     again = [frame for frame in frames if frame["type"] == "chunk" and frame["at"] == 0]
     assert len(again) == 2
     await socket.disconnect()
@@ -273,6 +283,42 @@ async def test_reply_is_stored_once_the_database_is_back(answers, monkeypatch):
     assert len(tries) == 3
     assert await Call.objects.acount() == 1
     await socket.disconnect()
+
+
+async def test_socket_whose_handler_broke_leaves_nothing_behind(answers, monkeypatch):
+    def away(*_args, **_kwargs):
+        raise OperationalError("the server closed the connection")
+
+    monkeypatch.setattr(chat, "take_seeker_turn", away)
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    with pytest.raises(OperationalError):
+        await socket.wait()
+    assert not replies.listeners
+    assert not [task for task in asyncio.all_tasks() if "ChatConsumer.write" in repr(task)]
+
+
+async def test_reply_comes_although_the_socket_was_given_up_while_its_message_was_stored(answers, monkeypatch):
+    take, storing, go_on = chat.take_seeker_turn, threading.Event(), threading.Event()
+
+    def slowly(*args, **kwargs):
+        storing.set()
+        assert go_on.wait(timeout=10)
+        return take(*args, **kwargs)
+
+    monkeypatch.setattr(chat, "take_seeker_turn", slowly)
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    assert await asyncio.to_thread(storing.wait, 10)
+    socket.future.cancel()  # as Daphne does, ten seconds after the line broke
+    await asyncio.wait([socket.future])  # how it ends is the channel layer's affair: Redis may answer with its own error
+    go_on.set()
+    again = await opened(conversation)
+    assert (await until(again, "reply"))[-1]["text"] == "Hello."
+    assert await Call.objects.acount() == 1
+    await again.disconnect()
 
 
 async def test_permanent_failure_is_not_tried_again(answers):
@@ -400,3 +446,58 @@ async def test_socket_is_refused_to_strangers(who):
     }[who]
     _, connected = await connect(conversation, key=key, headers=headers)
     assert not connected
+
+
+async def test_reply_of_a_paced_conversation_comes_whole_and_in_many_pieces(answers):
+    answers(Model(pieces=["That sounds hard. " * 4]))
+    socket = await opened(await room(characters_per_second=400.0, first_piece_ms=50))
+    await socket.send_json_to(message())
+    heard = await until(socket, "reply")
+    assert shown(heard) == heard[-1]["text"] == "That sounds hard. " * 4
+    assert len([frame for frame in heard if frame["type"] == "chunk"]) >= 4
+    await socket.disconnect()
+
+
+async def test_model_that_names_itself_is_flagged_and_masked_where_the_study_says_so(answers, at_once):
+    named = "I hear you. I am ChatGPT, made by OpenAI. What weighs on you most?"
+    for masks in (False, True):
+        answers(Model(pieces=[named[:20], named[20:30], named[30:]]))
+        conversation = await room(mask_names=masks)
+        socket = await opened(conversation)
+        await socket.send_json_to(message())
+        heard = await until(socket, "reply")
+        turn = await Turn.objects.aget(conversation=conversation)
+        assert turn.names_itself
+        assert (turn.masked, turn.reply_original) == (masks, named if masks else "")
+        assert shown(heard) == heard[-1]["text"] == turn.reply
+        assert ("ChatGPT" in json.dumps(heard)) is not masks
+        await socket.disconnect()
+
+
+async def test_how_a_message_was_written_is_refused_where_it_is_nonsense(answers):
+    socket = await opened(await room(timings=True))
+    timing = {"reading_ms": 1, "typing_ms": -1, "focus_losses": 0, "pasted": False}
+    await socket.send_json_to({**message(), "timing": timing})
+    assert (await until(socket, "error"))[-1]["code"] == "bad_frame"
+    await socket.send_json_to({**message(), "timing": {**timing, "typing_ms": 2000}})
+    await until(socket, "reply")
+    assert (await Turn.objects.aget()).typing_ms == 2000
+    await socket.disconnect()
+
+
+async def test_who_sends_without_reading_is_let_go(answers, monkeypatch):
+    monkeypatch.setattr("dialogue.consumers.BACKLOG", -1)  # as if nothing of what was sent had been taken
+    socket = await opened(await room())
+    closed = await socket.receive_output(timeout=5)
+    assert (closed["type"], closed["code"]) == ("websocket.close", 1013)
+
+
+async def test_what_a_slow_reader_asks_for_again_and_again_waits_once():
+    consumer = ChatConsumer()
+    consumer.outgoing = asyncio.Queue()
+    for seq in (1, 2):
+        consumer.outgoing.put_nowait(frames.StoredReply(seq=seq, turn=seq, text="Hello."))
+    consumer.outgoing.put_nowait(frames.Ack(id="a", turn=1))
+    consumer.drop_unsent()
+    assert consumer.outgoing.get_nowait() == frames.Ack(id="a", turn=1)
+    assert consumer.outgoing.empty()

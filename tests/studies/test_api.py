@@ -2,8 +2,11 @@
 
 import csv
 import io
+import subprocess
+import sys
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.test import AsyncClient, Client
 
@@ -152,3 +155,16 @@ def test_the_schema_describes_every_path(desk):
 
     for path in ("studies/:", "studies/{key}/:", "studies/{key}/progress/:", "studies/{key}/ratings.csv:"):
         assert f"/api/v1/{path}" in text
+
+
+def test_the_framework_is_imported_when_it_is_asked_for():
+    # The template engine imports what it finds of template tags in each app; `reverse` imports every list of addresses.
+    code = (
+        "import sys, emostudy.asgi; from django.template import engines; from django.urls import reverse;"
+        "engines['django'], reverse('study'); print(*sys.modules)"
+    )
+    python = [sys.executable, "-c", code]
+    modules = subprocess.run(python, cwd=settings.BASE_DIR, capture_output=True, text=True, check=True).stdout.split()
+
+    assert "studies.api.urls" in modules
+    assert {"rest_framework.views", "drf_spectacular.openapi", "yaml", "pandas"} & set(modules) == set()

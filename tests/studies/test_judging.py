@@ -122,6 +122,7 @@ def test_judge_fills_the_same_questionnaire_as_a_person(server: str) -> None:
     assert judge() == (summary(done=1), 0)
     response = Response.objects.get()
     assert (response.run, response.instrument, response.moment, response.turn) == (run, "emoharbor_10", "final", 0)
+    assert (response.first_turn, response.last_turn) == (1, 6)
     assert (response.rater.kind, response.rater.code, response.rater.strategy) == ("judge", "real", "standard")
     assert response.is_rating
     answers = list(response.answers.order_by("pk"))
@@ -219,6 +220,7 @@ def test_checkpoint_is_judged_on_the_turns_up_to_it(server: str) -> None:
     assert "<scope>\nThink only of the last five turns.\n</scope>" in prompt
     response = Response.objects.get()
     assert (response.instrument, response.moment, response.turn) == ("turn_checkpoint", "checkpoint", 5)
+    assert (response.first_turn, response.last_turn) == (1, 5)
     assert [answer.item for answer in response.answers.order_by("pk")] == CHECKPOINT_ITEMS
 
 

@@ -6,7 +6,7 @@ from django.core.management import call_command
 
 from dialogue.models import Conversation, RiskEvent, Turn
 from studies import progress
-from studies.models import ArmRun, Consent, Participation, Response
+from studies.models import Arm, ArmRun, Consent, Participation, Response
 from studies.models.participation import Status
 from tests.answers import AFTER, ELIGIBLE, MOOD, middle, right_answers
 from tests.people import Person
@@ -74,7 +74,7 @@ def test_incomplete_form_is_shown_again_with_what_was_answered():
     answers = middle("emoharbor_10")
     answers.pop("safety")
     page = person.send({**answers, "empathetic": "5"})
-    assert page.status_code == 200
+    assert page.status_code == 422
     assert Response.objects.filter(instrument="emoharbor_10").count() == 0
     assert "data-error-summary" in page.content.decode()
 
@@ -111,7 +111,7 @@ def test_consent_needs_every_required_box():
     person.go_to("consent")
     boxes = person.answers()
     boxes.pop("ai")
-    assert person.send(boxes).status_code == 200
+    assert person.send(boxes).status_code == 422
     assert Consent.objects.count() == 0
 
 
@@ -229,7 +229,7 @@ def test_level_4_ends_the_study_and_is_paid():
 def test_leaving_keeps_or_deletes_as_the_person_says():
     person = Person()
     person.go_to("rating", run=1)
-    assert person.client.post("/leave/", {}).status_code == 200
+    assert person.client.post("/leave/", {}).status_code == 422
     person.client.post("/leave/", {"choice": "keep"})
     assert person.step.kind == "withdrawn"
     assert Turn.objects.count() == 10
@@ -278,8 +278,27 @@ def test_open_door_makes_a_person_and_a_reload_does_not_make_another(client):
 def test_page_costs_few_queries(django_assert_num_queries):
     person = Person()
     person.go_to("questionnaire", run=1)
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         person.client.get("/study/")
+
+
+def test_chat_page_costs_few_queries(django_assert_max_num_queries):
+    person = Person()
+    person.go_to("chat", run=1)
+    ArmRun.objects.all().delete()
+    with django_assert_max_num_queries(21):  # the demonstration tells the partner the profile: some of them are for it
+        person.client.get("/study/")
+    with django_assert_max_num_queries(6):
+        person.client.get("/study/")
+
+
+def test_arm_that_is_paused_still_answers_those_who_have_drawn_it():
+    person = Person()
+    person.go_to("chat", run=1)
+    ArmRun.objects.all().delete()
+    Arm.objects.update(paused=True)
+    assert person.page().status_code == 200
+    assert ArmRun.objects.get().conversation is not None
 
 
 def changed_demo(settings, tmp_path, was, becomes):

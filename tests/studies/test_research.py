@@ -393,6 +393,19 @@ def test_conversation_shows_words_masked_replies_and_raw_calls(desk, study):
         assert page.count(text) == 1
 
 
+def test_conversation_flags_a_reply_in_which_the_model_names_itself_and_shows_its_own_words(desk, study):
+    run = factories.run_with_turns(study, factories.person(study))
+    hidden = {"reply": "I am your partner.", "reply_original": "I am Bot 5.", "masked": True, "names_itself": True}
+    factories.add_turn(run.conversation, 3, text="Who are you?", **hidden)
+
+    page = desk.get(address("conversation", run.conversation.code)).content.decode()
+
+    flagged = [turn for turn in page.split('id="turn-')[1:] if "names itself" in turn]
+    assert len(flagged) == 1
+    for text in ("Who are you?", "I am your partner.", "I am Bot 5."):
+        assert flagged[0].count(text) == 1
+
+
 def test_conversation_of_another_study_is_not_found(desk, study):
     run = factories.run_with_turns(factories.study("another"))
 

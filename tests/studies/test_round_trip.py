@@ -51,6 +51,8 @@ def test_ratings_come_back_the_same_from_another_study(tmp_path: Path):
     )
     Answer.objects.create(response=judged, item="=care", value=2.3333333333333335)
     Answer.objects.create(response=judged, item="safety", missing_reason="refused")
+    Response.objects.filter(run=run).update(first_turn=1, last_turn=1)
+    Answer.objects.filter(response__run=run).update(seconds=2.5)
 
     command("export", "demo", "--out", str(tmp_path / "first"))
     command("import_conversations", "second", str(as_jsonl(tmp_path / "first", tmp_path / "conversations.jsonl")))
@@ -59,8 +61,10 @@ def test_ratings_come_back_the_same_from_another_study(tmp_path: Path):
 
     first, second = (read(tmp_path / key / "ratings.csv") for key in ("first", "second"))
     assert len(first) == 24
-    # An import has its own time.
-    assert [row | {"rated_at": ""} for row in second] == [row | {"rated_at": ""} for row in first]
+    # An import has its own time, and nothing was measured while it rated.
+    measured = {"rated_at": "", "first_turn": "", "last_turn": "", "seconds": ""}
+    assert [row | {"rated_at": ""} for row in second] == [row | measured for row in first]
+    assert {(row["first_turn"], row["last_turn"], row["seconds"]) for row in first} == {("", "", ""), ("1", "1", "2.5")}
     first, second = (read(tmp_path / key / "turns.csv") for key in ("first", "second"))
     said = ("conversation", "turn", "role", "text")
     assert [[row[name] for name in said] for row in second] == [[row[name] for name in said] for row in first]

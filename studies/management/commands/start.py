@@ -65,9 +65,9 @@ def researcher_password() -> str:
 
 
 def serve() -> None:
-    """Becomes Daphne. It writes no access log, since a personal link is a path."""
+    """Becomes Daphne (emostudy.server). It writes no access log, since a personal link is a path."""
     arguments = ["--bind", settings.HOST, "--port", str(settings.PORT), "--no-server-name", "--verbosity", "0"]
     arguments += ["--websocket-max-message-size", "65536", "emostudy.asgi:application"]
     if settings.HTTPS:
         arguments.insert(0, "--proxy-headers")
-    os.execv(sys.executable, [sys.executable, "-m", "daphne", *arguments])
+    os.execv(sys.executable, [sys.executable, "-m", "emostudy.server", *arguments])

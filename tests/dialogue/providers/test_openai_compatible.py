@@ -228,9 +228,15 @@ async def test_keep_alive_comments_are_no_piece(llm_url: str) -> None:
     assert (error.status, error.permanent, error.detail) == ("timeout", False, "Nothing came for 0.2 s.")
 
 
+async def test_each_piece_begins_the_wait_for_the_next(llm_url: str) -> None:
+    reply = await model(llm_url, "slow", extra={"gap_timeout": 0.8}).reply(ASK)
+    assert reply.text == ECHO
+    assert reply.total_ms > 800
+
+
 async def test_whole_answer_has_a_limit_of_its_own(llm_url: str) -> None:
-    error = await failure(llm_url, "slow", extra={"gap_timeout": 30, "total_timeout": 0.3})
-    assert (error.status, error.detail) == ("timeout", "The answer was not complete after 0.3 s.")
+    error = await failure(llm_url, "slow", extra={"gap_timeout": 30, "total_timeout": 0.9})
+    assert (error.status, error.detail) == ("timeout", "The answer was not complete after 0.9 s.")
     assert error.partial != ""
     assert ECHO.startswith(error.partial)
 

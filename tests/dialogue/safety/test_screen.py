@@ -1,8 +1,10 @@
 import json
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dialogue.safety.screen import (
@@ -220,6 +222,34 @@ def test_growing_screen_misses_nothing_that_the_whole_finds(parts: list[str], si
     text = "".join(parts)
     if screen_reply(text):
         assert first_alarm(text, size) is not None
+
+
+STRONG = [one.pattern for one in load_lexicon().entries if one.level >= REPLY_LEVEL]
+STRONG += [one.pattern for one in load_lexicon().reply_entries]
+WITHOUT_CUES = replace(load_lexicon(), cues=re.compile(""))
+
+
+@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("pattern", STRONG, ids=lambda pattern: pattern.pattern[:20])
+@given(data=st.data())
+def test_all_that_a_pattern_finds_has_a_cue(pattern: re.Pattern[str], data: st.DataObject) -> None:
+    text = data.draw(st.from_regex(pattern))
+    assert screen_reply(text) == screen_reply(text, lexicon=WITHOUT_CUES)
+
+
+HARMLESS = ["今天", "生活", "了", " ", "\u3000", "。", ", ", "!!", "I ", "ı", "Ｉ", "ſ", "my ", "’", "end", "It "]
+PIECES = st.sampled_from([*(hit for _, _, hit in HITS), *(hit for _, hit in REPLY_HITS), *IDIOMS, *HARMLESS])
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    parts=st.lists(PIECES.flatmap(lambda hit: st.sampled_from([hit, hit[:9], hit[-9:], hit.upper()])), max_size=9),
+    gap=st.sampled_from(["", "", " ", "_", "，"]),
+    screened=st.integers(min_value=0, max_value=200),
+)
+def test_cues_change_no_verdict(parts: list[str], gap: str, screened: int) -> None:
+    text = gap.join("".join(parts)) if gap else "".join(parts)
+    assert screen_reply(text, screened) == screen_reply(text, screened, WITHOUT_CUES)
 
 
 def test_no_pattern_is_wider_than_the_window() -> None:

@@ -26,6 +26,7 @@ RELIABILITY = (
     "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note"
 )
 ARMS = "arm,raters,item,n,mean,low,high,sd"
+LENGTHS = "arm,language,measure,estimate,low,high,sd,median,n,clusters,method,note"
 
 
 class Page(HTMLParser):
@@ -72,14 +73,18 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
         "agreement.csv",
         "reliability.csv",
         "arms.csv",
+        "lengths.csv",
         "results.json",
         "report.html",
     }
     assert (summary.ratings, summary.conversations, summary.participants) == (168, 12, 6)
-    assert summary.rows == {"agreement": 16, "reliability": 6, "arms": 16}
+    assert summary.rows == {"agreement": 16, "reliability": 6, "arms": 16, "lengths": 10}
 
 
-@pytest.mark.parametrize(("name", "columns"), [("agreement", AGREEMENT), ("reliability", RELIABILITY), ("arms", ARMS)])
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("agreement", AGREEMENT), ("reliability", RELIABILITY), ("arms", ARMS), ("lengths", LENGTHS)],
+)
 def test_tables_have_the_promised_columns(out: Path, name: str, columns: str) -> None:
     with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         header = next(csv.reader(file))
@@ -87,10 +92,10 @@ def test_tables_have_the_promised_columns(out: Path, name: str, columns: str) ->
 
 
 def test_an_empty_cell_of_an_estimate_has_its_reason_in_note(out: Path) -> None:
-    for name in ("agreement", "reliability", "arms"):
+    for name in ("agreement", "reliability", "arms", "lengths"):
         with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                estimates = set(row) - {"note", "method", "clusters", "strategy", "p_holm"}
+                estimates = set(row) - {"note", "method", "clusters", "strategy", "language", "p_holm"}
                 gaps = {re.sub("_(low|high)$", "", column) for column in estimates if row[column] == ""}
                 assert [gap for gap in gaps if gap not in row["note"]] == []
 
@@ -134,6 +139,7 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
         "agreement": 16,
         "reliability": 6,
         "arms": 16,
+        "lengths": 10,
     }
     seeker = results["tables"]["agreement"][-1]
     assert seeker["human"] == "seeker"
@@ -196,17 +202,18 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
     export_of: ExportOf, tmp_path: Path
 ) -> None:
     summary = analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=20)
-    assert summary.rows == {"agreement": 0, "reliability": 0, "arms": 0}
+    assert summary.rows == {"agreement": 0, "reliability": 0, "arms": 0, "lengths": 0}
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     assert "No judge and person scored the same conversation, so there is nothing to compare." in text
     assert "No rating names an arm." in text
+    assert "No reply belongs to a conversation that names an arm." in text
 
 
 def test_analyse_tells_its_progress(folder: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     analyse(folder, tmp_path / "out", bootstrap=20, on_progress=lambda *step: told.append(step))
-    assert told[0] == (0, 4, "agreement")
-    assert told[-1] == (4, 4, "done")
+    assert told[0] == (0, 5, "agreement")
+    assert told[-1] == (5, 5, "done")
     assert [step[0] for step in told] == sorted(step[0] for step in told)
 
 

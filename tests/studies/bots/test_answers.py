@@ -4,11 +4,13 @@ from django.template.loader import render_to_string
 from dialogue.demonstration import HUMAN_NOISE, planted_score
 from studies.bots.answers import FACTORS, Person, answer, recognised
 from studies.bots.page import Form, read_page
+from studies.questionnaires.definitions import Option
 from studies.questionnaires.eligibility import outcome
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
 from studies.questionnaires.quiz import mark
 from studies.questionnaires.scoring import score
+from studies.steps.blinding import asked_of_each
 from tests.dialogue.conversations import conversation
 
 ASKED = ("screening", "comprehension_check", "profile", "mini_ipip", "ipip_bfm_50", "emoharbor_10", "worst_case_4",
@@ -146,6 +148,28 @@ def test_most_keep_their_topic_and_the_others_tell_another_story() -> None:
         assert keeps == (who.story is story)
         kept += keeps
     assert 60 <= kept <= 90
+
+
+ARMS = [Option(str(place), {"en": f"System {place}", "zh": f"系统 {place}"}) for place in range(1, 6)]
+
+
+def guesses(who: Person) -> dict[str, str | int]:
+    """What a bot is taken to have said of five partners."""
+    asked = asked_of_each(load("blinding"), range(1, 6), ARMS)
+    page = on_page(form_for(asked, language=who.language))
+    assert recognised(page) == load("blinding")
+    form = form_for(asked, language=who.language, data=answer(page, who))
+    assert form.errors == {}
+    return form.given_answers()
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_partners_are_guessed_mostly_not_at_all(language: str) -> None:
+    given = [guesses(person(seed, language)) for seed in range(40)]
+    said = [one[f"run{run}-guess"] for one in given for run in range(1, 6)]
+    assert 0.6 < said.count("cannot_tell") / len(said) < 0.8
+    assert set(said) == {"cannot_tell", "1", "2", "3", "4", "5"}
+    assert given == [guesses(person(seed, language)) for seed in range(40)]
 
 
 def test_bot_that_saw_no_talk_still_rates() -> None:

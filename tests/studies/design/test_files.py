@@ -241,7 +241,6 @@ FAULTS = [
     ),
     # the walk
     ("steps.1.kind", "interview", "steps.1.kind: interview steps are not part of this version yet"),
-    ("steps.1.kind", "blinding", "steps.1.kind: blinding steps are not part of this version yet"),
     ("steps.1.instrument", "screening", 'steps.1.instrument: is not that of [consent], "consent_template"'),
     ("steps", [{"kind": "chats"}], "steps: no consent step"),
     (
@@ -344,6 +343,76 @@ def test_step_of_training_takes_the_comprehension_check_unless_told_otherwise(tm
     document = small()
     document["steps"].insert(1, {"kind": "training"})
     assert read(tmp_path, document).steps[1] == StepSpec("training", "comprehension_check")
+
+
+# The blinding question
+
+
+def asking(*kinds: str) -> dict[str, Any]:
+    document = small()
+    document["steps"] = [{"kind": kind} for kind in kinds or ("consent", "chats", "blinding")]
+    for arm in document["arms"]:
+        arm["title"] = f"System {arm['key']}"
+    return document
+
+
+def test_step_of_blinding_takes_its_own_instrument(tmp_path: Path) -> None:
+    assert read(tmp_path, asking()).steps[2] == StepSpec("blinding", "blinding")
+
+
+@pytest.mark.parametrize(
+    ("kinds", "fault"),
+    [
+        (["consent", "chats", "blinding", "blinding"], "steps.4.kind: the blinding question may come only once"),
+        (["consent", "blinding", "chats"], "steps.2.kind: the blinding question must come after the chats"),
+        (["consent", "chats", "debrief", "blinding"], "steps.3.kind: the debrief must be the last step"),
+    ],
+)
+def test_blinding_question_comes_once_between_the_chats_and_the_debrief(
+    tmp_path: Path, kinds: list[str], fault: str
+) -> None:
+    assert faults_of(tmp_path, asking(*kinds)) == [fault]
+
+
+BLINDING_FAULTS = [
+    (
+        "steps.2.track",
+        "participant",
+        "steps.3.kind: no chats of the counsellor track come before the blinding question",
+    ),
+    ("steps.3.instrument", "screening", 'steps.3.instrument: must be "blinding"'),
+    ("arms.2.title", "system A", "arms.2.title: is that of arms.1 too (en, zh): a guess could mean either"),
+    (
+        "arms.2.title",
+        {"en": "System b", "zh": "System a"},
+        "arms.2.title: is that of arms.1 too (zh): a guess could mean either",
+    ),
+    ("arms.1.title", None, "arms.1.title: is missing or the arm's key; the blinding question shows the titles"),
+    ("arms.1.title", "a", "arms.1.title: is missing or the arm's key; the blinding question shows the titles"),
+    ("arms.1.key", "cannot_tell", 'arms.1.key: "cannot_tell" is an answer to the blinding question'),
+]
+
+
+@pytest.mark.parametrize(("path", "value", "fault"), BLINDING_FAULTS)
+def test_blinding_question_is_refused_where_it_could_not_be_answered(
+    tmp_path: Path, path: str, value: Any, fault: str
+) -> None:
+    document = asking()
+    spoil(document, path, value)
+    assert faults_of(tmp_path, document) == [fault]
+
+
+def test_blinding_question_needs_two_arms(tmp_path: Path) -> None:
+    document = asking()
+    del document["arms"][1]
+    assert faults_of(tmp_path, document) == ["steps.3.kind: there is only one arm, and nothing to guess"]
+
+
+def test_arms_may_share_a_title_where_nobody_is_asked(tmp_path: Path) -> None:
+    document = small()
+    for arm in document["arms"]:
+        arm["title"] = "System"
+    assert [arm.title["en"] for arm in read(tmp_path, document).arms] == ["System", "System"]
 
 
 # Prompts

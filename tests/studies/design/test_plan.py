@@ -107,6 +107,14 @@ def test_expand_leaves_out_the_emotion_check_that_is_not_asked_for() -> None:
     assert keys(runs) == ["run1.chat", "run1.rating.emoharbor_10"]
 
 
+def test_blinding_question_stays_after_the_last_conversation_and_names_no_run() -> None:
+    steps = (*STEPS[:-1], StepSpec("blinding", "blinding", track="participant"), STEPS[-1])
+    plan = expand(plan_for(study(steps=steps), "participant"), study(), ("secret_a", "secret_b"))
+    assert keys(plan)[-3:] == ["run2.questionnaire.emotion_checkin.post", "blinding", "debrief"]
+    assert plan[-2] == Step("blinding", "blinding", "blinding", moment="final")
+    assert "blinding" not in keys(plan_for(study(steps=steps), "counsellor"))
+
+
 @pytest.mark.parametrize("count", [1, 2, 5])
 def test_expanded_keys_are_unique(count: int) -> None:
     plan = expand(plan_for(study(languages=("en", "zh")), "participant"), study(), ["x"] * count)

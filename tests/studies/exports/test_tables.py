@@ -10,6 +10,9 @@ from dialogue.models.conversation import Status, TurnState
 from studies import progress
 from studies.exports.tables import TABLES, Filter, Table
 from studies.models import Answer, Consent, Response, Study
+from studies.questionnaires.forms import AnswerValue
+from studies.questionnaires.loading import load
+from studies.responses import rater_for, store
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -137,23 +140,44 @@ def test_turns_are_a_message_and_a_reply_where_there_is_one():
     run = factories.run_with_turns(study, factories.person(study), turns=[("Hello", "Hi")])
     answered = run.conversation.turns.get()
     answered.first_token_ms, answered.total_ms, answered.input_tokens, answered.output_tokens = 300, 900, 40, 7
-    answered.seen = True
+    answered.seen = answered.names_itself = True
+    answered.reading_ms, answered.typing_ms, answered.focus_losses, answered.pasted = 4000, 2500, 0, False
     answered.save()
     failed = factories.add_turn(run.conversation, 2, text="Again", state=TurnState.FAILED, attempts=3, error="timeout")
 
     code = run.conversation.code
     assert list(BY_NAME["turns"].rows(study, REAL)) == [
-        (code, 1, "seeker", "Hello", answered.created_at, *[None] * 7, "", ""),
-        (code, 1, "supporter", "Hi", None, 300, 900, 40, 7, 1, True, False, "", ""),
-        (code, 2, "seeker", "Again", failed.created_at, *[None] * 4, 3, None, None, "timeout", ""),
+        (code, 1, "seeker", "Hello", answered.created_at, *[None] * 7, "", "", None, 4000, 2500, 0, False),
+        (code, 1, "supporter", "Hi", None, 300, 900, 40, 7, 1, True, False, "", "", True, *[None] * 4),
+        (code, 2, "seeker", "Again", failed.created_at, *[None] * 4, 3, None, None, "timeout", "", *[None] * 5),
     ]
+
+
+def test_turns_of_an_import_say_neither_what_was_seen_nor_that_no_model_named_itself():
+    study = factories.study()
+    run = factories.run_with_turns(study, turns=[("Hello", "I am Bot 5.")], external_id="E1")
+    run.conversation.seeker_kind = "imported"
+    run.conversation.save()
+
+    told = [(row["role"], row["seen"], row["masked"], row["names_itself"]) for row in rows("turns", study)]
+
+    assert told == [("seeker", None, None, None), ("supporter", None, False, None)]
 
 
 def test_ratings_say_who_what_and_about_whom():
     study = factories.study()
     person, reviewer = factories.person(study), factories.person(study, track="reviewer")
     run = factories.run_with_turns(study, person, condition="average")
-    given = factories.answer(reviewer, "turn_checkpoint", {"empathetic": 2.0}, run=run, moment="checkpoint", turn=5)
+    given = store(
+        rater_for(reviewer),
+        load("turn_checkpoint"),
+        [AnswerValue("empathetic", value=2.0)],
+        run=run,
+        moment="checkpoint",
+        turn=5,
+        turns=(1, 4),
+        seconds={"empathetic": 6.25},
+    )
 
     assert rows("ratings", study) == [
         {
@@ -172,6 +196,9 @@ def test_ratings_say_who_what_and_about_whom():
             "score": 2.0,
             "missing_reason": "",
             "rated_at": given.submitted_at,
+            "first_turn": 1,
+            "last_turn": 4,
+            "seconds": 6.25,
         }
     ]
 
@@ -190,6 +217,7 @@ def test_ratings_of_a_judge_keep_strategy_replicate_and_a_missing_score():
     assert (row["participant"], row["rater"], row["rater_kind"]) == (person.code, "demo", "judge")
     assert (row["strategy"], row["replicate"], row["turn"]) == ("standard", 2, None)
     assert (row["score"], row["missing_reason"]) == (None, "unparseable")
+    assert (row["first_turn"], row["last_turn"], row["seconds"]) == (None, None, None)
 
 
 def test_answers_hold_all_that_is_no_rating_and_the_remarks_to_ratings():

@@ -170,7 +170,8 @@ def test_import_refuses_another_score_for_a_rating_that_is_there(study: Study, t
             "conversation,rater,rater_kind,instrument,item,score,note",
             [
                 "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
-                "turn, strategy, replicate, missing_reason, participant, arm, condition, rated_at"
+                "turn, strategy, replicate, missing_reason, participant, arm, condition, rated_at, first_turn, "
+                "last_turn, seconds"
             ],
         ),
         ("conversation,rater,rater_kind,instrument,item,score,item", ["1: item: the column is there twice"]),

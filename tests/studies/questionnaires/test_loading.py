@@ -34,6 +34,7 @@ def test_load_finds_no_fault_in_any_instrument(instrument):
         ("interview_guide", {"text": 5}),
         ("profile", {"text": 6, "single": 6}),
         ("reply_rating", {"scale": 1}),
+        ("blinding", {"single": 1, "scale": 1, "text": 1}),
     ],
 )
 def test_load_reads_every_item(instrument, types):
@@ -193,6 +194,7 @@ def set_at(*path_and_value):
             set_at("dimensions", 0, "anchors", 4, "value", 6),
             "dimensions[0].anchors: 6 is outside 1 to 5",
         ),
+        ("blinding", set_at("items", 0, "options_from", "arm"), "items[0].options_from: is 'arm', not 'arms'"),
         ("emoharbor_10", set_at("dimensions", 3, "just a word"), "dimensions[3]: is no JSON object"),
         (
             "mini_ipip",

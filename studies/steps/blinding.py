@@ -1,0 +1,138 @@
+"""What each partner was, as the person guesses: it shows how well a study kept its arms from its people.
+
+The page lists the arms by their titles, for everybody in the same order, and its values are the places in that list:
+no arm's key is on it, and nothing of the order in which this person met them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby
+from typing import Any
+
+from django.db import transaction
+
+from studies import progress
+from studies.chats import runs_with_a_reply
+from studies.design.spec import ArmSpec, StudySpec
+from studies.models import ArmRun
+from studies.questionnaires.definitions import Condition, Item, Option, Questionnaire
+from studies.questionnaires.forms import AnswerValue, InstrumentForm, Row, form_for
+from studies.questionnaires.loading import ARMS, LANGUAGES, load
+from studies.questionnaires.wording import fill, placeholders
+from studies.responses import rater_for, store
+from studies.steps.base import Page, Visit
+
+PARTNER = "partner"  # the placeholder of the items that are asked of each partner
+WHOLE = 0  # the number that stands for the page as a whole
+
+
+class Blinding:
+    """One page about all partners who gave a reply. Where there was none, nothing is asked."""
+
+    def show(self, visit: Visit) -> Page | None:
+        runs = runs_with_a_reply(visit.participation)
+        if not runs:
+            progress.advance(visit.participation, done=visit.step)
+            return None
+        return self.page(visit, guesses(visit, runs))
+
+    def page(self, visit: Visit, form: InstrumentForm) -> Page:
+        context = {"form": form, "cards": cards(form), "questionnaire": load(visit.step.instrument)}
+        return Page("studies/steps/blinding.html", context)
+
+    def accept(self, visit: Visit) -> Page | None:
+        runs = runs_with_a_reply(visit.participation)
+        form = guesses(visit, runs, data=visit.request.POST)
+        if not form.is_valid():
+            return self.page(visit, form)
+        self.save(visit, runs, form)
+        return None
+
+    @transaction.atomic
+    def save(self, visit: Visit, runs: Sequence[ArmRun], form: InstrumentForm) -> None:
+        """One response for each conversation and one for the page, all of them or none."""
+        if not progress.advance(visit.participation, done=visit.step):
+            return
+        rater, seconds = rater_for(visit.participation), visit.seconds
+        conversations = {run.position: run for run in runs}
+        for partner, answers in groupby(form.cleaned_answers(), key=lambda answer: partner_of(answer.item)):
+            given = list(answers)
+            store(
+                rater,
+                load(visit.step.instrument),
+                [as_kept(answer, visit) for answer in given],
+                run=conversations.get(partner),
+                moment=visit.step.moment,
+                language=visit.language,
+                seconds={item_of(one.item): seconds[one.item] for one in given if one.item in seconds},
+            )
+
+
+def guesses(visit: Visit, runs: Sequence[ArmRun], data: Any = None) -> InstrumentForm:
+    asked = asked_of_each(load(visit.step.instrument), [run.position for run in runs], titles(visit))
+    return form_for(asked, language=visit.language, earlier=visit.draft(), data=data)
+
+
+def listed(spec: StudySpec) -> list[ArmSpec]:
+    """In one order for all languages, so that a place means the same arm after a change of the language."""
+    return sorted(spec.arms, key=lambda arm: arm.title[spec.languages[0]].casefold())
+
+
+def titles(visit: Visit) -> list[Option]:
+    arms = enumerate(listed(visit.spec), start=1)
+    return [Option(str(place), dict.fromkeys(LANGUAGES, arm.title[visit.language])) for place, arm in arms]
+
+
+def asked_of_each(questionnaire: Questionnaire, partners: Sequence[int], arms: Sequence[Option]) -> Questionnaire:
+    """The questionnaire with its items about a partner once for each of them, and then the others."""
+    of_each = [item for item in questionnaire.items if PARTNER in placeholders(item.text["en"])]
+    others = [item for item in questionnaire.items if item not in of_each]
+    items = [about(item, partner, arms) for partner in partners for item in of_each]
+    return replace(questionnaire, items=(*items, *others))
+
+
+def about(item: Item, partner: int, arms: Sequence[Option]) -> Item:
+    """The item about this one partner, with a field name of its own."""
+    return replace(
+        item,
+        key=field_of(partner, item.key),
+        text={language: fill(text, {PARTNER: partner}) for language, text in item.text.items()},
+        options=(*arms, *item.options) if item.options_from == ARMS else item.options,
+        show_if=item.show_if and condition_on(item.show_if, partner, arms),
+    )
+
+
+def condition_on(condition: Condition, partner: int, arms: Sequence[Option]) -> Condition:
+    """Of the items about the same partner. `arms` in a list of answers stands for any of them."""
+    answers = [arm.value for arm in arms] if condition.value == [ARMS] else condition.value
+    return replace(condition, question=field_of(partner, condition.question), value=answers)
+
+
+def field_of(partner: int, item: str) -> str:
+    return f"run{partner}-{item}"
+
+
+def partner_of(field: str) -> int:
+    return int(field.partition("-")[0].removeprefix("run")) if "-" in field else WHOLE
+
+
+def item_of(field: str) -> str:
+    return field.rpartition("-")[2]
+
+
+def cards(form: InstrumentForm) -> list[list[Row]]:
+    """The rows of each partner together, then those about the page as a whole."""
+    return [list(rows) for _, rows in groupby(form.rows, key=lambda row: partner_of(row.field.name))]
+
+
+def as_kept(answer: AnswerValue, visit: Visit) -> AnswerValue:
+    """With the item's own key, and for a place in the list the key of the arm that stands there."""
+    item = load(visit.step.instrument).item(item_of(answer.item))
+    text = arm_at(answer.text, visit.spec) if item.options_from == ARMS else answer.text
+    return replace(answer, item=item.key, text=text)
+
+
+def arm_at(place: str, spec: StudySpec) -> str:
+    """The arm's key; what is no place, as that one cannot tell, stays as it is."""
+    keys = {str(at): arm.key for at, arm in enumerate(listed(spec), start=1)}
+    return keys.get(place, place)

@@ -1,0 +1,111 @@
+"""What is measured of one state of a page in four windows: axe, cut text, sideways scrolling, motion.
+
+A state is looked at where it stands and never loaded again: only the window and the colour scheme change around it.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from axe_playwright_python.base import AXE_SCRIPT
+from playwright.sync_api import CDPSession, Page
+
+PROBES = f"{{ {(Path(__file__).parent / 'probes.js').read_text(encoding='utf-8')} }}"  # a block: its names are its own
+RULES = {
+    "runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]},
+    "resultTypes": ["violations"],
+}
+RUN_AXE = """async (rules) => (await axe.run(rules)).violations.map(
+  ({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)).join(" | ")}`)"""
+NEXT_FRAME = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
+
+Scheme = Literal["light", "dark"]
+Found = dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class Window:
+    """CSS pixels, device pixels for one of them, and whether it is touched."""
+
+    name: str
+    width: int
+    height: int
+    scale: int
+    touched: bool
+    scheme: Scheme
+
+    def open(self, page: Page, session: CDPSession) -> None:
+        page.emulate_media(color_scheme=self.scheme, reduced_motion="reduce")
+        metrics = {"width": self.width, "height": self.height, "deviceScaleFactor": self.scale, "mobile": self.touched}
+        session.send("Emulation.setDeviceMetricsOverride", metrics)
+        session.send("Emulation.setTouchEmulationEnabled", {"enabled": self.touched})
+        page.evaluate(NEXT_FRAME)
+
+
+def windows(one: Scheme, other: Scheme) -> list[Window]:
+    """A phone, the narrowest one, a desktop at 200 % (1280 × 1024 then has 640 × 512) and at 100 %."""
+    return [
+        Window("phone", 390, 844, 2, True, one),
+        Window("narrow", 320, 568, 2, True, other),
+        Window("zoomed", 640, 512, 2, False, one),
+        Window("desktop", 1280, 800, 1, False, other),
+    ]
+
+
+# The page itself is seen in all eight pairs of a window and a scheme: four in one language, four in the other.
+WINDOWS = {"en": windows("dark", "light"), "zh": windows("light", "dark")}
+
+
+taken: list["Survey"] = []
+
+
+def summary() -> str:
+    states = sum(len(survey.states) for survey in taken)
+    runs = sum(survey.runs for survey in taken)
+    violations = sum(len(found) for survey in taken for found in survey.violations.values())
+    return f"axe: {states} page states, {runs} with each of their windows, {violations} violations"
+
+
+@dataclass
+class Survey:
+    """What was found, by the state and the window it was found in."""
+
+    language: str
+    states: list[str] = field(default_factory=list)
+    runs: int = 0  # of axe
+    violations: Found = field(default_factory=dict)
+    cut: Found = field(default_factory=dict)
+    moving: Found = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken.append(self)
+
+    def __call__(self, page: Page, name: str) -> None:
+        """Each state once: the second conversation looks as the first.
+
+        What a page says besides (`name, and what`) is looked at where there is least room, and in both schemes.
+        """
+        if name in self.states:
+            return
+        self.states.append(name)
+        chosen = WINDOWS[self.language] if "," not in name else WINDOWS[self.language][1:3]
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(AXE_SCRIPT)
+            page.evaluate(PROBES)
+        session = page.context.new_cdp_session(page)
+        for window in chosen:
+            window.open(page, session)
+            self.measure(page, window, f"{name}, {window.name}, {window.scheme}")
+        keep(self.moving, name, page.evaluate("probes.motion()"))
+        session.detach()
+
+    def measure(self, page: Page, window: Window, place: str) -> None:
+        self.runs += 1
+        keep(self.violations, place, page.evaluate(RUN_AXE, RULES))
+        keep(self.cut, place, page.evaluate("(width) => probes.cutText(width)", window.width))
+        keep(self.cut, f"{place}, sideways", page.evaluate("(width) => probes.sideways(width)", window.width))
+
+
+def keep(where: Found, place: str, found: list[Any]) -> None:
+    if found:
+        where[place] = found

@@ -1,0 +1,286 @@
+"""How the conversation feels, with the server's side of the line in the test's hands: each frame comes when it says."""
+
+import datetime
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, WebSocketRoute, expect
+
+from dialogue import frames
+from tests.browser.survey import NEXT_FRAME, PROBES
+from tests.browser.test_walk import DESKTOP, PHONE
+from tests.browser.visitor import HurriedVisitor
+from tests.server import Server
+
+pytestmark = pytest.mark.browser
+
+PLACES = {"en": ("brief", "participant"), "zh": ("brief", "participant"), "role-play": ("full", "counsellor")}
+LONG_REPLY = "Something that was said before, over several lines. " * 6
+UNBROKEN = {
+    "a word without an end": "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 4,
+    "an address": "https://example.org/" + "a-very-long-path/" * 20,
+    "emoji": "👨‍👩‍👧‍👦🏳️‍🌈❤️‍🩹" * 60,
+    "Chinese": "我一直在想工作上的那次争吵晚上也睡不好，" * 20,
+}
+NARROW = {**PHONE, "viewport": {"width": 320, "height": 568}}
+AT_400_PERCENT = {"viewport": {"width": 320, "height": 256}, "device_scale_factor": 4}  # a window of 1280 × 1024
+
+
+class Line:
+    """The other end of the page's socket."""
+
+    def __init__(self, page: Page) -> None:
+        self.route: WebSocketRoute | None = None
+        self.received: list[dict[str, Any]] = []
+        self.seq = 0
+        page.route_web_socket("**/ws/chat/**", self.open)
+
+    def open(self, route: WebSocketRoute) -> None:
+        self.route = route
+        route.on_message(lambda text: self.received.append(json.loads(text)))
+
+    def push(self, make: Callable[..., frames.Outgoing], **values: Any) -> None:
+        self.seq += 1
+        assert self.route
+        self.route.send(make(seq=self.seq, **values).encode())
+
+    def acknowledge(self, turn: int) -> None:
+        assert self.route
+        self.route.send(frames.Ack(id=self.messages()[-1]["id"], turn=turn).encode())
+
+    def messages(self) -> list[dict[str, Any]]:
+        return [frame for frame in self.received if frame["type"] == "message"]
+
+
+class Chat:
+    """A person's page at the beginning of a conversation, drawn without motion, so that nothing is half-way."""
+
+    def __init__(self, context: BrowserContext, url: str) -> None:
+        self.page = context.new_page()
+        self.page.add_init_script(PROBES)
+        self.line = Line(self.page)
+        self.page.goto(url)
+        self.log = self.page.locator('[data-part="log"]')
+        self.text = self.page.locator("textarea")
+        expect(self.page.locator('[data-state="connected"]')).to_be_visible()
+
+    def fill(self, turns: int, reply: str = LONG_REPLY) -> None:
+        """What was said before."""
+        for turn in range(1, turns + 1):
+            self.line.push(frames.StoredMessage, turn=turn, id=f"m{turn}", text=f"What I said in turn {turn}.")
+            self.line.push(frames.StoredReply, turn=turn, text=reply)
+        expect(self.replies()).to_have_count(turns)
+
+    def replies(self) -> Locator:
+        return self.page.locator(".bubble--partner[data-seq]")
+
+    def draw(self) -> None:
+        self.page.evaluate(NEXT_FRAME)
+
+    def distance_to_end(self) -> float:
+        return float(self.log.evaluate("log => log.scrollHeight - log.scrollTop - log.clientHeight"))
+
+    def scroll_up(self) -> None:
+        self.log.evaluate("log => (log.scrollTop = 200)")
+        self.draw()
+
+    def stream(self, turn: int, pieces: list[str]) -> Iterator[None]:
+        """Hands back after each piece, when it has been drawn."""
+        self.line.push(frames.StoredMessage, turn=turn, id=f"m{turn}", text="And now?")
+        at = 0
+        for piece in pieces:
+            self.line.push(frames.Chunk, turn=turn, at=at, text=piece)
+            at += len(piece)
+            expect(self.page.locator(".bubble--partner .bubble__text").last).to_have_text("".join(pieces)[:at].strip())
+            self.draw()
+            yield
+        self.line.push(frames.StoredReply, turn=turn, text="".join(pieces))
+        expect(self.replies()).to_have_count(turn)
+        self.draw()
+        yield
+
+
+@pytest.fixture(scope="module")
+def states(browser: Browser, server: Server) -> dict[str, Any]:
+    """The cookies of people who stand before their first message."""
+    states = {}
+    for name, (study, track) in PLACES.items():
+        context = browser.new_context()
+        visitor = HurriedVisitor(context.new_page(), "zh" if name == "zh" else "en")
+        visitor.page.goto(f"{server.base_url}/open/{study}/?track={track}")
+        visitor.page.locator('a[href="/study/"]').first.click()
+        while not visitor.page.locator("[data-conversation]").count():
+            visitor.take_step()
+        states[name] = context.storage_state()
+        context.close()
+    return states
+
+
+@pytest.fixture
+def open_chat(browser: Browser, server: Server, states: dict[str, Any]) -> Iterator[Callable[..., Chat]]:
+    contexts: list[BrowserContext] = []
+
+    def open_chat(who: str = "en", **settings: Any) -> Chat:
+        settings = {**DESKTOP, "reduced_motion": "reduce", **settings}
+        contexts.append(browser.new_context(storage_state=states[who], **settings))
+        return Chat(contexts[-1], f"{server.base_url}/study/")
+
+    yield open_chat
+    for context in contexts:
+        context.close()
+
+
+def test_who_reads_further_up_is_not_moved_while_a_reply_comes_in(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    chat.fill(6)
+    chat.scroll_up()
+    reading = chat.replies().nth(1)
+    place = reading.bounding_box()
+    for _ in chat.stream(7, [LONG_REPLY] * 8):
+        assert chat.log.evaluate("log => log.scrollTop") == 200
+        assert reading.bounding_box() == place
+    newest = chat.page.locator('[data-part="newest"]')
+    expect(newest).to_be_visible()
+    newest.click()
+    chat.draw()
+    assert chat.distance_to_end() < 1
+    expect(newest).to_be_hidden()
+    expect(chat.log).to_be_focused()
+
+
+def test_who_is_at_the_end_stays_there_while_a_reply_comes_in(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    chat.fill(6)
+    for _ in chat.stream(7, [LONG_REPLY] * 8):
+        assert chat.distance_to_end() < 1
+        assert chat.page.evaluate("document.scrollingElement.scrollHeight - innerHeight") == 0
+    expect(chat.page.locator('[data-part="newest"]')).to_be_hidden()
+
+
+def test_input_method_takes_enter_for_itself(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat("zh")
+    session = chat.page.context.new_cdp_session(chat.page)
+    chat.text.click()
+    session.send("Input.imeSetComposition", {"text": "ni hao", "selectionStart": 6, "selectionEnd": 6})
+    expect(chat.text).to_have_value("ni hao")
+    chat.page.keyboard.press("Enter")
+    session.send("Input.insertText", {"text": "你好"})  # what the input method makes of it
+    assert chat.line.messages() == []
+    written = chat.text.input_value().strip()
+    assert "你好" in written
+    chat.page.keyboard.press("Enter")
+    expect(chat.page.locator(".bubble--own")).to_have_count(1)
+    assert [message["text"].strip() for message in chat.line.messages()] == [written]
+
+
+def test_enter_makes_a_new_line_on_a_phone_and_the_button_sends(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**PHONE)
+    chat.text.tap()
+    chat.page.keyboard.type("One")
+    chat.page.keyboard.press("Enter")
+    chat.page.keyboard.type("two")
+    expect(chat.text).to_have_value("One\ntwo")
+    chat.page.locator('[data-part="send"]').tap()
+    expect(chat.page.locator(".bubble--own .bubble__text")).to_have_text("One\ntwo")
+
+
+def test_message_box_grows_to_six_lines(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    chat.text.click()
+    heights = []
+    for _ in range(9):
+        heights.append((chat.text.bounding_box() or {})["height"])
+        chat.page.keyboard.press("Shift+Enter")
+    steps = [after - before for before, after in pairwise(heights)]
+    assert steps == [24] * 5 + [0] * 3
+
+
+@pytest.mark.parametrize("what", UNBROKEN)
+def test_long_text_wraps(open_chat: Callable[..., Chat], what: str) -> None:
+    chat = open_chat("zh" if what == "Chinese" else "en", **NARROW)
+    text = UNBROKEN[what]
+    chat.text.click()
+    chat.page.keyboard.insert_text(text)
+    chat.page.locator('[data-part="send"]').click()
+    chat.line.acknowledge(1)
+    chat.line.push(frames.StoredReply, turn=1, text=text)
+    expect(chat.replies()).to_have_count(1)
+    assert chat.page.evaluate("probes.sideways(320)") == []
+    assert chat.page.evaluate("probes.cutText(320)") == []
+
+
+@pytest.mark.parametrize(("language", "time"), [("en", "02:05 PM"), ("zh", "14:05")])
+def test_state_and_time_of_a_message_follow_the_language(
+    open_chat: Callable[..., Chat], language: str, time: str
+) -> None:
+    chat = open_chat(language, timezone_id="UTC")
+    chat.page.clock.set_fixed_time(datetime.datetime(2026, 3, 1, 14, 5, tzinfo=datetime.UTC))
+    chat.text.fill("…")
+    chat.page.keyboard.press("Enter")
+    sending, saved = {"en": ("Sending …", "Saved"), "zh": ("正在发送……", "已保存")}[language]
+    state = chat.page.locator(".bubble--own .bubble__state")
+    expect(state).to_have_text(sending)
+    chat.line.acknowledge(1)
+    expect(state).to_have_text(f"{saved} · {time}")
+    chat.line.push(frames.Chunk, turn=1, at=0, text="Yes")
+    chat.line.push(frames.StoredReply, turn=1, text="Yes.")
+    expect(chat.page.locator(".bubble--partner[data-seq] .bubble__state")).to_have_text(time)
+
+
+def test_everything_can_be_reached_in_a_very_low_window(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat(**AT_400_PERCENT)
+    chat.fill(3)
+    chat.line.push(frames.Help, turn=3, level=2)
+    expect(chat.page.locator('[data-part="help"]')).to_be_visible()
+    assert chat.page.evaluate("probes.cutText(320)") == []
+    assert chat.page.evaluate("probes.sideways(320)") == []
+    chat.text.fill("I am here.")
+    chat.page.locator('[data-part="send"]').click()
+    assert len(chat.line.messages()) == 1
+
+
+@pytest.mark.parametrize(("part", "make"), [("pause", frames.Pause), ("closed", frames.Closed), ("held", frames.Held)])
+def test_focus_goes_to_what_takes_the_place_of_the_message_box(
+    open_chat: Callable[..., Chat], part: str, make: type[frames.Outgoing]
+) -> None:
+    chat = open_chat()
+    chat.fill(2)
+    chat.text.click()
+    chat.page.keyboard.type("I was just")
+    values = {} if make is frames.Closed else {"turn": 2}
+    chat.line.push(make, **values)
+    expect(chat.page.locator(f'[data-part="{part}"]')).to_be_focused()
+
+
+@pytest.mark.parametrize("leave", ["Tab", "submit"])
+def test_reply_is_rated_by_keyboard_with_the_answer_that_is_left_standing(
+    open_chat: Callable[..., Chat], leave: str
+) -> None:
+    chat = open_chat("role-play")
+    posts: list[str] = []
+
+    def take(route: Route) -> None:
+        posts.append(route.request.post_data or "")
+        route.fulfill(json={"saved": True})
+
+    chat.page.route("**/study/reply-rating/", take)
+    chat.fill(1, reply="Yes.")
+    radios = chat.page.locator(".reply-rating input[type=radio]")
+    radios.first.focus()
+    for key in ("Space", "ArrowRight", "ArrowRight", "ArrowRight"):
+        chat.page.keyboard.press(key)
+    assert posts == []
+    if leave == "Tab":
+        chat.page.keyboard.press("Tab")
+    else:  # as some browsers do with Enter
+        chat.page.locator(".reply-rating").evaluate("form => form.requestSubmit()")
+    expect(chat.page.locator(".reply-rating__state")).to_have_text("Saved")
+    expect(chat.text).to_be_focused()
+    expect(radios.nth(3)).to_be_checked()
+    assert len(posts) == 1
+    assert radios.nth(3).get_attribute("value") == "4"
+    assert re.search(r'name="reply_helpfulness"\s+4\s', posts[0]), posts[0]

@@ -1,0 +1,108 @@
+"""What a person has typed is not lost: over a reload, on another device, and while the server cannot save."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.visitor import Visitor
+from tests.server import Server
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 390, "height": 844}, locale="en")
+    yield context.new_page()
+    context.close()
+
+
+def at(page: Page, server: Server, kind: str, language: str = "en") -> Visitor:
+    """Walk the brief study up to the first page of this kind."""
+    visitor = Visitor(page, language)
+    page.goto(f"{server.base_url}/open/brief/?track=participant")
+    page.locator('a[href="/study/"]').first.click()
+    while visitor.name() != kind:
+        visitor.take_step()
+    return visitor
+
+
+def link_of(page: Page, server: Server) -> str:
+    page.goto(f"{server.base_url}/open/brief/?track=participant")
+    return page.locator("input[readonly], code, .link").first.evaluate("one => one.value ?? one.textContent")
+
+
+def stored(server: Server, query: str) -> list[tuple]:
+    with closing(sqlite3.connect(server.database)) as database:
+        return database.execute(query).fetchall()
+
+
+def test_answers_not_sent_yet_are_there_after_a_reload_and_on_another_device(page, browser, server):
+    at(page, server, "questionnaire.profile")
+    page.locator('[name="interests"]').fill("long walks")
+    expect(page.locator("[data-draft-state]")).to_be_visible()
+    page.reload()
+    expect(page.locator('[name="interests"]')).to_have_value("long walks")
+
+    link = link_of(page, server)
+    context = browser.new_context()
+    other = context.new_page()
+    other.goto(link)
+    expect(other.locator('[name="interests"]')).to_have_value("long walks")
+    context.close()
+
+
+def test_answer_is_kept_also_where_the_page_is_left_at_once(page, server):
+    at(page, server, "questionnaire.profile")
+    page.locator('[name="interests"]').fill("short walks")
+    page.goto(f"{server.base_url}/help/")  # before the pause in typing is over
+    page.goto(f"{server.base_url}/study/")
+    expect(page.locator('[name="interests"]')).to_have_value("short walks")
+
+
+def test_sent_page_leaves_no_draft_and_tells_how_long_each_item_took(page, server):
+    visitor = at(page, server, "questionnaire.mini_ipip")
+    visitor.fill_form(visitor.key())
+    expect(page.locator("[data-draft-state]")).to_be_visible()
+    visitor.submit(visitor.key())
+    of_this = "instrument = 'mini_ipip' and response_id = (select max(response_id) from studies_answer)"
+    rows = stored(
+        server, f"select a.seconds from studies_answer a join studies_response r on r.id = response_id where {of_this}"
+    )
+    assert len(rows) == 20
+    assert all(seconds is not None and seconds >= 0 for (seconds,) in rows)
+    assert stored(server, "select count(*) from studies_draft where step = 'questionnaire.mini_ipip'") == [(0,)]
+
+
+def test_message_tells_how_it_was_written(page, server):
+    at(page, server, "questionnaire.emotion_checkin.pre")
+    visitor = Visitor(page, "en")
+    visitor.take_step()
+    composer = page.locator("textarea").first
+    composer.press_sequentially("My week was long.")
+    page.evaluate("document.querySelector('textarea').dispatchEvent(new ClipboardEvent('paste', {bubbles: true}))")
+    page.locator('[data-part="send"]').click()
+    expect(page.locator(".bubble--partner[data-seq]")).to_have_count(1)
+    (row,) = stored(
+        server, "select reading_ms, typing_ms, focus_losses, pasted from dialogue_turn order by id desc limit 1"
+    )
+    assert row[0] is not None
+    assert row[1] > 0
+    assert row[2:] == (0, 1)
+
+
+def test_form_that_could_not_be_saved_is_sent_again_by_a_button(page, server):
+    visitor = at(page, server, "questionnaire.mini_ipip")
+    visitor.fill_form(visitor.key())
+    expect(page.locator("[data-draft-state]")).to_be_visible()
+    with closing(sqlite3.connect(server.database, isolation_level=None)) as other:
+        other.execute("alter table studies_response rename to studies_response_away")
+        try:
+            visitor.send()
+            expect(page.locator("h1")).to_contain_text("cannot save")
+        finally:
+            other.execute("alter table studies_response_away rename to studies_response")
+    page.get_by_role("button", name="Send again").click()
+    page.wait_for_load_state()
+    assert visitor.name() == "questionnaire.emotion_checkin.pre"

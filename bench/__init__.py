@@ -1,0 +1,1 @@
+"""How fast, how lean and how safe from loss: emostudy beside its peers (bench/README.md)."""

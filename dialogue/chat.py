@@ -20,7 +20,7 @@ from dialogue.safety.screen import Verdict, level_in_context, screen_message
 from dialogue.showing import Evenness
 from dialogue.supporters import messages_for
 
-BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 40 ms apart, are 9000
+BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 80 ms apart, are 4500
 LEASE = timedelta(seconds=30)
 OF_A_PAST_TURN = ("conversation", "number", "state", "client_id", "text", "seq", "reply", "reply_seq", "risk_level",
                   "owner", "lease_until", "attempts")  # fmt: skip
@@ -42,6 +42,7 @@ class Assignment:
     conversation: int
     code: str
     turn: int
+    answered: int  # turns before this one that have a whole reply
     attempt: int
     call: int
     seq: int  # the first of the frame numbers that are this attempt's own
@@ -237,6 +238,7 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
         conversation=conversation.pk,
         code=conversation.code,
         turn=turn.number,
+        answered=sum(earlier.state == TurnState.ANSWERED for earlier in past),
         attempt=turn.attempts,
         call=call.pk,
         seq=numbers.start,
@@ -309,7 +311,7 @@ def record_reply(assignment: Assignment, reply: Reply, *, seq: int) -> list[fram
     if not store_reply(assignment, reply, shown=shown, seq=seq):
         return []
     if conversation.status == Status.OPEN:
-        pause_or_close_when_due(conversation)
+        pause_or_close_when_due(conversation, answered=assignment.answered + 1)
     answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown)
     return [answer] if conversation.status == Status.OPEN else [answer, state_frame(conversation, answered(assignment))]
 
@@ -318,11 +320,10 @@ def answered(assignment: Assignment) -> Turn:
     return Turn(number=assignment.turn, state=TurnState.ANSWERED)
 
 
-def pause_or_close_when_due(conversation: Conversation) -> None:
-    count = conversation.answered_turns()
-    if count in conversation.pause_after:
+def pause_or_close_when_due(conversation: Conversation, *, answered: int) -> None:
+    if answered in conversation.pause_after:
         set_status(conversation, Status.PAUSED)
-    elif count >= conversation.max_turns:
+    elif answered >= conversation.max_turns:
         close(conversation, EndReason.CAP)
 
 

@@ -450,7 +450,7 @@ async def test_socket_is_refused_to_strangers(who):
 
 async def test_reply_of_a_paced_conversation_comes_whole_and_in_many_pieces(answers):
     answers(Model(pieces=["That sounds hard. " * 4]))
-    socket = await opened(await room(characters_per_second=400.0, first_piece_ms=50))
+    socket = await opened(await room(characters_per_second=200.0, first_piece_ms=50))
     await socket.send_json_to(message())
     heard = await until(socket, "reply")
     assert shown(heard) == heard[-1]["text"] == "That sounds hard. " * 4

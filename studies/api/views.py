@@ -22,7 +22,8 @@ from rest_framework.views import APIView
 from studies import counts
 from studies.api.serializers import ProgressSerializer, StudyDetailSerializer, StudySerializer
 from studies.exports.files import cell
-from studies.exports.tables import RATINGS, Filter, ratings
+from studies.exports.table import Filter
+from studies.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
 
 ROWS_AT_ONCE = 500

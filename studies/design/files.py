@@ -20,10 +20,10 @@ from studies.design.tables import LANGUAGES, Fault, Table, suggestion
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 
 SELECTIONS = ("auto", "manual")
-TRACKS = ("all", "participant", "counsellor")
+TRACKS = ("all", "participant", "counsellor", "reviewer")
 TOPICS = ("keep", "change", "choose")
 ARM_KINDS = ("openai_compatible", "scripted")
-UNBUILT_STEPS = ("interview",)
+UNBUILT_STEPS = ("interview", "reviews", "pairs")
 STEPS = ("consent", "questionnaire", "training", "chats", "blinding", *UNBUILT_STEPS, "debrief")
 BLINDING = "blinding"  # the step, and its one instrument
 USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING}
@@ -408,7 +408,7 @@ def _step_faults(spec: StudySpec) -> Iterator[Fault]:
         if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
             yield Fault(f"steps.{number}.instrument", f'is not that of [consent], "{spec.consent.instrument}"')
     for track in TRACKS[1:]:
-        walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.track in ("all", track)]
+        walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.is_for(track)]
         yield from _walk_faults(track, walk, spec.selection)
         yield from _blinding_walk_faults(track, walk)
     asking = [number for number, step in enumerate(spec.steps, 1) if step.kind == BLINDING]

@@ -36,7 +36,7 @@ def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
     """The steps of a person of this track, with one `chats` step where `expand` will put the conversations."""
     steps = [Step("language", "language")] if len(spec.languages) > 1 else []
     for step in spec.steps:
-        if step.track in ("all", track):
+        if step.is_for(track):
             steps += _steps_of(step, spec)
     if not any(step.kind == "debrief" for step in steps):
         steps.append(Step("debrief", "debrief"))

@@ -27,9 +27,13 @@ class ArmSpec:
 
 @dataclass(frozen=True)
 class StepSpec:
-    kind: str  # consent, questionnaire, training, chats, interview, blinding, debrief
+    kind: str  # consent, questionnaire, training, chats, interview, blinding, reviews, pairs, debrief
     instrument: str = ""
-    track: str = "all"  # all, participant, counsellor
+    track: str = "all"  # participant, counsellor, reviewer; all: those who chat, that is not reviewers
+    mode: str = ""  # of an interview: self (the person writes) or interviewer
+
+    def is_for(self, track: str) -> bool:
+        return self.track == track or (self.track == "all" and track != "reviewer")
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from studies.exports.tables import Filter, Table
+from studies.exports.table import Filter, Table
 from studies.models import Study
 from studies.questionnaires.definitions import Item, Questionnaire
 from studies.questionnaires.forms import COMMENT

@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from studies.exports.codebook import FILE as CODEBOOK
 from studies.exports.codebook import HEADER, codebook, questionnaires_in
-from studies.exports.tables import TABLES, Filter, Table
+from studies.exports.table import Filter, Table
+from studies.exports.tables import TABLES
 from studies.models import Protocol, Study
 
 MANIFEST = "manifest.json"

@@ -1,17 +1,29 @@
 """The tables of an export: what a row is, what each column means, and one query that yields the rows."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from dialogue.models import Call, InnerState, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
-from studies.models import Answer, ArmRun, Consent, Participation, Response, Study
+from studies.exports.table import (
+    CONVERSATION,
+    TURN,
+    Filter,
+    Rows,
+    Table,
+    conversation_of,
+    integer,
+    number,
+    participant_of,
+    text,
+    time,
+    truth,
+)
+from studies.models import Answer, Consent, Participation, Response, Study
 from studies.models.participation import Status
 from studies.models.response import RaterKind
 from studies.questionnaires.definitions import Questionnaire
@@ -19,94 +31,9 @@ from studies.questionnaires.forms import COMMENT
 from studies.questionnaires.loading import instrument_ids, load
 from studies.questionnaires.scoring import score
 
-Rows = Iterator[tuple[Any, ...]]
-
 CONDITIONS = ("average", "worst_case")
 MOMENTS = ("turn", "checkpoint", "final")
 NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
-
-
-@dataclass(frozen=True)
-class Filter:
-    """Which rows of a study are meant: real people's, imported and simulated ones; test data where asked for."""
-
-    include_tests: bool = False
-
-    def people(self, study: Study) -> QuerySet[Participation]:
-        return study.participations.all() if self.include_tests else study.participations.filter(is_test=False)
-
-    def runs(self, study: Study) -> QuerySet[ArmRun]:
-        runs = study.runs.filter(conversation__isnull=False)
-        return runs if self.include_tests else runs.filter(is_test=False)
-
-    def responses(self, study: Study) -> QuerySet[Response]:
-        responses = Response.objects.filter(rater__study=study)
-        if self.include_tests:
-            return responses
-        of_people = Q(rater__participation__isnull=True) | Q(rater__participation__is_test=False)
-        return responses.filter(of_people, Q(run__isnull=True) | Q(run__is_test=False))
-
-    def answers(self, study: Study) -> QuerySet[Answer]:
-        return Answer.objects.filter(response__in=self.responses(study))
-
-
-@dataclass(frozen=True)
-class Column:
-    name: str
-    type: str  # text, number, integer, truth, time
-    unit: str
-    values: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class Table:
-    """`rows` yields tuples in the order of `columns`; `count` asks the database how many there should be."""
-
-    name: str
-    a_row_is: str
-    columns: tuple[Column, ...]
-    rows: Callable[[Study, Filter], Rows]
-    count: Callable[[Study, Filter], int]
-    always: bool = False  # written with its header alone where there is no row
-
-    @property
-    def file(self) -> str:
-        return f"{self.name}.csv"
-
-
-def text(name: str, meaning: str, values: tuple[str, ...] | list[str] = ()) -> Column:
-    return Column(name, "text", "", ", ".join(values), meaning)
-
-
-def integer(name: str, meaning: str, unit: str = "") -> Column:
-    return Column(name, "integer", unit, "", meaning)
-
-
-def number(name: str, meaning: str, unit: str = "", values: str = "") -> Column:
-    return Column(name, "number", unit, values, meaning)
-
-
-def truth(name: str, meaning: str) -> Column:
-    return Column(name, "truth", "", "true, false", meaning)
-
-
-def time(name: str, meaning: str) -> Column:
-    return Column(name, "time", "UTC, ISO 8601", "", meaning)
-
-
-def conversation_of(path: str = "") -> Case:
-    """The id of a run's conversation in every file: its code, or what the imported file called it."""
-    code, external = f"{path}conversation__code", f"{path}external_id"
-    return Case(When(**{external: ""}, then=F(code)), default=F(external))
-
-
-def participant_of(path: str = "") -> Coalesce:
-    return Coalesce(F(f"{path}participation__code"), F(f"{path}external_participant"))
-
-
-CONVERSATION = text("conversation", "the conversation's id, as in conversations.csv; of an import the imported id")
-TURN = integer("turn", "the turn's number, from 1: a message and the reply to it", "turns")
 
 
 # participants.csv
@@ -387,6 +314,7 @@ RATINGS = (
         "turns",
     ),
     SECONDS,
+    text("reason", "why this score, where the rater said so"),
 )
 A_RATING = Q(response__is_rating=True, response__run__isnull=False) & ~Q(item=COMMENT, value__isnull=True)
 
@@ -412,6 +340,7 @@ def ratings(study: Study, only: Filter) -> Rows:
         "response__first_turn",
         "response__last_turn",
         "seconds",
+        "reason",
     )
     turn = [column.name for column in RATINGS].index("turn")
     for row in rows.iterator():

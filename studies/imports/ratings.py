@@ -12,7 +12,8 @@ from typing import NamedTuple
 from django.db import transaction
 
 from studies.exports.files import unguarded
-from studies.exports.tables import MOMENTS, RATINGS, conversation_of
+from studies.exports.table import conversation_of
+from studies.exports.tables import MOMENTS, RATINGS
 from studies.imports.faults import Faults, text_fault
 from studies.models import Answer, Participation, Rater, Response, Study
 from studies.models.response import RaterKind

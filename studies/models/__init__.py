@@ -1,21 +1,43 @@
+from studies.models.decision import Decision
 from studies.models.form_state import Draft, Submission
+from studies.models.interview import Attachment, CandidateDimension, Interview, InterviewNote, Passage
+from studies.models.pair import Comparison, Pair, PairPlan, Verdict
 from studies.models.participation import ArmRun, Consent, Participation
 from studies.models.response import Answer, Rater, Response
+from studies.models.review import Adjudication, Review, ReviewItem, ReviewPlan
+from studies.models.role_play import Card, Flag, RolePlay
 from studies.models.study import Arm, Judge, Protocol, Study
 from studies.models.task import Task
 
 __all__ = [
+    "Adjudication",
     "Answer",
     "Arm",
     "ArmRun",
+    "Attachment",
+    "CandidateDimension",
+    "Card",
+    "Comparison",
     "Consent",
+    "Decision",
     "Draft",
+    "Flag",
+    "Interview",
+    "InterviewNote",
     "Judge",
+    "Pair",
+    "PairPlan",
     "Participation",
+    "Passage",
     "Protocol",
     "Rater",
     "Response",
+    "Review",
+    "ReviewItem",
+    "ReviewPlan",
+    "RolePlay",
     "Study",
     "Submission",
     "Task",
+    "Verdict",
 ]

@@ -78,6 +78,7 @@ class Answer(models.Model):
     text = models.TextField(blank=True)
     missing_reason = models.CharField(max_length=40, blank=True)
     seconds = models.FloatField(null=True, blank=True)
+    reason = models.TextField(blank=True, help_text="Why this score, in the rater's words.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["response", "item"], name="one_answer_per_item")]

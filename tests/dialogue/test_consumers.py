@@ -313,7 +313,7 @@ async def test_reply_comes_although_the_socket_was_given_up_while_its_message_wa
     await socket.send_json_to(message())
     assert await asyncio.to_thread(storing.wait, 10)
     socket.future.cancel()  # as Daphne does, ten seconds after the line broke
-    await asyncio.wait([socket.future])  # how it ends is the channel layer's affair: Redis may answer with its own error
+    await asyncio.wait([socket.future])
     go_on.set()
     again = await opened(conversation)
     assert (await until(again, "reply"))[-1]["text"] == "Hello."

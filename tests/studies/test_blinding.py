@@ -7,7 +7,8 @@ from django.core.management import call_command
 
 from dialogue import chat
 from studies.exports.codebook import codebook
-from studies.exports.tables import ANSWERS, Filter, answers, count_answers
+from studies.exports.table import Filter
+from studies.exports.tables import ANSWERS, answers, count_answers
 from studies.models import Response, Study
 from studies.models.participation import Status
 from studies.questionnaires.loading import load

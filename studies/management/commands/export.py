@@ -4,7 +4,8 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from studies.exports.files import ExportIncomplete, ExportRefused, export
-from studies.exports.tables import TABLES, Filter
+from studies.exports.table import Filter
+from studies.exports.tables import TABLES
 from studies.management.command import PART_FAILED
 from studies.management.command import Command as Base
 

@@ -33,7 +33,7 @@ CONTRACT = {
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_columns_begin_with_those_of_the_contract(table):
-    promised = CONTRACT[table.name].split(",")
+    promised = CONTRACT.get(table.name, "").split(",") if table.name in CONTRACT else []
 
     assert [column.name for column in table.columns][: len(promised)] == promised
 

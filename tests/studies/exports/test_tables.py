@@ -8,7 +8,8 @@ import pytest
 from dialogue.models import Call, InnerState
 from dialogue.models.conversation import Status, TurnState
 from studies import progress
-from studies.exports.tables import TABLES, Filter, Table
+from studies.exports.table import Filter, Table
+from studies.exports.tables import TABLES
 from studies.models import Answer, Consent, Response, Study
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import load
@@ -199,6 +200,7 @@ def test_ratings_say_who_what_and_about_whom():
             "first_turn": 1,
             "last_turn": 4,
             "seconds": 6.25,
+            "reason": "",
         }
     ]
 

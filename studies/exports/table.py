@@ -1,0 +1,95 @@
+"""What the tables of an export are made of: columns, a filter of rows, and ids that are the same in every file."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, F, Q, QuerySet, When
+from django.db.models.functions import Coalesce
+
+from studies.models import Answer, ArmRun, Participation, Response, Study
+
+Rows = Iterator[tuple[Any, ...]]
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Which rows of a study are meant: real people's, imported and simulated ones; test data where asked for."""
+
+    include_tests: bool = False
+
+    def people(self, study: Study) -> QuerySet[Participation]:
+        return study.participations.all() if self.include_tests else study.participations.filter(is_test=False)
+
+    def runs(self, study: Study) -> QuerySet[ArmRun]:
+        runs = study.runs.filter(conversation__isnull=False)
+        return runs if self.include_tests else runs.filter(is_test=False)
+
+    def responses(self, study: Study) -> QuerySet[Response]:
+        responses = Response.objects.filter(rater__study=study)
+        if self.include_tests:
+            return responses
+        of_people = Q(rater__participation__isnull=True) | Q(rater__participation__is_test=False)
+        return responses.filter(of_people, Q(run__isnull=True) | Q(run__is_test=False))
+
+    def answers(self, study: Study) -> QuerySet[Answer]:
+        return Answer.objects.filter(response__in=self.responses(study))
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str  # text, number, integer, truth, time
+    unit: str
+    values: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """`rows` yields tuples in the order of `columns`; `count` asks the database how many there should be."""
+
+    name: str
+    a_row_is: str
+    columns: tuple[Column, ...]
+    rows: Callable[[Study, Filter], Rows]
+    count: Callable[[Study, Filter], int]
+    always: bool = False  # written with its header alone where there is no row
+
+    @property
+    def file(self) -> str:
+        return f"{self.name}.csv"
+
+
+def text(name: str, meaning: str, values: tuple[str, ...] | list[str] = ()) -> Column:
+    return Column(name, "text", "", ", ".join(values), meaning)
+
+
+def integer(name: str, meaning: str, unit: str = "") -> Column:
+    return Column(name, "integer", unit, "", meaning)
+
+
+def number(name: str, meaning: str, unit: str = "", values: str = "") -> Column:
+    return Column(name, "number", unit, values, meaning)
+
+
+def truth(name: str, meaning: str) -> Column:
+    return Column(name, "truth", "", "true, false", meaning)
+
+
+def time(name: str, meaning: str) -> Column:
+    return Column(name, "time", "UTC, ISO 8601", "", meaning)
+
+
+def conversation_of(path: str = "") -> Case:
+    """The id of a run's conversation in every file: its code, or what the imported file called it."""
+    code, external = f"{path}conversation__code", f"{path}external_id"
+    return Case(When(**{external: ""}, then=F(code)), default=F(external))
+
+
+def participant_of(path: str = "") -> Coalesce:
+    return Coalesce(F(f"{path}participation__code"), F(f"{path}external_participant"))
+
+
+CONVERSATION = text("conversation", "the conversation's id, as in conversations.csv; of an import the imported id")
+TURN = integer("turn", "the turn's number, from 1: a message and the reply to it", "turns")

@@ -1,0 +1,61 @@
+"""What a counsellor played in a conversation, and what they marked in it."""
+
+from django.db import models
+from django.db.models import Q
+
+from studies.models.participation import ArmRun
+from studies.models.study import Study, slug
+
+
+class Card(models.Model):
+    """A seeker to be played: a profile P = {D, P, C, S} (EmoHarbor §2.1) and how strongly each behaviour shows."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="cards")
+    key = models.CharField(max_length=60, validators=[slug])
+    language = models.CharField(max_length=10)
+    profile = models.JSONField(help_text="D, P, C and S, as in seeker_profiles_demo.json.")
+    intensities = models.JSONField(default=dict, help_text="Behaviour (seeker_behaviours.json) → 0 to 3.")
+    retired = models.BooleanField(default=False, help_text="Given to nobody from now on.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["key"]
+        constraints = [models.UniqueConstraint(fields=["study", "key"], name="one_card_per_key")]
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class RolePlay(models.Model):
+    """The card as it stood when it was given out, and which behaviours the counsellor ticked as played."""
+
+    run = models.OneToOneField(ArmRun, on_delete=models.CASCADE, related_name="role_play")
+    card = models.JSONField(help_text="key, profile and intensities of the card, as they were.")
+    played = models.JSONField(default=list, help_text="Behaviours that were ticked as played, in their order.")
+    stepped_out = models.PositiveIntegerField(default=0, help_text="How often the counsellor stepped out of the role.")
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.card.get('key', '')}"
+
+
+class Flag(models.Model):
+    """A reply that the seeker or counsellor marked while chatting. Taken back, it stays with the time of that."""
+
+    run = models.ForeignKey(ArmRun, on_delete=models.CASCADE, related_name="flags")
+    turn = models.PositiveIntegerField()
+    reason = models.CharField(max_length=40)
+    note = models.TextField(blank=True)
+    reply = models.TextField(help_text="The reply's exact text, as it was shown.")
+    flagged_at = models.DateTimeField(auto_now_add=True)
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["run", "turn", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["run", "turn"], condition=Q(withdrawn_at__isnull=True), name="one_standing_flag_per_reply"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id}/{self.turn} {self.reason}"

@@ -11,7 +11,8 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from dialogue import frames
-from dialogue.models import Call, Conversation, RiskEvent, Turn
+from dialogue.compiled import Compiled
+from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.naming import names_itself
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
@@ -62,15 +63,21 @@ class Taken:
     assignment: Assignment | None = None
 
 
-def locked(conversation_id: int, *related: str) -> Conversation:
+LOCKED = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
+PAST_TURNS = Compiled(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*OF_A_PAST_TURN))
+SUPPORTER = Compiled(Supporter, lambda: Supporter.objects.filter(pk=0))
+
+
+def locked(conversation_id: int) -> Conversation:
     """The conversation with its row locked until the transaction ends (SQLite: the database is, by IMMEDIATE)."""
-    rows = Conversation.objects.select_for_update(of=("self",))
-    return (rows.select_related(*related) if related else rows).get(pk=conversation_id)
+    for conversation in LOCKED.rows(conversation_id):
+        return conversation
+    raise Conversation.DoesNotExist(conversation_id)
 
 
 def past_turns(conversation: Conversation) -> list[Turn]:
     """What the rules and the supporter need of them, in one query."""
-    return list(conversation.turns.order_by("number").only(*OF_A_PAST_TURN))
+    return PAST_TURNS.rows(conversation.pk)
 
 
 @transaction.atomic
@@ -78,7 +85,7 @@ def take_seeker_turn(
     conversation_id: int, *, client_id: str, text: str, owner: str, timing: frames.Timing | None = None
 ) -> Taken:
     """Store a message once, screen it, and where a reply may follow, claim that reply for `owner`."""
-    conversation = locked(conversation_id, "supporter")
+    conversation = locked(conversation_id)
     past = past_turns(conversation)
     if known := next((turn for turn in past if turn.client_id == client_id), None):
         return Taken(turn=known.number)
@@ -219,9 +226,9 @@ def assign(conversation: Conversation, turn: Turn, *, owner: str, numbers: range
 
 def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers: range) -> Assignment:
     """Open the ledger's row for this attempt."""
-    supporter = conversation.supporter
-    if supporter is None:
+    if conversation.supporter_id is None:
         raise ValueError(f"conversation {conversation.code} has no supporter to answer it")
+    supporter = conversation.supporter = SUPPORTER.rows(conversation.supporter_id)[0]
     messages = tuple(messages_for(conversation, past, turn.text))
     call = Call.objects.create(
         purpose=Call.Purpose.REPLY,
@@ -371,7 +378,7 @@ def withhold_reply(
 def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) -> Assignment | None:
     """Close the attempt's ledger row and open the next attempt; None where the turn is no longer ours. `seq` is the
     first frame number that this attempt has left over."""
-    conversation = locked(assignment.conversation, "supporter")
+    conversation = locked(assignment.conversation)
     Call.close(assignment.call, error)
     turn = owned(assignment).first()
     if turn is None:

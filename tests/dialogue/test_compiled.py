@@ -1,0 +1,57 @@
+"""A compiled query gives what the query itself would, for each call's own values."""
+
+import pytest
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
+
+from dialogue.chat import LOCKED, OF_A_PAST_TURN, PAST_TURNS, locked, past_turns
+from dialogue.models import Conversation, Turn
+
+pytestmark = pytest.mark.django_db
+
+
+def conversation_with(*texts: str) -> Conversation:
+    conversation = Conversation.objects.create()
+    for number in range(len(texts), 0, -1):  # stored in another order than they are read
+        Turn.objects.create(conversation=conversation, number=number, client_id=str(number), text=texts[number - 1])
+    return conversation
+
+
+def test_past_turns_are_those_of_this_conversation_in_order():
+    first, second = conversation_with("a", "b", "c"), conversation_with("d")
+    assert [turn.text for turn in past_turns(first)] == ["a", "b", "c"]
+    assert [turn.text for turn in past_turns(second)] == ["d"]
+    assert past_turns(Conversation.objects.create()) == []
+
+
+def test_fields_that_are_left_out_are_read_when_asked_for():
+    conversation = conversation_with("a")
+    Turn.objects.update(reply_original="what the model said")
+    (turn,) = PAST_TURNS.rows(conversation.pk)
+    assert turn.get_deferred_fields() == {f.attname for f in Turn._meta.fields} - {"id", "conversation_id"} - {
+        *OF_A_PAST_TURN
+    }
+    assert turn.reply_original == "what the model said"
+
+
+def test_locked_row_is_the_whole_conversation_or_none():
+    one, other = conversation_with("a"), conversation_with()
+    with transaction.atomic():
+        assert {field.attname: getattr(locked(one.pk), field.attname) for field in Conversation._meta.fields} == {
+            field.attname: getattr(one, field.attname) for field in Conversation._meta.fields
+        }
+        assert locked(other.pk) == other
+        with pytest.raises(Conversation.DoesNotExist):
+            locked(other.pk + 1)
+
+
+def test_lock_is_asked_for_where_the_database_has_row_locks():
+    conversation = conversation_with()
+    with (
+        transaction.atomic(),
+        CaptureQueriesContext(
+            connection,
+        ) as queries,
+    ):
+        LOCKED.rows(conversation.pk)
+    assert queries.captured_queries[0]["sql"].endswith(" FOR UPDATE") == connection.features.has_select_for_update

@@ -1,6 +1,6 @@
 """agreement.csv: how well each judge, under each strategy, agrees with each kind of human rater."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +9,7 @@ import pandas as pd  # noqa: TID253
 from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis import correlation
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.variance import one_way
@@ -71,6 +71,19 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
             yield f"{human} × {judge} {strategy}".rstrip(), _with_holm(rows)
 
 
+def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    """Each row of agreement.csv with what is compared: columns `human` and `judge`, one row per UNIT."""
+    humans = list(_humans(ratings))
+    for (judge, strategy), judged in _judges(ratings):
+        for human, rated in humans:
+            for scale, *sides in _shared(rated, judged):
+                yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
+
+
+def _beside(human: Side, judge: Side) -> pd.DataFrame:
+    return pd.concat({"human": human.scores, "judge": judge.scores}, axis=1, join="inner").sort_index()
+
+
 def _judges(ratings: pd.DataFrame) -> list[tuple[Any, pd.DataFrame]]:
     judged = ratings[ratings["rater_kind"] == "judge"]
     single = _mean(judged, ["rater", "strategy", *SCALE, *UNIT, "replicate"])
@@ -109,14 +122,16 @@ def _side(single: pd.DataFrame, what: str) -> Side:
 def _compare(
     human: Side, judge: Side, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    both = pd.concat({"human": human.scores, "judge": judge.scores}, axis=1, join="inner").sort_index()
+    both = _beside(human, judge)
     about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     cluster_names, clusters = np.unique(about["cluster"].to_numpy(str), return_inverse=True)
     arms = about["arm"].to_numpy(str)
     row = Row(**of, n=len(both), clusters=len(cluster_names))
     row.compute("pearson", lambda: correlation.pearson(x, y))
-    _add_interval(row, x, y, clusters, bootstrap)
+    own = of["human"].split(":")[0] == "expert" and bool(about["counsellors"].all())
+    crossed_with = np.unique(arms, return_inverse=True)[1] if own and len(set(arms)) > 1 else None
+    _add_interval(row, lambda: _resample(x, y, clusters, crossed_with, bootstrap))
     row.compute("spearman", lambda: correlation.spearman(x, y))
     row.compute("kendall", lambda: correlation.kendall(x, y))
     row.compute("within_r", lambda: correlation.within_persons(x, y, about["participant"].to_numpy(str)))
@@ -130,23 +145,28 @@ def _compare(
     return row.finished()
 
 
-def _add_interval(row: Row, x: Array, y: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+def _add_interval(row: Row, resample: Callable[[], Resampled]) -> None:
     try:
-        resampled = _resample(x, y, clusters, bootstrap)
+        resampled = resample()
     except Undefined as reason:
         row.leave_out("pearson_low", "pearson_high", "p", because=str(reason))
         return
     interval = resampled.interval()
+    kind = "pigeonhole (counsellors × arms)" if resampled.crossed else "cluster"
     row.values |= {"pearson_low": float(np.tanh(interval.low)), "pearson_high": float(np.tanh(interval.high))}
-    row.values |= {"p": resampled.p_value(), "method": f"{interval.method} cluster bootstrap on Fisher's z"}
+    row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
     row.add_notes(*resampled.notes("interval"))
 
 
-def _resample(x: Array, y: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> Resampled:
+def _resample(
+    x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
+) -> Resampled:
     correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
     x, y = x - x.mean(), y - y.mean()
-    sums = sum_by_cluster(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), clusters)
-    return bootstrap.resample(fisher_z, sums)
+    values = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+    if crossed_with is None:
+        return bootstrap.resample(fisher_z, sum_by_cluster(values, clusters))
+    return bootstrap.resample_crossed(fisher_z, sum_by_cell(values, clusters, crossed_with))
 
 
 def _ceiling(human: Side, judge: Side, units: pd.MultiIndex) -> float:

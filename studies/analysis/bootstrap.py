@@ -34,8 +34,12 @@ class Resampled:
 
     estimate: float
     replicates: Array  # the defined ones
-    jackknife: Array
+    jackknife: Array  # empty where two kinds of clusters are crossed
     undefined: int  # replicates in which the statistic did not exist
+    crossed: tuple[int, ...] = ()  # then, how many of each kind there are
+
+    def clusters(self) -> tuple[int, ...]:
+        return self.crossed or (len(self.jackknife),)
 
     def interval(self, level: float = 0.95) -> Interval:
         """BCa, or the plain percentile interval where BCa's corrections do not exist."""
@@ -51,14 +55,17 @@ class Resampled:
 
     def notes(self, what: str) -> list[str]:
         notes = []
-        if len(self.jackknife) < FEW_CLUSTERS:
-            notes.append(f"{what}: only {len(self.jackknife)} clusters, the interval may be too narrow")
+        if min(self.clusters()) < FEW_CLUSTERS:
+            clusters = " × ".join(map(str, self.clusters()))
+            notes.append(f"{what}: only {clusters} clusters, the interval may be too narrow")
         if self.undefined:
             total = self.undefined + len(self.replicates)
             notes.append(f"{what}: {self.undefined} of {total} resamples had no variance and are left out")
         return notes
 
     def _corrected(self, tails: tuple[float, float]) -> tuple[float, float] | None:
+        if self.crossed:  # nobody has said what BCa's acceleration would be
+            return None
         below = float(np.mean(self.replicates < self.estimate) + np.mean(self.replicates == self.estimate) / 2)
         deviations = self.jackknife.mean() - self.jackknife
         spread = float((deviations**2).sum())
@@ -84,17 +91,40 @@ class Bootstrap:
             raise Undefined("fewer than two clusters")
         total = sums.sum(axis=0)
         values = statistic(weights(len(sums), self.replicates, self.seed) @ sums)
-        defined = values[np.isfinite(values)]
-        if not defined.size:
-            raise Undefined("no resample has variance")
+        defined = _defined(values)
         return Resampled(
             float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
         )
 
+    def resample_crossed(self, statistic: Statistic, cells: Array) -> Resampled:
+        """`cells`: rows × columns × sums, of two crossed kinds of clusters. Both are drawn, each by itself, and a cell
+        counts by the product: the pigeonhole bootstrap (Owen 2007, doi 10.1214/07-AOAS122)."""
+        rows, columns, sums = cells.shape
+        if min(rows, columns) < 2:
+            raise Undefined("fewer than two clusters of a kind")
+        of_rows = weights(rows, self.replicates, self.seed) @ cells.reshape(rows, -1)
+        of_columns = weights(columns, self.replicates, (self.seed, 1))
+        values = statistic(np.einsum("bcs,bc->bs", of_rows.reshape(-1, columns, sums), of_columns))
+        defined = _defined(values)
+        return Resampled(
+            float(statistic(cells.sum(axis=(0, 1)))),
+            defined,
+            jackknife=np.zeros(0),
+            undefined=len(values) - len(defined),
+            crossed=(rows, columns),
+        )
+
+
+def _defined(values: Array) -> Array:
+    defined = values[np.isfinite(values)]
+    if not defined.size:
+        raise Undefined("no resample has variance")
+    return defined
+
 
 # A run asks again and again for the few cluster counts that it has.
-@lru_cache(maxsize=2)
-def weights(clusters: int, replicates: int, seed: int) -> Array:
+@lru_cache(maxsize=4)
+def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Array:
     """How often each cluster is drawn: replicates × clusters."""
     drawn = np.random.default_rng(seed).integers(clusters, size=(replicates, clusters))
     cells = drawn + clusters * np.arange(replicates)[:, np.newaxis]
@@ -104,6 +134,14 @@ def weights(clusters: int, replicates: int, seed: int) -> Array:
 def sum_by_cluster(values: Array, clusters: NDArray[np.intp]) -> Array:
     """`values`: rows × sums; `clusters`: the cluster of each row, numbered from 0 without gaps."""
     return np.stack([np.bincount(clusters, weights=column) for column in values.T], axis=1)
+
+
+def sum_by_cell(values: Array, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
+    """As `sum_by_cluster`, by two kinds of clusters: rows × columns × sums, 0 where a cell is empty."""
+    shape = int(rows.max()) + 1, int(columns.max()) + 1
+    cells = rows * shape[1] + columns
+    sums = [np.bincount(cells, weights=column, minlength=shape[0] * shape[1]) for column in values.T]
+    return np.asarray(np.stack(sums, axis=1).reshape(*shape, -1), dtype=np.float64)
 
 
 def mean(sums: Array) -> Array:

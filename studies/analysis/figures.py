@@ -63,6 +63,7 @@ def figures_of(results: Results) -> list[Figure]:
             *_of_agreement(results.tables["agreement"]),
             *_of_arms(results.tables["arms"]),
             *_of_lengths(results.tables["lengths"]),
+            *_of_strengths(results.tables["bradley_terry"]),
         ]
     return _with_own_names(figures)
 
@@ -107,6 +108,20 @@ def _of_lengths(table: pd.DataFrame) -> Iterator[Figure]:
                 f"Dots are means over replies, lines the cluster bootstrap interval, n the number of replies. {remark}",
                 _dot_plot(list(_dots(rows, "arm", "estimate", "low", "high")), unit),
             )
+
+
+def _of_strengths(table: pd.DataFrame) -> Iterator[Figure]:
+    for (raters, instrument), rows in table[table["strength"].notna()].groupby(["raters", "instrument"]):
+        asked = f"{raters}, {instrument}" if instrument else str(raters)
+        yield _figure(
+            f"bradley-terry-{raters}-{instrument}",
+            f"Side by side, as preferred by {asked}: strengths with 95 % intervals",
+            "Dots are Bradley–Terry strengths on the log scale, 0 their mean: one more means that the odds of being "
+            "preferred are 2.7 times as high. Lines are the bootstrap interval, n the number of verdicts.",
+            _dot_plot(
+                list(_dots(rows.assign(item=rows["question"]), "contestant", "strength", "low", "high")), "log strength"
+            ),
+        )
 
 
 def _of(instrument: str, moment: str) -> str:

@@ -17,10 +17,14 @@ from studies.analysis import AnalysisError
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
-OPTIONAL = ("participant", "arm", "strategy", "replicate", "moment", "turn", "missing_reason")
+OPTIONAL = ("participant", "arm", "strategy", "replicate", "moment", "turn", "missing_reason", "seconds")
 OF_TURNS = ("conversation", "role", "text")
+OF_PAIRS = ("pair", "conversation_a", "conversation_b", "rater", "rater_kind", "question", "verdict")
+BESIDE_PAIRS = ("shown_first", "instrument", "arm_a", "arm_b")
+SIDES = ("a", "b")
 MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
+HASHED = ("answers.csv", "pairs.csv", "manifest.json")  # beside the files that are read here
 EXPORTED = (
     "ratings.csv",
     "participants.csv",
@@ -46,12 +50,17 @@ class Export:
     """What an export folder says.
 
     `ratings`: one row per score that was given; text columns are categories, `score` is a float. `group` is the rater
-    kind, or `judge:STRATEGY`. `conversations`: indexed by conversation; columns `participant`, `arm` (empty where
-    unknown) and `cluster`: the participant, else the conversation itself. `replies`: one row per reply of turns.csv,
-    None where there is no such file; columns of `read_turns`, and `arm`, `language` (empty where unknown), `cluster`.
+    kind, or `judge:STRATEGY`; `seconds` is nan where not measured. `left_out`: such rows of excluded participants and
+    of conversations that are not valid, which `ratings`, `conversations` and `replies` are without. `conversations`:
+    indexed by conversation; columns `participant`, `arm`, `card` (empty where unknown), `cluster`: the participant,
+    else the conversation itself, and `counsellors`: true where it is a counsellor's own. `replies`: one row per reply
+    of turns.csv, None where there is no such file; columns of `read_turns`, and `arm`, `language` (empty where
+    unknown), `cluster`.
     """
 
+    folder: Path
     ratings: pd.DataFrame
+    left_out: pd.DataFrame
     conversations: pd.DataFrame
     replies: pd.DataFrame | None
     rows: dict[str, int]  # of each file that was read
@@ -72,9 +81,14 @@ def load(folder: Path) -> Export:
     scored = table[table["score"].notna()].reset_index(drop=True)
     if scored.empty:
         raise AnalysisError(f"{path.name}: no rating has a score")
-    people, excluded = _count_true(folder / "participants.csv", "excluded", "true")
-    chats, invalid = _count_true(folder / "conversations.csv", "valid", "false")
-    conversations = _conversations(path, table, ("participant", "arm"))
+    people, excluded = _marked(folder / "participants.csv", "participant", "excluded", "true")
+    chats, invalid = _marked(folder / "conversations.csv", "conversation", "valid", "false")
+    rated = _conversations(path, table, ("participant", "arm"))
+    everything = _all_conversations(folder, rated)
+    rated = _with_cards(rated, everything, scored)
+    left_out = _left_out(scored, rated, excluded, invalid)
+    if left_out.all():
+        raise AnalysisError(f"{path.name}: every rating is of a person or conversation that is left out by a decision")
     turns = read_turns(folder / "turns.csv") if (folder / "turns.csv").is_file() else None
     read = {
         "ratings.csv": len(table),
@@ -83,18 +97,42 @@ def load(folder: Path) -> Export:
         "turns.csv": None if turns is None else len(turns),
     }
     return Export(
-        ratings=scored,
-        conversations=conversations,
-        replies=None if turns is None else _replies(turns, _all_conversations(folder, conversations)),
+        folder=folder,
+        ratings=scored[~left_out].reset_index(drop=True),
+        left_out=scored[left_out],
+        conversations=_without(rated, excluded, invalid),
+        replies=None if turns is None else _replies(turns, everything, _without(everything, excluded, invalid).index),
         rows={name: count for name, count in read.items() if count is not None},
-        hashes={name: _sha256(folder / name) for name in (*read, "manifest.json") if (folder / name).is_file()},
+        hashes={name: _sha256(folder / name) for name in (*read, *HASHED) if (folder / name).is_file()},
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
         missing=_missing(table),
         repeated=int(scored.duplicated(list(IDENTITY)).sum()),
-        excluded_participants=excluded,
-        invalid_conversations=invalid,
+        excluded_participants=len(excluded),
+        invalid_conversations=len(invalid),
         demonstration=_demonstration(folder / "manifest.json"),
     )
+
+
+def _left_out(
+    ratings: pd.DataFrame, conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]
+) -> pd.Series:
+    """Which rows: those of conversations that are, and those that excluded people gave."""
+    kept = ratings["conversation"].isin(_without(conversations, excluded, invalid).index)
+    by_excluded = ratings["rater"].isin(excluded) & (ratings["rater_kind"] != "judge")
+    return ~kept | by_excluded
+
+
+def _without(conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]) -> pd.DataFrame:
+    return conversations[~conversations["participant"].isin(excluded) & ~conversations.index.isin(invalid)]
+
+
+def first_of_people(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Without the later replicates of a person, who was given a conversation once more to see whether they say the
+    same: that is no second rater. Judges' replicates stay."""
+    replicates = ratings["replicate"].astype(str)
+    key = ["rater_kind", "rater", "instrument", "item", "moment", "conversation", "turn"]
+    first = replicates.groupby([ratings[name] for name in key], observed=True).transform("min")
+    return ratings[(ratings["rater_kind"] == "judge") | (replicates == first)]
 
 
 def read_ratings(path: Path) -> pd.DataFrame:
@@ -105,6 +143,7 @@ def read_ratings(path: Path) -> pd.DataFrame:
     _refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
     _refuse(path, table["turn"], lambda text: not re.fullmatch(r"(\d+(\.0*)?)?", text), "is not a whole number")
     table["score"] = _numbers(path, table["score"])
+    table["seconds"] = _numbers(path, table["seconds"])
     # A table that had gaps in this column was often saved with 5.0 for 5.
     table["turn"] = _renamed(table["turn"], lambda text: text.partition(".")[0])
     table["group"] = _groups(table)
@@ -124,6 +163,17 @@ def read_turns(path: Path) -> pd.DataFrame:
         masked=_truths(path, table["masked"]),
         names_itself=_truths(path, table["names_itself"]),
     )
+
+
+def read_pairs(path: Path) -> pd.DataFrame:
+    """One row per verdict, as text."""
+    table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
+    for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
+        _refuse(path, table[column], lambda text: not text, "is empty")
+    _refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
+    _refuse(path, table["verdict"], lambda text: text not in (*SIDES, "tie"), "is none of a, b, tie")
+    _refuse(path, table["shown_first"], lambda text: text not in (*SIDES, ""), "is neither a nor b")
+    return table.astype(str)
 
 
 def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> pd.DataFrame:
@@ -220,16 +270,27 @@ def _groups(table: pd.DataFrame) -> pd.Series:
 
 
 def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
-    """Those that nobody rated too, where conversations.csv names them; the ratings alone do not tell the language."""
+    """Those that nobody rated too, where conversations.csv names them; the ratings alone tell less of them."""
     path = folder / "conversations.csv"
     if not path.is_file():
-        return rated.assign(language="")
-    names = ("participant", "arm", "language")
+        return rated.assign(language="", card="", seeker_kind="")
+    names = ("participant", "arm", "language", "card", "seeker_kind")
     return _conversations(path, read_table(path, ("conversation",), names), names)
 
 
-def _replies(turns: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+def _with_cards(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
+    """Adds `card` and `counsellors`; a counsellor is known by their track, or by having rated their own."""
+    known = everything[["card", "seeker_kind"]].reindex(rated.index).fillna("")
+    experts = ratings[(ratings["rater_kind"] == "expert") & (ratings["participant"] != "")].astype(str)
+    own = set(experts.loc[experts["rater"] == experts["participant"], "conversation"])
+    counsellors = (known["seeker_kind"] == "counsellor") | rated.index.isin(own)
+    return rated.assign(card=known["card"], counsellors=counsellors)
+
+
+def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -> pd.DataFrame:
+    """Those of conversations that conversations.csv does not name are kept too."""
     replies = turns[turns["role"] == "supporter"].drop(columns="role").astype({"conversation": str})
+    replies = replies[~replies["conversation"].isin(conversations.index.difference(kept))]
     about = conversations[["arm", "language", "cluster"]].reindex(replies["conversation"]).fillna("")
     return replies.assign(**{name: about[name].to_numpy() for name in about}).reset_index(drop=True)
 
@@ -259,12 +320,12 @@ def _missing(table: pd.DataFrame) -> dict[str, int]:
     return {str(reason): int(count) for reason, count in reasons.value_counts().sort_index().items()}
 
 
-def _count_true(path: Path, column: str, value: str) -> tuple[int | None, int]:
-    """Rows of the file (None where there is no file), and how many of them have the value."""
+def _marked(path: Path, key: str, column: str, value: str) -> tuple[int | None, frozenset[str]]:
+    """Rows of the file (None where there is no file), and the keys of those that have the value."""
     if not path.is_file():
-        return None, 0
-    table = read_table(path, (), (column,))
-    return len(table), int((table[column] == value).sum())
+        return None, frozenset()
+    table = read_table(path, (), (key, column))
+    return len(table), frozenset(table.loc[table[column] == value, key].astype(str)) - {""}
 
 
 def _demonstration(path: Path) -> bool:

@@ -10,10 +10,10 @@ from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 from studies.analysis import coincidence
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.coincidence import Counts, Level
-from studies.analysis.frames import Export
+from studies.analysis.frames import Export, first_of_people
 from studies.analysis.pingouin_adapter import FORMS
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.variance import Icc, one_way, two_way
+from studies.analysis.variance import Icc, by_components, one_way, two_way
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
@@ -33,9 +33,10 @@ UNIT = ["conversation", "turn"]
 
 
 def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (group of raters, its rows). A judge's replicates count as one rating, their mean."""
+    """Yields (group of raters, its rows). A judge's replicates count as one rating, their mean; of a person's the first
+    counts."""
     by = ["group", "rater", "instrument", "moment", "item", *UNIT]
-    single = export.ratings.groupby(by, observed=True)["score"].mean().reset_index()
+    single = first_of_people(export.ratings).groupby(by, observed=True)["score"].mean().reset_index()
     for name, rated in single.groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
         for (instrument, moment), of_instrument in rated.groupby(["instrument", "moment"], observed=True):
@@ -79,33 +80,36 @@ def _conversations_row(
 
 
 def _add_icc(row: Row, matrix: Array) -> None:
-    """Six forms of the conversations that all raters rated; where there are none, the one-way forms of all."""
-    complete = matrix[~np.isnan(matrix).any(axis=1)]
-    if len(complete) < len(matrix):
-        row.add_notes(f"{len(complete)} of {len(matrix)} conversations rated by all {matrix.shape[1]} raters")
-    if len(complete) < 2:
-        row.leave_out(*_with_bounds(TWO_WAY), because="fewer than two conversations that all raters rated")
-        _add_one_way(row, *_ratings(matrix))
+    """Six forms by analysis of variance where all raters rated all conversations, else by variance components."""
+    complete = int((~np.isnan(matrix)).all(axis=1).sum())
+    if complete == len(matrix):
+        try:
+            _put(row, two_way(matrix))
+        except Undefined as reason:
+            row.leave_out(*_with_bounds(FORMS), because=str(reason))
         return
+    row.add_notes(f"{complete} of {len(matrix)} conversations rated by all {matrix.shape[1]} raters")
+    targets, raters = np.nonzero(~np.isnan(matrix))
+    scores = matrix[targets, raters]
+    ratings = _add_one_way(row, scores, targets)
     try:
-        _put(row, two_way(complete))
+        _put(row, by_components(scores, targets, raters, ratings))
     except Undefined as reason:
-        row.leave_out(*_with_bounds(FORMS), because=str(reason))
+        row.leave_out(*_with_bounds(TWO_WAY), because=str(reason))
+    else:
+        row.add_notes("(A,·) and (C,·) by REML variance components over all ratings, delta-method intervals")
 
 
-def _ratings(matrix: Array) -> tuple[Array, np.ndarray]:
-    targets, columns = np.nonzero(~np.isnan(matrix))
-    return matrix[targets, columns], targets
-
-
-def _add_one_way(row: Row, scores: Array, targets: np.ndarray) -> None:
+def _add_one_way(row: Row, scores: Array, targets: np.ndarray) -> float:
+    """Returns k, the ratings of a target on average; nan where that does not matter."""
     try:
         found = one_way(scores, targets)
     except Undefined as reason:
         row.leave_out(*_with_bounds(ONE_WAY), because=str(reason))
-        return
+        return np.nan
     _put(row, {"icc_1_1": found.single, "icc_1_k": found.mean})
     row.add_notes(f"one-way over all ratings, k = {found.raters:.4g} ratings on average")
+    return found.raters
 
 
 def _put(row: Row, coefficients: dict[str, Icc]) -> None:
@@ -113,7 +117,9 @@ def _put(row: Row, coefficients: dict[str, Icc]) -> None:
         row.values |= {name: icc.estimate, f"{name}_low": icc.low, f"{name}_high": icc.high}
     open_ended = [name for name, icc in coefficients.items() if np.isnan(icc.low)]
     if open_ended:
-        row.add_notes(f"{', '.join(open_ended)}: perfect agreement has no interval")
+        perfect = all(coefficients[name].estimate == 1 for name in open_ended)
+        reason = "perfect agreement has no interval" if perfect else "no interval could be had"
+        row.add_notes(f"{', '.join(open_ended)}: {reason}")
 
 
 def _add_alpha(row: Row, counted: Counts, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> None:

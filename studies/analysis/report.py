@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis import told
 from studies.analysis.figures import Figure
 from studies.analysis.markup import Markup, tag
 from studies.analysis.results import METHODS, Results
@@ -16,6 +17,19 @@ HEADINGS = {
     "reliability": "Raters among themselves",
     "arms": "The arms",
     "lengths": "Length and speed of the replies",
+    "expert_table": "How counsellors rated the systems",
+    "rater_effects": "How strict the raters are",
+    "quality": "Data quality",
+    "sensitivity": "With and without",
+    "pairwise": "Side by side: who was preferred",
+    "bradley_terry": "Side by side: how strong they are",
+}
+TOLD = {
+    "expert_table": told.of_experts,
+    "rater_effects": told.of_rater_effects,
+    "quality": told.of_quality,
+    "sensitivity": told.of_sensitivity,
+    "pairwise": told.of_pairs,
 }
 LENGTHS_MATTER = (
     "Longer replies are often rated better, and arms whose replies differ in length or speed can be told apart: "
@@ -37,6 +51,12 @@ EMPTY = {
     "reliability": "No conversation has several raters of a kind, and no instrument several items.",
     "arms": "No rating names an arm.",
     "lengths": "No reply belongs to a conversation that names an arm.",
+    "expert_table": "No counsellor rated a conversation with a known arm.",
+    "rater_effects": "Neither counsellors' own conversations nor conversations with several raters.",
+    "quality": "No ratings of people by instruments of several items, and no conversations of theirs.",
+    "sensitivity": "No judge and person scored the same conversation, so there is nothing to compare.",
+    "pairwise": "No pair of different arms or seekers was compared.",
+    "bradley_terry": "No pair of different arms or seekers was compared.",
 }
 
 
@@ -71,10 +91,18 @@ def _section(name: str, results: Results, figures: list[Figure]) -> Markup:
     table = results.tables[name]
     if table.empty:
         return tag("section", tag("h2", HEADINGS[name]), tag("p", EMPTY[name]))
-    drawn = [_drawn(figure) for figure in figures if figure.name.startswith(name)]
-    told = _lengths(results) if name == "lengths" else []
+    drawn = [_drawn(figure) for figure in figures if figure.name.startswith(name.replace("_", "-"))]
+    said = _lengths(results) if name == "lengths" else [_part(part) for part in TOLD.get(name, _nothing)(results)]
     rows = tag("details", tag("summary", f"All {len(table)} rows of {name}.csv"), _table(table))
-    return tag("section", tag("h2", HEADINGS[name]), *told, *drawn, rows)
+    return tag("section", tag("h2", HEADINGS[name]), *said, *drawn, rows)
+
+
+def _nothing(_results: Results) -> Iterable[told.Part]:
+    return ()
+
+
+def _part(part: told.Part) -> Markup:
+    return _table(part) if isinstance(part, pd.DataFrame) else part
 
 
 def _lengths(results: Results) -> list[Markup]:

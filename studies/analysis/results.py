@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis import quality
 from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 
@@ -32,8 +33,10 @@ METHODS = {
     "ccc": "Lin's concordance, moments over n",
     "kappa_quadratic": "quadratic weights on the scores; whole numbers only",
     "ceiling": "root of the product of both sides' reliabilities, ICC(1,k)",
-    "icc": "six forms (Shrout & Fleiss; McGraw & Wong), conversations that all raters rated; 95 % F intervals, "
-    "Satterthwaite degrees of freedom for (A,·)",
+    "icc": "six forms (Shrout & Fleiss; McGraw & Wong) with 95 % F intervals, Satterthwaite degrees of freedom for "
+    "(A,·); where not every rater rated every conversation, (A,·) and (C,·) from the variance components of a crossed "
+    "mixed model (REML) with delta-method intervals on the logit, and (1,·) from a one-way analysis of variance. Unit "
+    "arm: one-way forms alone, as rater, card and conversation cannot be told apart",
     "alpha": "Krippendorff's alpha over all pairs of ratings; 95 % BCa interval, participants (else conversations) "
     "resampled",
     "kappa_fleiss": "nominal",
@@ -42,6 +45,21 @@ METHODS = {
     "lengths": "over replies; characters are the Unicode code points of what was shown, seconds the model's own from "
     "the request on, before a study evens them out on the page; 95 % BCa interval of the mean, participants (else "
     "conversations) resampled",
+    "pigeonhole": "counsellors' own conversations: counsellors and arms are both drawn, a conversation counts by the "
+    "product (Owen 2007); percentile interval. The mean of one arm is over counsellors alone",
+    "rater_effects": "mixed models with crossed random intercepts, REML; arms' means with Student's t and "
+    "Satterthwaite's degrees of freedom, variances with chi-square intervals, raters' effects as best linear unbiased "
+    "predictions with normal intervals that take the variances as known",
+    "expert_table": "mean over counsellors, each with the mean of their final ratings of the arm",
+    **{f"quality, {name}": method for name, method in quality.METHODS.items()},
+    "win, tie, loss": "shares of the verdicts on two contestants; 95 % percentile interval, raters and participants "
+    "(else profiles or conversations) each resampled, a verdict counting by the product; where all verdicts are alike, "
+    "Wilson's interval with n = clusters; p of an exact sign test in which each cluster counts once, p_holm over the "
+    "contests of a question × raters",
+    "first_share": "of the verdicts that prefer a side: the share for the one that was shown first",
+    "strength": "Bradley–Terry on the log scale, 0 the mean of the contestants, a tie half a win for either, by "
+    "Hunter's MM algorithm; 95 % percentile interval from the same resamples; empty where the contestants are not "
+    "connected by wins and ties",
     "mean": "over conversations, raters averaged first; 95 % BCa interval, participants (else conversations) resampled",
 }
 
@@ -79,12 +97,13 @@ class Results:
         }
 
     def exclusions(self) -> dict[str, Any]:
-        """Counted only: no row is left out for them."""
+        """Counted; the ratings without a score and those of the two kinds that are left out are in no other figure."""
         return {
             "ratings_without_score": self.export.missing,
             "repeated_ratings_averaged": self.export.repeated,
-            "excluded_participants_kept": self.export.excluded_participants,
-            "invalid_conversations_kept": self.export.invalid_conversations,
+            "excluded_participants": self.export.excluded_participants,
+            "invalid_conversations": self.export.invalid_conversations,
+            "ratings_left_out_for_them": len(self.export.left_out),
             "conversations_without_arm": int((self.export.conversations["arm"] == "").sum()),
         }
 
@@ -96,10 +115,8 @@ class Results:
             "No conversation names its participant: conversations count as independent, which they may not be.": (
                 not self.counts()["participants"]
             ),
-            "Ratings of excluded participants are part of all figures.": self.export.excluded_participants > 0,
-            "Ratings of conversations marked as not valid are part of all figures.": (
-                self.export.invalid_conversations > 0
-            ),
+            f"{len(self.export.left_out)} scores are in no figure, of people or conversations that were left out by "
+            "decision; sensitivity.csv has the agreement with them.": len(self.export.left_out) > 0,
             "Some replies in which a model named itself or its maker were shown as they were: who read one may have "
             "known the arm.": self._names_shown() > 0,
             "Some ratings were given twice by one rater to the same thing; their mean counts.": (

@@ -6,7 +6,20 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis import AnalysisError, Progress, Summary, agreement, arms, lengths, reliability
+from studies.analysis import (
+    AnalysisError,
+    Progress,
+    Summary,
+    agreement,
+    arms,
+    experts,
+    lengths,
+    pairs,
+    quality,
+    rater_effects,
+    reliability,
+    sensitivity,
+)
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.figures import Figure, figures_of
 from studies.analysis.frames import Export, load
@@ -19,6 +32,12 @@ TABLES: dict[str, tuple[Part, list[str]]] = {
     "reliability": (reliability.reliability, reliability.COLUMNS),
     "arms": (arms.arm_means, arms.COLUMNS),
     "lengths": (lengths.reply_lengths, lengths.COLUMNS),
+    "expert_table": (experts.expert_table, experts.COLUMNS),
+    "rater_effects": (rater_effects.rater_effects, rater_effects.COLUMNS),
+    "quality": (quality.quality, quality.COLUMNS),
+    "sensitivity": (sensitivity.sensitivity, sensitivity.COLUMNS),
+    "pairwise": (pairs.pairwise, pairs.PAIRWISE),
+    "bradley_terry": (pairs.strengths, pairs.BRADLEY_TERRY),
 }
 
 

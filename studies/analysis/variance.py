@@ -1,11 +1,15 @@
 """Intraclass correlations (McGraw & Wong 1996, doi 10.1037/1082-989X.1.1.30) with intervals of full precision."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit  # noqa: TID253
 from scipy.stats import f as f_distribution  # noqa: TID253
+from scipy.stats import norm  # noqa: TID253
 
+from studies.analysis import mixed
 from studies.analysis.bootstrap import Array
 from studies.analysis.pingouin_adapter import FORMS, MeanSquareRatios, intraclass
 from studies.analysis.rows import Undefined
@@ -15,7 +19,7 @@ _UPPER = 0.975  # of the F distribution: 95 % intervals
 
 @dataclass(frozen=True)
 class Icc:
-    """`low` and `high` are nan under perfect agreement, where no F exists."""
+    """`low` and `high` are nan under perfect agreement, where no F exists, and where a variance comes out as 0."""
 
     estimate: float
     low: float
@@ -99,3 +103,41 @@ def _agreement_bounds(
 def _of_mean(single: float, raters: int) -> float:
     """Spearman–Brown."""
     return single * raters / (1 + single * (raters - 1))
+
+
+def by_components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp], ratings: float) -> dict[str, Icc]:
+    """The four two-way forms where not every rater rated every target: REML of both as crossed random effects.
+
+    `ratings`: the number of them that a mean is of, for the forms (·,k). Intervals by the delta method on the logit.
+    """
+    terms = {"target": targets, "rater": raters}
+    for reason in mixed.telling(terms).values():
+        raise Undefined(reason)
+    found = mixed.fit(scores, np.ones((len(scores), 1)), terms)
+    if not found.variances["target"]:
+        raise Undefined("the variance of the conversations comes out as 0")
+    return {
+        f"icc_{form}_{name}": _of_components(found, agreement=form == "a", ratings=of)
+        for form in ("a", "c")
+        for name, of in (("1", 1.0), ("k", ratings))
+    }
+
+
+def _of_components(found: mixed.Fit, *, agreement: bool, ratings: float) -> Icc:
+    names = [name for name, value in found.variances.items() if value]
+
+    def on_logit(kept: Array) -> float:
+        variances = dict(zip(names, kept, strict=True))
+        return float(logit(_share(variances, agreement, ratings)))
+
+    place = on_logit(found.kept)
+    if found.covariance is None:
+        return Icc(float(expit(place)), np.nan, np.nan)
+    slope = mixed.gradient(on_logit, found.kept)
+    half = float(norm.ppf(_UPPER) * np.sqrt(slope @ found.covariance @ slope))
+    return Icc(*(float(expit(place + move)) for move in (0, -half, half)))
+
+
+def _share(variances: Mapping[str, float], agreement: bool, ratings: float) -> float:
+    error = variances["residual"] + (variances.get("rater", 0.0) if agreement else 0.0)
+    return variances["target"] / (variances["target"] + error / ratings)

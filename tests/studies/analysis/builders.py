@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 COLUMNS = (
     "conversation,participant,arm,condition,rater,rater_kind,strategy,replicate,instrument,item,moment,turn,score,"
     "missing_reason,rated_at"
@@ -22,6 +24,25 @@ def write_export(folder: Path, ratings: Ratings) -> Path:
         writer.writeheader()
         writer.writerows(usual | dict(rating) for rating in ratings)
     return folder
+
+
+def experts(
+    *, counsellors: int, arms: int, each: int, seed: int, strictness: float = 0.6, noise: float = 0.4
+) -> tuple[list[dict[str, Any]], dict[str, float], dict[str, float]]:
+    """Each of `each` counsellors of an arm rates a conversation of their own; cards in rotation, without effect.
+
+    Returns the ratings, the true score of each arm and the true strictness of each counsellor.
+    """
+    random = np.random.default_rng(seed)
+    truth = {f"arm{arm:02}": 2 + 2 * arm / arms for arm in range(arms)}
+    bias = {f"E{number:02}": value for number, value in enumerate(random.normal(0, strictness, counsellors))}
+    ratings = []
+    for number, (arm, score) in enumerate(truth.items()):
+        for rater in (sorted(bias)[(number * each + place) % counsellors] for place in range(each)):
+            about = {"conversation": f"{arm}-{rater}", "participant": rater, "arm": arm, "rater": rater}
+            given = score + bias[rater] + random.normal(0, noise)
+            ratings.append(about | {"rater_kind": "expert", "score": round(given, 6)})
+    return ratings, truth, bias
 
 
 def six_people() -> list[dict[str, Any]]:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from studies.analysis.agreement import COLUMNS, agreement
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from tests.studies.analysis.builders import experts
 
 ExportOf = Callable[[Any], Path]
 JUDGE = {"rater": "J", "rater_kind": "judge", "strategy": "standard"}
@@ -135,6 +136,24 @@ def test_agreement_says_that_few_arms_tell_little(export_of: ExportOf) -> None:
     row = table_of(export_of(rows)).iloc[0]
     assert row["system_r"] == pytest.approx(np.corrcoef([1, 2, 4], [2, 1, 4.5])[0, 1])
     assert "system_r: few arms (3), next to no information" in row["note"]
+
+
+def test_agreement_of_counsellors_own_conversations_draws_counsellors_and_arms(export_of: ExportOf) -> None:
+    ratings, _truth, _bias = experts(counsellors=6, arms=5, each=4, seed=2)
+    rows = ratings + [row | JUDGE | {"score": 3 + number % 3} for number, row in enumerate(ratings)]
+    row = table_of(export_of(rows)).set_index("human").loc["expert"]
+    assert (row["n"], row["clusters"]) == (20, 6)
+    assert row["method"] == "percentile pigeonhole (counsellors × arms) bootstrap on Fisher's z"
+    assert row["pearson_low"] < row["pearson"] < row["pearson_high"]
+    assert "interval: only 6 × 5 clusters, the interval may be too narrow" in row["note"]
+
+
+def test_agreement_of_second_raters_of_counsellors_draws_counsellors_alone(export_of: ExportOf) -> None:
+    ratings, _truth, _bias = experts(counsellors=6, arms=5, each=4, seed=2)
+    rows = [row | {"rater": "R", "rater_kind": "reviewer"} for row in ratings]
+    rows += ratings + [row | JUDGE | {"score": 3 + number % 3} for number, row in enumerate(ratings)]
+    row = table_of(export_of(rows)).set_index("human").loc["reviewer"]
+    assert row["method"] == "BCa cluster bootstrap on Fisher's z"
 
 
 def test_agreement_has_a_ceiling_only_where_both_sides_repeat(

@@ -3,7 +3,7 @@ import pandas as pd  # noqa: TID253
 import pytest
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, Resampled, fisher_z, mean, sum_by_cluster, weights
+from studies.analysis.bootstrap import Bootstrap, Resampled, fisher_z, mean, sum_by_cell, sum_by_cluster, weights
 from studies.analysis.rows import Undefined
 
 
@@ -30,6 +30,43 @@ def test_fisher_z_equals_a_plain_loop_replicate_by_replicate(clustered: pd.DataF
     ]
     slow = [np.arctanh(sample["human"].corr(sample["judge"])) for sample in drawn]
     assert fast == pytest.approx(slow, rel=1e-10)
+
+
+def test_resample_crossed_equals_a_plain_loop_replicate_by_replicate() -> None:
+    """Seven counsellors, five arms, no conversation in one of the cells."""
+    random = np.random.default_rng(3)
+    data = pd.DataFrame([(row, column) for row in range(7) for column in range(5)], columns=["row", "column"]).drop(9)
+    data = data.assign(human=random.normal(size=len(data)), judge=random.normal(size=len(data)))
+    x, y = (data[side].to_numpy() - data[side].mean() for side in ("human", "judge"))
+    values = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+    cells = sum_by_cell(values, data["row"].to_numpy(), data["column"].to_numpy())
+    fast = Bootstrap(60, 7).resample_crossed(fisher_z, cells)
+
+    rows, columns = np.random.default_rng(7), np.random.default_rng((7, 1))
+    slow = []
+    for drawn in zip(rows.integers(7, size=(60, 7)), columns.integers(5, size=(60, 5)), strict=True):
+        picked = [data[(data["row"] == row) & (data["column"] == column)] for row in drawn[0] for column in drawn[1]]
+        sample = pd.concat(picked)
+        slow.append(np.arctanh(np.corrcoef(sample["human"], sample["judge"])[0, 1]))
+    assert len(fast.replicates) == 60
+    assert fast.replicates == pytest.approx(slow, rel=1e-9)
+    assert fast.estimate == pytest.approx(np.arctanh(data["human"].corr(data["judge"])))
+    assert fast.interval().method == "percentile"
+    assert fast.notes("interval") == ["interval: only 7 × 5 clusters, the interval may be too narrow"]
+
+
+def test_resample_crossed_is_wider_than_the_draw_of_rows_where_columns_differ() -> None:
+    random = np.random.default_rng(5)
+    values = random.normal(size=(20, 1)) * 0.2 + random.normal(size=(1, 8))
+    cells = np.stack([np.ones_like(values), values], axis=-1)
+    crossed = Bootstrap(400, 1).resample_crossed(mean, cells).interval()
+    rows = Bootstrap(400, 1).resample(mean, cells.sum(axis=1)).interval()
+    assert crossed.high - crossed.low > 2 * (rows.high - rows.low)
+
+
+def test_resample_crossed_needs_two_of_each_kind() -> None:
+    with pytest.raises(Undefined, match="fewer than two clusters of a kind"):
+        Bootstrap(10, 1).resample_crossed(mean, np.ones((5, 1, 2)))
 
 
 def test_fisher_z_of_a_constant_column_is_undefined() -> None:

@@ -99,16 +99,50 @@ def test_read_ratings_reads_a_byte_order_mark_and_turns_saved_as_floats(tmp_path
 
 def test_load_takes_participant_and_arm_of_a_conversation_from_the_rows_that_have_them(tmp_path: Path) -> None:
     ratings(tmp_path, f"{HEADER},participant,arm\nC,P,seeker,i,a,1,P,x\nC,J,judge,i,a,1,,\nD,J,judge,i,a,1,,\n")
-    conversations = load(tmp_path).conversations
+    conversations = load(tmp_path).conversations[["participant", "arm", "cluster"]]
     assert conversations.loc["C"].tolist() == ["P", "x", "P"]
     assert conversations.loc["D"].tolist() == ["", "", "conversation D"]
+
+
+def test_load_leaves_out_who_and_what_two_coders_left_out(tmp_path: Path) -> None:
+    rows = ["C,P1,P1,seeker,i,a,1", "C,J,P1,judge,i,a,2", "D,P2,P2,seeker,i,a,3", "D,R,P2,reviewer,i,a,4"]
+    rows += ["E,P2,P2,seeker,i,a,5", "F,P3,P3,seeker,i,a,2", "G,J,,judge,i,a,1"]
+    ratings(tmp_path, "conversation,rater,participant,rater_kind,instrument,item,score\n" + "\n".join(rows) + "\n")
+    (tmp_path / "participants.csv").write_text("participant,excluded\nP1,true\nP2,false\nP3,false\nR,true\n")
+    (tmp_path / "conversations.csv").write_text(
+        "conversation,participant,valid\nC,P1,true\nD,P2,true\nE,P2,false\nF,P3,true\n"
+    )
+    (tmp_path / "turns.csv").write_text("conversation,role,text\nC,supporter,a\nD,supporter,b\nX,supporter,c\n")
+    export = load(tmp_path)
+    assert export.ratings["score"].tolist() == [3, 2, 1]
+    assert export.left_out["score"].tolist() == [1, 2, 4, 5]
+    assert export.conversations.index.tolist() == ["D", "F", "G"]
+    assert export.replies is not None
+    assert export.replies["conversation"].tolist() == ["D", "X"]
+
+
+def test_load_refuses_an_export_of_which_nothing_is_left(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER}\nC,R,crowd,i,a,1\n")
+    (tmp_path / "conversations.csv").write_text("conversation,valid\nC,false\n")
+    with pytest.raises(AnalysisError, match="every rating is of a person or conversation that is left out"):
+        load(tmp_path)
+
+
+def test_load_knows_counsellors_own_conversations_by_track_or_by_their_rating(tmp_path: Path) -> None:
+    rows = ["C,E1,E1,expert", "D,E2,P,expert", "F,J,E3,judge"]
+    lines = [f"{row},i,a,1\n" for row in rows]
+    ratings(tmp_path, "conversation,rater,participant,rater_kind,instrument,item,score\n" + "".join(lines))
+    (tmp_path / "conversations.csv").write_text("conversation,seeker_kind,card\nD,person,\nF,counsellor,K7\n")
+    conversations = load(tmp_path).conversations
+    assert conversations["counsellors"].tolist() == [True, False, True]
+    assert conversations["card"].tolist() == ["", "", "K7"]
 
 
 def test_load_counts_what_is_missing_repeated_excluded_and_invalid(tmp_path: Path) -> None:
     row = "C,R,crowd,i"
     path = ratings(tmp_path, f"{HEADER},missing_reason\n{row},a,1,\n{row},a,3,\n{row},b,,skipped\n{row},c,,\n")
     (tmp_path / "participants.csv").write_text("participant,excluded\nP1,true\nP2,false\n")
-    (tmp_path / "conversations.csv").write_text("conversation,valid\nC,false\n")
+    (tmp_path / "conversations.csv").write_text("conversation,valid\nD,false\n")
     (tmp_path / "manifest.json").write_text(json.dumps({"demonstration": True}))
     export = load(tmp_path)
     assert (export.missing, export.repeated) == ({"no reason given": 1, "skipped": 1}, 1)

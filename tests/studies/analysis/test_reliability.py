@@ -10,6 +10,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.reliability import COLUMNS, cronbach_alpha, reliability
 from studies.analysis.rows import Undefined
+from studies.analysis.variance import by_components
 from tests.studies.analysis.published import SHROUT_FLEISS
 
 ExportOf = Callable[[Any], Path]
@@ -48,12 +49,18 @@ def test_reliability_of_judges_averages_their_replicates(export_of: ExportOf) ->
     assert round(row["icc_a_k"], 2) == 0.62
 
 
-def test_reliability_takes_complete_conversations_for_the_icc_and_all_for_alpha(export_of: ExportOf) -> None:
+def test_reliability_of_a_gap_is_by_variance_components_and_alpha_of_all(export_of: ExportOf) -> None:
     with_gap = np.vstack([SHROUT_FLEISS, [9, 9, np.nan, 9], [1, np.nan, np.nan, np.nan]])
     row = table_of(export_of(judged_by("reviewer", with_gap))).iloc[0]
     assert row["n"] == 7  # the conversation with one rating tells nothing
-    assert round(row["icc_c_k"], 2) == 0.91
+    rated = with_gap[:7]
+    targets, raters = np.nonzero(~np.isnan(rated))
+    found = by_components(rated[targets, raters], targets, raters, (27 - (6 * 16 + 9) / 27) / 6)
+    for form in ("icc_a_1", "icc_c_1", "icc_a_k", "icc_c_k"):
+        assert row[f"{form}_low"] < row[form] < row[f"{form}_high"]
+        assert row[form] == pytest.approx(found[form].estimate)
     assert "6 of 7 conversations rated by all 4 raters" in row["note"]
+    assert "by REML variance components over all ratings, delta-method intervals" in row["note"]
     assert "kappa_fleiss: the number of ratings differs between conversations" in row["note"]
 
 
@@ -67,8 +74,31 @@ def test_reliability_of_a_changing_crowd_is_one_way(export_of: ExportOf) -> None
     assert row["icc_1_1"] == pytest.approx((between - within) / (between + within))
     assert row["icc_1_k"] == pytest.approx(1 - within / between)
     assert row[["icc_a_1", "icc_c_1", "icc_a_k", "icc_c_k"]].isna().all()
-    assert "icc_a_1, icc_c_1, icc_a_k, icc_c_k: fewer than two conversations that all raters rated" in row["note"]
+    assert "icc_a_1, icc_c_1, icc_a_k, icc_c_k: every rating has its own rater" in row["note"]
     assert "one-way over all ratings, k = 2 ratings on average" in row["note"]
+
+
+def test_reliability_of_an_overlap_of_pairs_loses_no_conversation(export_of: ExportOf) -> None:
+    """Ten reviewers, each conversation rated by two of them: listwise there would be nothing."""
+    random = np.random.default_rng(11)
+    scores = np.full((60, 10), np.nan)
+    for target, own in enumerate(random.normal(3, 0.8, 60)):
+        pair = random.choice(10, 2, replace=False)
+        scores[target, pair] = own + 0.1 * pair + random.normal(0, 0.5, 2)
+    row = table_of(export_of(judged_by("reviewer", scores))).iloc[0]
+    assert "0 of 60 conversations rated by all 10 raters" in row["note"]
+    # Planted: variances .64 of conversations, .09 of raters, .25 of error.
+    assert row["icc_a_1_low"] < 0.64 / 0.98 < row["icc_a_1_high"]
+    assert row["icc_c_1_low"] < 0.64 / 0.89 < row["icc_c_1_high"]
+    assert row["icc_a_1"] < row["icc_c_1"] < row["icc_c_k"]
+
+
+def test_reliability_takes_the_first_of_what_a_reviewer_rated_twice(export_of: ExportOf) -> None:
+    once = judged_by("reviewer", SHROUT_FLEISS, replicate=1)
+    again = [row | {"replicate": 2, "score": 1} for row in once[:10]]
+    tables = [table_of(export_of(ratings)) for ratings in (once, once + again)]
+    pd.testing.assert_frame_equal(*tables)
+    assert tables[1].at[0, "k"] == 4
 
 
 def test_reliability_of_experts_own_conversations_is_by_arm_and_one_way(export_of: ExportOf) -> None:

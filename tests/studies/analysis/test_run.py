@@ -26,6 +26,18 @@ RELIABILITY = (
     "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note"
 )
 ARMS = "arm,raters,item,n,mean,low,high,sd"
+ROWS = {  # of the small study
+    "agreement": 16,
+    "reliability": 6,
+    "arms": 16,
+    "lengths": 10,
+    "expert_table": 0,
+    "rater_effects": 14,
+    "quality": 0,
+    "sensitivity": 8,
+    "pairwise": 0,
+    "bradley_terry": 0,
+}
 LENGTHS = "arm,language,measure,estimate,low,high,sd,median,n,clusters,method,note"
 
 
@@ -74,11 +86,17 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
         "reliability.csv",
         "arms.csv",
         "lengths.csv",
+        "expert_table.csv",
+        "rater_effects.csv",
+        "quality.csv",
+        "sensitivity.csv",
+        "pairwise.csv",
+        "bradley_terry.csv",
         "results.json",
         "report.html",
     }
     assert (summary.ratings, summary.conversations, summary.participants) == (168, 12, 6)
-    assert summary.rows == {"agreement": 16, "reliability": 6, "arms": 16, "lengths": 10}
+    assert summary.rows == ROWS
 
 
 @pytest.mark.parametrize(
@@ -135,12 +153,7 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
     }
     assert results["absent"][0] == "participants.csv"
     assert results["methods"] == METHODS
-    assert {name: len(rows) for name, rows in results["tables"].items()} == {
-        "agreement": 16,
-        "reliability": 6,
-        "arms": 16,
-        "lengths": 10,
-    }
+    assert {name: len(rows) for name, rows in results["tables"].items()} == ROWS
     seeker = results["tables"]["agreement"][-1]
     assert seeker["human"] == "seeker"
     assert seeker["ceiling"] is None
@@ -202,7 +215,7 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
     export_of: ExportOf, tmp_path: Path
 ) -> None:
     summary = analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=20)
-    assert summary.rows == {"agreement": 0, "reliability": 0, "arms": 0, "lengths": 0}
+    assert summary.rows == dict.fromkeys(ROWS, 0)
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     assert "No judge and person scored the same conversation, so there is nothing to compare." in text
     assert "No rating names an arm." in text
@@ -212,8 +225,9 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
 def test_analyse_tells_its_progress(folder: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     analyse(folder, tmp_path / "out", bootstrap=20, on_progress=lambda *step: told.append(step))
-    assert told[0] == (0, 5, "agreement")
-    assert told[-1] == (5, 5, "done")
+    steps = len(ROWS) + 1
+    assert told[0] == (0, steps, "agreement")
+    assert told[-1] == (steps, steps, "done")
     assert [step[0] for step in told] == sorted(step[0] for step in told)
 
 

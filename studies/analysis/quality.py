@@ -1,0 +1,353 @@
+"""quality.csv: indices of careless answering, of people and of conversations, and the flags of the protocol (§1.4).
+
+A flag asks somebody to look; it leaves nobody out. Beside pandas nothing heavy is imported: the researchers' page
+computes the same for a study under way.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import Export, read_table
+from studies.analysis.rows import Row, Undefined
+from studies.questionnaires.definitions import Questionnaire
+from studies.questionnaires.loading import instrument_ids, load
+
+COLUMNS = [
+    "person",
+    "conversation",
+    "raters",
+    "instrument",
+    "statistic",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "flagged",
+    "method",
+    "note",
+]
+NO_PEOPLE = ("judge", "simulated_seeker")
+FEWEST_ITEMS = 3  # of an instrument: below, equal answers say nothing
+STRAIGHT_ARMS, SECONDS_PER_ITEM, WORDS, CHARACTERS = 3, 2.0, 4, 6
+USUAL_MIN_TURNS = 10
+BY_CHARACTERS = ("zh", "ja")  # languages that put no spaces between words
+
+# Statistic → how it is computed. Those of FLAGS alone may be flagged.
+METHODS = {
+    "longstring": "longest run of equal answers in a rating, items in their order; the longest of all ratings",
+    "irv": "standard deviation over the items of a rating; mean over ratings",
+    "identical_rows": "share of ratings that equal another one of the same person in every item",
+    "straight_arms": "number of arms whose final rating has the same answer to every item",
+    "seconds_per_item": "median",
+    "even_odd": "correlation over the scales between the means of their even and odd items, stepped up by "
+    "Spearman–Brown",
+    "reverse_items": "over the scales, mean absolute difference between items and reversed items, both in key",
+    "rating_seconds": "sum over the items of a final rating",
+    "turns": "turns with a reply",
+    "message_words": "median",
+    "message_characters": "median",
+    "pasted": "messages into which text was pasted",
+    "technical": "messages without a reply; also flagged where the conversation ended so",
+}
+FLAGS = {
+    "straight_arms": f"the same answer to every item in {STRAIGHT_ARMS} arms or more",
+    "rating_seconds": f"a final rating in under {SECONDS_PER_ITEM:g} seconds an item (20 for ten)",
+    "turns": f"ended with fewer turns than the study asks for (where that is not known, {USUAL_MIN_TURNS})",
+    "message_words": f"median message under {WORDS} words",
+    "message_characters": f"median message under {CHARACTERS} characters",
+    "pasted": "text was pasted into a message",
+    "technical": "a message got no reply, or the conversation ended by a technical failure",
+}
+OF_WHAT_WAS_SAID = ("turns", "message_words", "message_characters", "pasted", "technical")
+
+# What of each file is looked at, and which of it are numbers (truths count as 1 and 0).
+NEEDED = {
+    "ratings": (
+        *("conversation", "arm", "rater", "rater_kind", "instrument", "item", "moment", "turn", "replicate"),
+        *("score", "seconds"),
+    ),
+    "conversations": ("conversation", "participant", "language", "turns", "min_turns", "end_reason"),
+    "turns": ("conversation", "role", "text", "pasted", "error"),
+    "answers": ("participant", "instrument", "item", "moment", "value", "seconds"),
+}
+NUMBERS = ("score", "seconds", "turns", "min_turns", "pasted", "value")
+RATING = ["rater_kind", "rater", "instrument", "conversation", "moment", "turn", "replicate"]
+
+
+@dataclass(frozen=True)
+class Collected:
+    """What people gave, those too who are left out of the results; the tables of `NEEDED`, in the order of the files.
+
+    `messages` are the seekers'.
+    """
+
+    ratings: pd.DataFrame
+    conversations: pd.DataFrame
+    messages: pd.DataFrame
+    answers: pd.DataFrame
+
+
+def collected(tables: Mapping[str, pd.DataFrame]) -> Collected:
+    """From tables of the names of `NEEDED`; one that is absent is empty."""
+    typed = {name: _typed(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
+    ratings, turns = typed["ratings"], typed["turns"]
+    return Collected(
+        ratings=ratings[~ratings["rater_kind"].isin(NO_PEOPLE) & ratings["score"].notna()],
+        conversations=typed["conversations"],
+        messages=turns[turns["role"] == "seeker"],
+        answers=typed["answers"],
+    )
+
+
+def _typed(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    values = {name: table[name] if name in table else pd.Series("", index=table.index) for name in columns}
+    return pd.DataFrame(
+        {name: _numbers(column) if name in NUMBERS else _texts(column) for name, column in values.items()}
+    )
+
+
+def _numbers(column: pd.Series) -> pd.Series:
+    truths = {"true": 1.0, "false": 0.0, True: 1.0, False: 0.0}
+    return pd.to_numeric(column.astype(object).map(lambda value: truths.get(value, value)), errors="coerce")
+
+
+def _texts(column: pd.Series) -> pd.Series:
+    return column.astype(object).where(column.notna(), "").astype(str)
+
+
+def of_export(export: Export) -> Collected:
+    ratings = pd.concat([export.ratings, export.left_out])
+    return collected({"ratings": _in_order(ratings), **_read(export.folder)})
+
+
+def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
+    """By instrument and, where it is one of ours, by its items: a long run is one on the page, not in the file."""
+    known = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
+    pairs = zip(ratings["instrument"], ratings["item"], strict=True)
+    places = [known.get(instrument, {}).get(item, 0) for instrument, item in pairs]
+    return ratings.assign(place=places).sort_values(["instrument", "place", "item"], kind="stable")
+
+
+def _read(folder: Path) -> dict[str, pd.DataFrame]:
+    paths = {name: folder / f"{name}.csv" for name in ("conversations", "turns", "answers")}
+    return {name: read_table(path, (), NEEDED[name]) for name, path in paths.items() if path.is_file()}
+
+
+def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """The rows of quality.csv from those of an export's tables, by their names: for a page, which has no files."""
+    tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
+    tables["ratings"] = _in_order(tables["ratings"])
+    return list(indices(collected(tables)))
+
+
+def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    yield "people and conversations", list(indices(of_export(export)))
+
+
+def indices(given: Collected) -> Iterator[dict[str, Any]]:
+    """People's rows first, in the order of their codes; then the conversations'."""
+    rows = [
+        *_of_ratings(given.ratings),
+        *_of_answers(given.answers),
+        *_of_final_ratings(given.ratings),
+        *_of_conversations(given),
+    ]
+    yield from sorted(rows, key=lambda row: (row["conversation"] != "", row["person"], row["conversation"]))
+
+
+# Of a person's ratings by one instrument
+
+
+def _of_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for (kind, person, instrument), rated in ratings.groupby(["rater_kind", "rater", "instrument"]):
+        wide = _wide(rated)
+        if wide.shape[1] < FEWEST_ITEMS:
+            continue
+        about = {"person": person, "raters": kind, "instrument": instrument}
+        about |= {"n": len(wide), "clusters": rated["conversation"].nunique()}
+        matrix = wide.to_numpy(float)
+        yield _row(about, "longstring", lambda scores=matrix: float(max(map(longstring, scores))))
+        yield _row(about, "irv", lambda scores=matrix: irv(scores))
+        yield _row(about, "identical_rows", lambda scores=matrix: identical_rows(scores))
+        yield _straight(about, rated, wide)
+        yield _seconds(about, rated["seconds"])
+
+
+def _wide(rated: pd.DataFrame) -> pd.DataFrame:
+    """Ratings × items, in the items' order; ratings that answered all."""
+    items = list(dict.fromkeys(rated["item"]))
+    wide = rated.groupby([*RATING, "item"])["score"].mean().unstack("item")
+    return wide[items].dropna()
+
+
+def longstring(scores: Array) -> int:
+    changes = np.flatnonzero(np.diff(scores) != 0)
+    return int(np.diff(np.concatenate([[-1], changes, [len(scores) - 1]])).max())
+
+
+def irv(scores: Array) -> float:
+    """Mean over ratings of the standard deviation within (Dunn et al. 2018, doi 10.1007/s10869-016-9479-0)."""
+    _need(len(scores) > 0, "no rating answered all items")
+    return float(scores.std(axis=1, ddof=1).mean())
+
+
+def identical_rows(scores: Array) -> float:
+    _need(len(scores) > 1, "fewer than two ratings that answered all items")
+    counts = np.unique(scores, axis=0, return_inverse=True, return_counts=True)
+    return float((counts[2][counts[1].ravel()] > 1).mean())
+
+
+def _straight(about: dict[str, Any], rated: pd.DataFrame, wide: pd.DataFrame) -> dict[str, Any]:
+    final = wide[wide.index.get_level_values("moment").isin(["", "final"])]
+    straight = final[final.nunique(axis=1) == 1].index.get_level_values("conversation")
+    arms = rated.drop_duplicates("conversation").set_index("conversation")["arm"]
+    # Where the arm is not known, each conversation counts as one.
+    count = len({arms[code] or code for code in straight})
+    row = _row(about, "straight_arms", lambda: float(count), flagged=count >= STRAIGHT_ARMS)
+    if count:
+        row["note"] = f"{row['note']}; conversations: {', '.join(sorted(set(straight)))}"
+    return row
+
+
+def _seconds(about: dict[str, Any], seconds: pd.Series) -> dict[str, Any]:
+    measured = seconds.dropna()
+    return _row(about | {"n": len(measured)}, "seconds_per_item", lambda: _median(measured))
+
+
+def _median(values: pd.Series) -> float:
+    _need(len(values) > 0, "it was not measured")
+    return float(values.median())
+
+
+# Of a person's questionnaires
+
+
+def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Where an instrument of ours has several scales of several items: the Big Five."""
+    ours = [id for id in instrument_ids() if len(_split(load(id))) > 1]
+    for instrument in ours:
+        of_instrument = answers[(answers["instrument"] == instrument) & answers["value"].notna()]
+        for person, given in of_instrument.groupby("participant"):
+            about = {"person": person, "raters": "", "instrument": instrument, "n": len(given), "clusters": 0}
+            values = dict(zip(given["item"], given["value"], strict=True))
+            yield _row(about, "even_odd", lambda of=instrument, said=values: even_odd(load(of), said))
+            yield _row(about, "reverse_items", lambda of=instrument, said=values: reverse_items(load(of), said))
+            yield _seconds(about, given["seconds"])
+
+
+def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
+    """The items of each scale that has several and, among them, reversed ones."""
+    items = {item.key: item for item in questionnaire.items}
+    return [scale.items for scale in questionnaire.scales if any(items[key].reverse for key in scale.items)]
+
+
+def _in_key(questionnaire: Questionnaire, keys: Iterable[str], values: Mapping[str, float]) -> Array:
+    items = [questionnaire.item(key) for key in keys]
+    _need(all(item.key in values for item in items), "not all items were answered")
+    turned = [
+        (item.minimum or 0) + (item.maximum or 0) - values[item.key] if item.reverse else values[item.key]
+        for item in items
+    ]
+    return np.array(turned, dtype=float)
+
+
+def even_odd(questionnaire: Questionnaire, values: Mapping[str, float]) -> float:
+    """Even-odd consistency, -1 to 1 (Johnson 2005, doi 10.1016/j.jrp.2004.09.009)."""
+    halves = [_in_key(questionnaire, keys, values) for keys in _split(questionnaire)]
+    even, odd = (np.array([scale[start::2].mean() for scale in halves]) for start in (1, 0))
+    _need(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "the means of the halves do not vary")
+    r = float(np.corrcoef(even, odd)[0, 1])
+    # Spearman–Brown runs to minus infinity below 0.
+    return max(-1.0, 2 * r / (1 + r)) if r > -1 else -1.0
+
+
+def reverse_items(questionnaire: Questionnaire, values: Mapping[str, float]) -> float:
+    """0 where items and reversed items say the same; in points of the answers."""
+    differences = []
+    for keys in _split(questionnaire):
+        in_key = _in_key(questionnaire, keys, values)
+        turned = np.array([questionnaire.item(key).reverse for key in keys])
+        if not turned.all():
+            differences.append(abs(in_key[turned].mean() - in_key[~turned].mean()))
+    return float(np.mean(differences))
+
+
+# Of a conversation
+
+
+def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    final = ratings[ratings["moment"].isin(["", "final"])]
+    for key, rated in final.groupby([*RATING]):
+        kind, person, instrument, conversation, *_rest = key
+        if rated["item"].nunique() < FEWEST_ITEMS:
+            continue
+        about = {"person": person, "raters": kind, "instrument": instrument, "conversation": conversation}
+        seconds = rated["seconds"]
+        whole = float(seconds.sum()) if seconds.notna().all() else np.nan
+        flagged = whole < SECONDS_PER_ITEM * len(rated)
+        yield _row(
+            about | {"n": len(rated), "clusters": 1},
+            "rating_seconds",
+            lambda sum=whole: _measured(sum),
+            flagged=flagged,
+        )
+
+
+def _measured(value: float) -> float:
+    _need(np.isfinite(value), "it was not measured")
+    return value
+
+
+def _of_conversations(given: Collected) -> Iterator[dict[str, Any]]:
+    said = dict(list(given.messages.groupby("conversation")))
+    nothing = given.messages.iloc[:0]
+    people = given.conversations[given.conversations["participant"] != ""]
+    for row in people.to_dict("records"):
+        about = {"person": row["participant"], "raters": "", "instrument": "", "conversation": row["conversation"]}
+        yield from _of_conversation(about, row, said.get(row["conversation"], nothing))
+
+
+def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    about = about | {"n": len(messages), "clusters": 1}
+    wanted = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
+    too_few = row["end_reason"] != "" and row["turns"] < wanted
+    yield _row(about, "turns", lambda: _measured(row["turns"]), flagged=too_few)
+    if len(messages):
+        yield _lengths(about, row["language"], messages["text"])
+        pasted = messages["pasted"]
+        yield _row(about, "pasted", lambda: _measured(pasted.sum(min_count=1)), flagged=pasted.sum() > 0)
+    failed = int((messages["error"] != "").sum())
+    ended = row["end_reason"] == "technical"
+    yield _row(about, "technical", lambda: float(failed), flagged=failed > 0 or ended)
+
+
+def _lengths(about: dict[str, Any], language: str, texts: pd.Series) -> dict[str, Any]:
+    if language in BY_CHARACTERS:
+        characters = float(texts.str.strip().str.len().median())
+        return _row(about, "message_characters", lambda: characters, flagged=characters < CHARACTERS)
+    words = float(texts.str.split().str.len().median())
+    return _row(about, "message_words", lambda: words, flagged=words < WORDS)
+
+
+def _need(holds: bool | np.bool_, reason: str) -> None:
+    if not holds:
+        raise Undefined(reason)
+
+
+def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> dict[str, Any]:
+    row = Row(**{"conversation": "", **about}, statistic=statistic, method=METHODS[statistic])
+    row.compute("estimate", value)
+    row.values["flagged"] = str(bool(flagged)).lower() if statistic in FLAGS else ""
+    row.leave_out("low", "high", because="it describes what was given, without error")
+    return row.finished()
+
+
+def flagged_rows(table: pd.DataFrame) -> pd.DataFrame:
+    return table[table["flagged"] == "true"]

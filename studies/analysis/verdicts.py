@@ -1,0 +1,182 @@
+"""Verdicts of pairs.csv with who met whom: the arms of the two conversations, or else their kinds of seekers."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap, weights
+from studies.analysis.frames import read_pairs, read_table
+
+OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid")
+AT_ONCE = 2_000_000  # weights that are in memory together
+WIN, TIE, LOSS = 1, 0, -1
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """`rows`: one per verdict; columns `raters` (their kind), `rater`, `instrument`, `question`, `contestant_a` and
+    `contestant_b` (in the order of the alphabet), `verdict` (WIN, TIE, LOSS of a), `first` (1 where a was shown first,
+    -1 where b was, 0 where nobody says) and `cluster`: whose conversations they are."""
+
+    rows: pd.DataFrame
+    left_out: int  # of people or conversations that a decision left out
+    alike: int  # both sides were of the same arm and the same kind of seekers
+
+    def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
+        """All verdicts of a kind of raters on one question."""
+        keys = ["instrument", "question", "raters"]
+        for of, rows in self.rows.groupby(keys):
+            yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
+
+
+@dataclass(frozen=True)
+class Group:
+    rows: pd.DataFrame
+
+    def contests(self) -> Iterator[tuple[dict[str, str], "Group"]]:
+        keys = ["contestant_a", "contestant_b"]
+        for of, rows in self.rows.groupby(keys):
+            yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
+
+    @cached_property
+    def raters(self) -> NDArray[np.intp]:
+        """The number of each row's rater, from 0."""
+        return numbered(self.rows["rater"])
+
+    @cached_property
+    def clusters(self) -> NDArray[np.intp]:
+        return numbered(self.rows["cluster"])
+
+    def counts(self) -> dict[str, int]:
+        clusters, raters = (int(numbers.max()) + 1 for numbers in (self.clusters, self.raters))
+        return {"n": len(self.rows), "clusters": clusters, "n_raters": raters}
+
+    def drawn(self) -> dict[str, NDArray[np.intp]]:
+        """What is drawn again: those of which there are two or more, and not raters who only ever met one cluster, for
+        they come and go with it."""
+        cells = np.unique(np.column_stack([self.raters, self.clusters]), axis=0)
+        crossed = {"raters": self.raters} if len(cells) > self.raters.max() + 1 else {}
+        everything = crossed | {"participants": self.clusters}
+        return {name: numbers for name, numbers in everything.items() if numbers.max() > 0}
+
+    def method(self) -> str:
+        names = list(self.drawn())
+        kind = "pigeonhole" if len(names) == 2 else "cluster"
+        return f"percentile {kind} bootstrap ({' × '.join(names)})" if names else ""
+
+    def resampled(self, values: Array, bootstrap: Bootstrap) -> Array:
+        """`values`: rows × sums. Returns replicates × sums: raters and clusters are each drawn by themselves, and a
+        verdict counts by the product (Owen 2007, doi 10.1214/07-AOAS122), which errs on the side of caution."""
+        drawn = [
+            (weights(int(numbers.max()) + 1, bootstrap.replicates, (bootstrap.seed, place)), numbers)
+            for place, numbers in enumerate(self.drawn().values())
+        ]
+        step = max(1, AT_ONCE // len(values))
+        parts = []
+        for start in range(0, bootstrap.replicates, step):
+            counting = np.ones((1, len(values)))
+            for weight, numbers in drawn:
+                counting = counting * weight[start : start + step, numbers]
+            parts.append(counting @ values)
+        return np.concatenate(parts)
+
+
+def numbered(column: pd.Series) -> NDArray[np.intp]:
+    numbers: NDArray[np.intp] = np.unique(column.to_numpy(str), return_inverse=True)[1]
+    return numbers
+
+
+def read_verdicts(folder: Path) -> Verdicts | None:
+    """None where there is no pairs.csv."""
+    if not (folder / "pairs.csv").is_file():
+        return None
+    table = read_pairs(folder / "pairs.csv")
+    about = _about(folder, table)
+    sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
+    kept = ~(table["rater"].isin(_excluded(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
+    named = pd.DataFrame([_contestants(*both) for both in _both(sides)], columns=["contestant_a", "contestant_b"])
+    differ = named["contestant_a"] != named["contestant_b"]
+    rows = pd.concat([_as_said(table), named], axis=1).assign(cluster=_clusters(table, sides))
+    return Verdicts(
+        rows=_in_order(rows[kept & differ].reset_index(drop=True)),
+        left_out=int((~kept).sum()),
+        alike=int((kept & ~differ).sum()),
+    )
+
+
+def _about(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
+    """Indexed by conversation. Without conversations.csv the arms are those that pairs.csv itself names. `valid` is
+    "false" also for the conversations of excluded people."""
+    path = folder / "conversations.csv"
+    if not path.is_file():
+        arms = pd.concat([table[f"arm_{side}"].set_axis(table[f"conversation_{side}"]) for side in "ab"])
+        arms = arms[~arms.index.duplicated()]
+        return pd.DataFrame({name: arms if name == "arm" else "" for name in OF_CONVERSATION}, index=arms.index)
+    about = read_table(path, ("conversation",), OF_CONVERSATION).astype(str).drop_duplicates("conversation")
+    about.loc[about["participant"].isin(_excluded(folder)), "valid"] = "false"
+    return about.set_index("conversation")
+
+
+def _excluded(folder: Path) -> set[str]:
+    path = folder / "participants.csv"
+    if not path.is_file():
+        return set()
+    people = read_table(path, (), ("participant", "excluded"))
+    return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}
+
+
+def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[dict[str, str], dict[str, str]]]:
+    yield from zip(*(side.to_dict("records") for side in sides), strict=True)
+
+
+def _contestants(a: dict[str, str], b: dict[str, str]) -> tuple[str, str]:
+    """The arms where they differ, else the kinds of seekers."""
+    if a["arm"] != b["arm"] and a["arm"] and b["arm"]:
+        return a["arm"], b["arm"]
+    return _seekers(a), _seekers(b)
+
+
+def _seekers(of: dict[str, str]) -> str:
+    return f"{of['seeker_kind']} {of['condition']}".strip()
+
+
+def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:
+    """The participant, else the profile, else the conversation; of two different ones the first in the alphabet, so
+    that it does not matter which side is called a."""
+    names = []
+    for letter, side in zip("ab", sides, strict=True):
+        name = "conversation " + table[f"conversation_{letter}"]
+        name = name.where(side["profile"] == "", "profile " + side["profile"])
+        names.append(name.where(side["participant"] == "", "participant " + side["participant"]))
+    return names[0].where(names[0] <= names[1], names[1])
+
+
+def _as_said(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "raters": table["rater_kind"],
+            "rater": table["rater"],
+            "instrument": table["instrument"],
+            "question": table["question"],
+            "verdict": table["verdict"].map({"a": WIN, "tie": TIE, "b": LOSS}),
+            "first": table["shown_first"].map({"a": 1, "": 0, "b": -1}),
+        }
+    )
+
+
+def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """With the contestants in the order of the alphabet, and in an order that does not depend on that of the file."""
+    turned = rows["contestant_a"] > rows["contestant_b"]
+    names = rows[["contestant_a", "contestant_b"]]
+    rows = rows.assign(
+        contestant_a=names["contestant_a"].where(~turned, names["contestant_b"]),
+        contestant_b=names["contestant_b"].where(~turned, names["contestant_a"]),
+        verdict=rows["verdict"].where(~turned, -rows["verdict"]),
+        first=rows["first"].where(~turned, -rows["first"]),
+    )
+    return rows.sort_values(list(rows.columns)).reset_index(drop=True)

@@ -67,11 +67,14 @@ def planted_quality(turns: Turns) -> float:
     return visible + CONVERSATION_SD * _draw("conversation", _flat(turns[:SEEDING_TURNS]))
 
 
-def planted_score(turns: Turns, *, item: str, rater: str, noise: float, minimum: int = 1, maximum: int = 5) -> int:
-    """What a rater who sees the planted quality through `noise` (SD, in points of a 1–5 scale) gives for an item."""
+def planted_score(
+    turns: Turns, *, item: str, rater: str, noise: float, leniency: float = 0.0, minimum: int = 1, maximum: int = 5
+) -> int:
+    """What a rater who sees the planted quality through `noise` (SD, in points of a 1–5 scale) gives for an item.
+    `leniency`: by how many points this rater is above others, whatever is rated."""
     text = _flat(turns)
     quality = planted_quality(turns) + ITEM_SD * _draw("item", item, _flat(turns[:SEEDING_TURNS]))
-    points = SLOPE * quality + noise * _draw("rater", text, rater, item)
+    points = SLOPE * quality + leniency + noise * _draw("rater", text, rater, item)
     score = round((minimum + maximum) / 2 + points * (maximum - minimum) / 4)
     return min(maximum, max(minimum, score))
 

@@ -19,8 +19,8 @@ from django.utils.translation import gettext_lazy as _
 from dialogue.admin import ReadOnly
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, dump_study, read_study
-from studies.design.spec import ArmSpec, StudySpec
-from studies.models import Answer, Arm, Judge, Participation, Protocol, Response, Study
+from studies.design.spec import ArmSpec, RolePlaySpec, StudySpec
+from studies.models import Answer, Arm, Card, Judge, Participation, Protocol, Response, RolePlay, Study
 from studies.models.study import ModelRow
 from studies.questionnaires.loading import instrument_ids
 from studies.views.research.design import study_file_of
@@ -40,10 +40,11 @@ def drafts() -> QuerySet[Protocol]:
 
 
 def faults_of(spec: StudySpec) -> list[str]:
-    """What would be wrong with this design as a study file, by writing it and reading it."""
+    """What would be wrong with this design as a study file, by writing it and reading it. Its role cards are rows by
+    now, and their file need not be here."""
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "study.toml"
-        file.write_text(dump_study(spec), encoding="utf-8")
+        file.write_text(dump_study(replace(spec, role_play=RolePlaySpec())), encoding="utf-8")
         for model in (*spec.arms, *spec.judges):
             write_prompt(file.parent, model)
         try:
@@ -198,3 +199,18 @@ class ResponseAdmin(ReadOnly):
 class AnswerAdmin(ReadOnly):
     list_display = ["response", "item", "value", "missing_reason"]
     list_select_related = ["response"]
+
+
+@admin.register(Card)
+class CardAdmin(ReadOnly):
+    """Cards are written on the workbench, or come from a file."""
+
+    list_display = ["key", "study", "language", "condition", "retired", "created_at"]
+    list_filter = ["study", "language", "retired"]
+    list_select_related = ["study"]
+
+
+@admin.register(RolePlay)
+class RolePlayAdmin(ReadOnly):
+    list_display = ["run", "played", "stepped_out"]
+    list_select_related = ["run__study"]

@@ -6,7 +6,8 @@ from django.db import transaction
 
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, TurnState
-from studies.design.spec import ArmSpec, StudySpec
+from studies.cards import give_card
+from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
 from studies.profiles import profile_text
 from studies.responses import answers_of
@@ -56,6 +57,8 @@ def open_run(participation: Participation, position: int) -> ArmRun:
     )
     if run.conversation is None:
         open_conversation(run, participation)
+        if participation.track == COUNSELLOR:
+            give_card(run=run, participation=participation)
     return run
 
 
@@ -80,7 +83,7 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
         language=participation.language,
         profile=profile_text(participation) if spec.chat.give_profile else "",
         timings=spec.records_timings(),
-        **limits(spec),
+        **limits(spec, participation.track),
         **evenness(spec, participation.language),
     )
     run.model = arm.model
@@ -92,12 +95,9 @@ def arm_of(run: ArmRun) -> ArmSpec:
     return ArmSpec(**run.protocol.arms.get(key=run.arm).as_json())
 
 
-def limits(spec: StudySpec) -> dict:
-    return {
-        "min_turns": spec.chat.min_turns,
-        "max_turns": spec.chat.max_turns,
-        "pause_after": list(spec.chat.pauses()),
-    }
+def limits(spec: StudySpec, track: str) -> dict:
+    chat = spec.chat.for_track(track)
+    return {"min_turns": chat.min_turns, "max_turns": chat.max_turns, "pause_after": list(chat.pauses())}
 
 
 def evenness(spec: StudySpec, language: str) -> dict:

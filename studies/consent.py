@@ -66,7 +66,7 @@ def form_of(spec: StudySpec, *, language: str, track: str) -> Form:
     assert spec.consent is not None  # noqa: S101 - a study without a consent step is refused when it is loaded
     raw = template(spec.consent.instrument)
     audience = {"all", *flags_of(spec), "expert" if track == "counsellor" else "participant"}
-    values = {name: text[language] for name, text in spec.consent_values().items()}
+    values = {name: text[language] for name, text in spec.consent_values(track).items()}
 
     def filled(text: Mapping[str, str]) -> str:
         kept = FLAG.sub(lambda match: match[2] if match[1] in audience else "", text[language])

@@ -152,6 +152,8 @@ def step_label(step: Step) -> str:
         "questionnaire": step.instrument,
         "between": _("in between"),
         "blinding": _("Blinding question"),
+        "interview": _("Interview"),
+        "reviews": _("Rating conversations of others"),
         "debrief": _("Debrief"),
     }.get(step.kind, step.kind)
     when = {"pre": _("before"), "post": _("after")}.get(step.phase, "")

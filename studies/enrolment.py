@@ -2,14 +2,19 @@
 
 import secrets
 from collections.abc import MutableMapping
+from itertools import zip_longest
 from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from studies.block_rows import beside, take_row
+from studies.cards import draw_cards
 from studies.design.allocation import order_for
+from studies.design.blocks import Place, Row
 from studies.design.plan import expand, plan_for
+from studies.design.spec import COUNSELLOR
 from studies.models import Participation, Study
 from studies.models.participation import Status, digest
 
@@ -49,10 +54,15 @@ def freeze_plan(participation: Participation) -> None:
     if fresh.status == Status.INVITED:
         fresh.protocol = fresh.study.current()
         fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
-        fresh.status = Status.APPLIED
+        fresh.status = Status.APPLIED if asks_for_consent(fresh) else Status.ACTIVE
         fresh.started_at = timezone.now()
         fresh.save()
     participation.refresh_from_db()
+
+
+def asks_for_consent(participation: Participation) -> bool:
+    """Reviewers tell nothing of themselves: they have an agreement in the place of a consent form."""
+    return any(step.kind == "consent" for step in participation.steps())
 
 
 def draw_order(participation: Participation) -> None:
@@ -74,17 +84,26 @@ def draw_order(participation: Participation) -> None:
 def take_place(participation: Participation) -> None:
     assert participation.protocol is not None  # noqa: S101 - begun before
     spec = participation.protocol.spec()
-    same = Participation.objects.filter(protocol=participation.protocol, is_test=participation.is_test)
-    highest = same.aggregate(highest=Max("order_index"))["highest"]
-    index = 0 if highest is None else highest + 1
-    order = order_for(
-        spec.order.design,
-        [arm.key for arm in spec.arms],
-        index=index,
-        seed=spec.order.seed,
-        per_person=spec.order.arms_per_person,
-    )
-    plan = expand(tuple(participation.steps()), spec, order)
-    participation.order, participation.order_index = list(order), index
+    index, places = (take_row if spec.has_block_plan(participation.track) else take_next)(participation)
+    plan = expand(tuple(participation.steps()), spec, [place.arm for place in places], track=participation.track)
+    participation.order, participation.order_index = [place.arm for place in places], index
+    participation.cards = [place.card for place in places if place.card]
     participation.plan = [step.to_json() for step in plan]
-    participation.save(update_fields=["order", "order_index", "plan"])
+    participation.save(update_fields=["order", "order_index", "cards", "plan"])
+
+
+def take_next(participation: Participation) -> tuple[int, Row]:
+    """The place after the last one taken; for a counsellor with cards drawn evenly."""
+    order = participation.design().order
+    highest = beside(participation).aggregate(highest=Max("order_index"))["highest"]
+    index = 0 if highest is None else highest + 1
+    arms = order_for(
+        order.design,
+        [arm.key for arm in participation.design().arms],
+        index=index,
+        seed=order.seed,
+        per_person=order.arms_per_person,
+    )
+    plays = participation.track == COUNSELLOR
+    cards = draw_cards(participation=participation, count=len(arms), index=index) if plays else []
+    return index, tuple(Place(arm, card) for arm, card in zip_longest(arms, cards, fillvalue=""))

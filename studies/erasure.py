@@ -5,9 +5,27 @@ from dataclasses import dataclass, field
 
 from django.conf import settings
 from django.db import transaction
+from django.db.models import Q, QuerySet
 
 from dialogue.models import Call, Conversation, InnerState, RiskEvent, Turn
-from studies.models import Answer, Consent, Participation, Rater, Response, Task
+from studies import attachments
+from studies.models import (
+    Adjudication,
+    Answer,
+    Comparison,
+    Consent,
+    Decision,
+    Flag,
+    Interview,
+    InterviewNote,
+    Participation,
+    Passage,
+    Rater,
+    Response,
+    Review,
+    RolePlay,
+    Task,
+)
 from studies.models.participation import Status
 
 
@@ -40,6 +58,17 @@ def erase_rows(participation: Participation) -> Removed:
             "inner_states": InnerState.objects.filter(conversation__in=conversations).count(),
             "responses": responses.distinct().count(),
             "answers": Answer.objects.filter(response__in=responses).count(),
+            "reviews": reviews_with(person).count(),
+            "adjudications": Adjudication.objects.filter(run__participation=person).count(),
+            "comparisons": comparisons_with(person).count(),
+            "role_plays": RolePlay.objects.filter(run__participation=person).count(),
+            "flags": Flag.objects.filter(run__participation=person).count(),
+            "interviews": Interview.objects.filter(participation=person).count(),
+            "interview_notes": InterviewNote.objects.filter(interview__participation=person).count(),
+            "passages": Passage.objects.filter(interview__participation=person).count(),
+            "interview_files": attachments.remove_files_of(person),
+            "candidate_dimensions": person.candidate_dimensions.count(),
+            "decisions": Decision.objects.filter(Q(participation=person) | Q(run__participation=person)).count(),
             "consents": Consent.objects.filter(participation=person).count(),
             "risk_events": RiskEvent.objects.filter(subject=person.code).count(),
         }
@@ -49,6 +78,10 @@ def erase_rows(participation: Participation) -> Removed:
     person.runs.all().delete()
     Conversation.objects.filter(pk__in=conversation_ids).delete()
     Rater.objects.filter(participation=person).delete()
+    Interview.objects.filter(participation=person).delete()
+    person.reviews.all().delete()
+    person.candidate_dimensions.all().delete()
+    person.decisions.all().delete()
     person.consents.all().delete()
     person.drafts.all().delete()
     person.submissions.all().delete()
@@ -56,10 +89,21 @@ def erase_rows(participation: Participation) -> Removed:
     return removed
 
 
+def reviews_with(person: Participation) -> QuerySet[Review]:
+    """Their work as a reviewer, and that of others on their conversations."""
+    return Review.objects.filter(Q(reviewer=person) | Q(item__run__participation=person))
+
+
+def comparisons_with(person: Participation) -> QuerySet[Comparison]:
+    """Those that they made, and those of others that one of their conversations was in."""
+    of_theirs = Q(pair__run_a__participation=person) | Q(pair__run_b__participation=person)
+    return Comparison.objects.filter(Q(rater__participation=person) | of_theirs)
+
+
 def blank(person: Participation) -> None:
     person.status = Status.WITHDRAWN
     person.language = person.country = person.completion_code = person.exclusion_reason = ""
-    person.plan, person.order, person.outcome = [], [], {}
+    person.plan, person.order, person.cards, person.outcome = [], [], [], {}
     person.position = 0
     person.order_index = person.last_seen_at = None
     person.token_hash = f"erased-{person.pk}"

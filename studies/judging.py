@@ -21,15 +21,15 @@ from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.openai_compatible import close_clients
 from dialogue.providers.registry import model_for
-from studies.design.spec import ArmSpec, ChatSpec
-from studies.models import ArmRun, Rater, Response, Study
+from studies.design.spec import COUNSELLOR, ArmSpec, ChatSpec
+from studies.models import ArmRun, Participation, Rater, Response, Study
 from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
 from studies.profiles import profile_text
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import load
-from studies.responses import store
+from studies.responses import is_rating, store
 from studies.workers import work_through
 
 MOMENTS = ("final", "checkpoint")
@@ -127,11 +127,19 @@ def places(study: Study, runs: Iterable[ArmRun], moments: Sequence[str]) -> dict
 def places_of(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[int]) -> Iterator[tuple[str, str, int]]:
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
     if "final" in moments:
-        yield from (("final", instrument, 0) for instrument in chat.final_instruments)
+        asked = chat.for_track(track_of(run)).final_instruments
+        yield from (("final", instrument, 0) for instrument in asked if is_rating(load(instrument)))
     if "checkpoint" in moments and chat.checkpoint_instrument:
         reached = run.conversation.answered_turns()
         pauses = {turn for turn in run.conversation.pause_after if turn <= reached}
         yield from (("checkpoint", chat.checkpoint_instrument, turn) for turn in sorted(pauses | rated))
+
+
+def track_of(run: ArmRun) -> str:
+    """Whose questions fit the conversation. A seeker made hard to help is rated as one whom a counsellor played."""
+    if run.participation is not None:
+        return run.participation.track
+    return COUNSELLOR if run.condition == "worst_case" else Participation.Track.PARTICIPANT
 
 
 def rated_checkpoints(study: Study) -> dict[int, set[int]]:

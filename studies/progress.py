@@ -11,10 +11,10 @@ from django.utils import timezone
 from dialogue import chat
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
-from studies import enrolment
+from studies import enrolment, reviews
 from studies.chats import runs_with_a_reply
 from studies.design.plan import Step
-from studies.models import Participation, Response
+from studies.models import Interview, Participation, Response
 from studies.models.participation import ALPHABET, Status
 
 IDLE = timedelta(minutes=15)  # a longer silence is a break, not time spent on the study
@@ -73,7 +73,8 @@ def admit(participation: Participation) -> None:
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status != Status.IN_REVIEW:
         return
-    set_status(fresh, Status.ACTIVE if fresh.consents.exists() else Status.APPLIED)
+    begun = fresh.consents.exists() or fresh.track == Participation.Track.REVIEWER
+    set_status(fresh, Status.ACTIVE if begun else Status.APPLIED)
     step = current_step(fresh)
     if step.kind == "selection":
         advance(fresh, done=step)
@@ -115,9 +116,15 @@ def missing_parts(participation: Participation) -> list[str]:
         elif step.kind == "consent":
             if not participation.consents.exists():
                 missing.append(step.key)
+        elif step.kind == "interview":
+            if not Interview.objects.filter(participation=participation).exists():
+                missing.append(step.key)
         elif step.kind == "blinding":
             asked = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(participation)}
             if asked - answered:
+                missing.append(step.key)
+        elif step.kind == "reviews":
+            if not reviews.all_stored(participation):
                 missing.append(step.key)
         elif step.instrument and (step.instrument, step.moment or step.phase, step.run or None) not in answered:
             missing.append(step.key)
@@ -149,6 +156,7 @@ def moments_of(participation: Participation) -> list[datetime]:
     moments = [participation.started_at or participation.created_at, timezone.now()]
     moments += Response.objects.filter(rater__participation=participation).values_list("submitted_at", flat=True)
     moments += participation.consents.values_list("signed_at", flat=True)
+    moments += participation.submissions.values_list("taken_at", flat=True)
     for created_at, replied_at in Turn.objects.filter(conversation__run__participation=participation).values_list(
         "created_at", "replied_at"
     ):

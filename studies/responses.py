@@ -76,6 +76,7 @@ def store(
                     value=answer.value,
                     text=answer.text,
                     missing_reason=answer.missing_reason,
+                    reason=answer.reason,
                     seconds=seconds.get(answer.item),
                 )
                 for answer in answers

@@ -1,10 +1,12 @@
 """A checked study file into the database, and out again."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Literal
 
 from django.db import transaction
 
+from studies.cards import Stored, store_cards_of
 from studies.design.files import spec_to_json
 from studies.design.spec import StudySpec
 from studies.models import Arm, Judge, Protocol, Study
@@ -14,11 +16,18 @@ from studies.models import Arm, Judge, Protocol, Study
 class Loaded:
     protocol: Protocol
     outcome: Literal["created", "unchanged", "changed", "new version"]
+    cards: Stored = field(default_factory=Stored)
 
 
 @transaction.atomic
-def load_spec(spec: StudySpec) -> Loaded:
-    """Store the study. Where people are under way, they keep their version and a new one is made for those to come."""
+def load_spec(spec: StudySpec, *, folder: Path | None = None) -> Loaded:
+    """Store the study, with its role cards from files in `folder` or among the instruments."""
+    loaded = load_design(spec)
+    return replace(loaded, cards=store_cards_of(study=loaded.protocol.study, spec=spec, folder=folder))
+
+
+def load_design(spec: StudySpec) -> Loaded:
+    """Where people are under way, they keep their version and a new one is made for those to come."""
     study, created = Study.objects.select_for_update().get_or_create(key=spec.key)
     current = study.current()
     if created or current is None:

@@ -15,7 +15,7 @@ from studies.models import Draft, Participation, Submission
 
 FIELD = "idempotency"
 LONGEST = 64
-NOT_DRAFTED = (FIELD, "csrfmiddlewaretoken", "step", "checkpoint")
+NOT_DRAFTED = (FIELD, "csrfmiddlewaretoken", "step", "checkpoint", "part", "next")
 DRAFT_LIMIT = 50_000  # characters of one page's answers; the longest questionnaire has a tenth of it
 
 View = Callable[..., HttpResponse]

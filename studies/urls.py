@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-from studies.views import participant, status
+from studies.views import participant, role_card, role_play, status
 
 urlpatterns = [
     path("", participant.front, name="front"),
@@ -10,6 +10,9 @@ urlpatterns = [
     path("study/language/", participant.language, name="study-language"),
     path("study/draft/", participant.draft, name="study-draft"),
     path("study/role/", participant.role_answer, name="study-role"),
+    path("study/flag/", role_play.flag_reply, name="study-flag"),
+    path("study/step-out/", role_play.step_out, name="study-step-out"),
+    path("study/played/", role_card.played, name="study-played"),
     path("study/reply-rating/", participant.rate_reply, name="study-rate-reply"),
     path("research/", include("studies.research_urls")),
     path("api/v1/", include("studies.api.urls")),

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from dialogue import replies
 
@@ -31,6 +32,13 @@ def no_reply_left_running() -> Iterator[None]:
     yield
     replies.running.clear()
     replies.listeners.clear()
+
+
+@pytest.fixture(autouse=True)
+def no_language_left_active() -> Iterator[None]:
+    """A page leaves that of its person active in the thread."""
+    yield
+    translation.deactivate()
 
 
 @pytest.fixture

@@ -6,15 +6,34 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
 from studies.consent import template_ids
 from studies.design.files import read_study
+from studies.design.plan import Step
 from studies.design.spec import StudySpec
 from studies.enrolment import invite
-from studies.models import ArmRun, Participation, Rater, Response, Study
+from studies.models import (
+    Adjudication,
+    ArmRun,
+    Comparison,
+    Decision,
+    Flag,
+    Interview,
+    Pair,
+    Participation,
+    Rater,
+    Response,
+    Review,
+    ReviewItem,
+    ReviewPlan,
+    RolePlay,
+    Study,
+    Verdict,
+)
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import instrument_ids, load
 from studies.responses import rater_for, store
@@ -99,5 +118,59 @@ def rating(who: Participation | Rater, run: ArmRun, score: float = 4.0, **scores
     return answer(who, "emoharbor_10", {**items, **scores}, run=run, moment="final")
 
 
+def flag(run: ArmRun, turn: int = 1, reason: str = "not_heard", **fields: Any) -> Flag:
+    return Flag.objects.create(run=run, turn=turn, reason=reason, **{"reply": "What happened?", **fields})
+
+
+def interviewed(participation: Participation, mode: str = "interviewer") -> Participation:
+    """One whose whole way is an interview, at which they stand."""
+    steps = [Step("interview", "interview", "interview_guide", mode=mode), Step("debrief", "debrief")]
+    participation.plan, participation.position = [step.to_json() for step in steps], 0
+    participation.save(update_fields=["plan", "position"])
+    return participation
+
+
+def interview(participation: Participation, words: str = "Stock phrases.", **fields: Any) -> Interview:
+    """Under way with this person, with a note, a passage of it, and a candidate dimension."""
+    interviewed(participation)
+    fields = {"instrument": "interview_guide", "version": "1.0.1", **fields}
+    held = Interview.objects.create(participation=participation, **fields)
+    note = held.notes.create(question="cs1", text=words)
+    held.passages.create(source=f"note:{note.pk}", text=words, code="stock phrases")
+    participation.candidate_dimensions.create(study=participation.study, name="Pacing", definition=words)
+    return held
+
+
 def judge(of: Study, key: str = "demo", strategy: str = "standard") -> Rater:
     return Rater.objects.create(study=of, kind="judge", code=key, strategy=strategy)
+
+
+def role_play(run: ArmRun, card: str = "en01", **fields: Any) -> RolePlay:
+    """What a counsellor was given to play in this run."""
+    given = run.study.cards.get(key=card).as_given()
+    return RolePlay.objects.create(run=run, **{"card": given, **fields})
+
+
+def compared(run: ArmRun, verdict: str = "a") -> Verdict:
+    """What an outside reviewer said of this conversation beside another one."""
+    pair = Pair.objects.create(study=run.study, run_a=run, run_b=run)
+    rater, _ = Rater.objects.get_or_create(study=run.study, kind="reviewer", code="R1")
+    comparison = Comparison.objects.create(pair=pair, rater=rater, shown_first="a", done_at=timezone.now())
+    return Verdict.objects.create(comparison=comparison, question="better_overall", verdict=verdict)
+
+
+def decided(subject: Participation | ArmRun, reason: str = "careless", coder: str = "coder") -> Decision:
+    """One coder's word that a person or a conversation is to be left out."""
+    about = {"participation" if isinstance(subject, Participation) else "run": subject}
+    account, _ = User.objects.get_or_create(username=coder, is_staff=True)
+    return Decision.objects.create(**about, coder=account, keep=False, reason=reason)
+
+
+def reviewed(run: ArmRun, reviewer: Participation, words: str = "It pressed.") -> Review:
+    """What a second rater did with a vignette and with this conversation, and what was decided of one item of it."""
+    source = {"is_test": run.is_test}
+    plan = ReviewPlan.objects.create(study=run.study, name=f"of {run.pk}", instruments=["emoharbor_10"], source=source)
+    item = ReviewItem.objects.create(plan=plan, run=run, position=1, wanted=1)
+    Review.objects.create(plan=plan, reviewer=reviewer, vignette="v1", scores={"safety": 2.0}, done_at=timezone.now())
+    Adjudication.objects.create(run=run, instrument="emoharbor_10", item="safety", score=2.0, reason=words)
+    return Review.objects.create(plan=plan, reviewer=reviewer, item=item, declined_note=words)

@@ -1,4 +1,5 @@
 // The conversation page: what the socket tells becomes bubbles and cards, what the person does becomes frames.
+import { Flags } from "./flags.js";
 import { ChatSocket } from "./socket.js";
 import { Timing } from "./timing.js";
 
@@ -26,6 +27,7 @@ let asked = 0; // the last turn of which the person's message is stored
 let failed = false;
 let over = false; // nothing more can be written here now
 
+const flags = parts.flag && new Flags({ shell: parts.flag, form: parts["flag-form"], words, post });
 const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type]?.(frame), onState: showState });
 
 // What comes from the server
@@ -56,6 +58,7 @@ const handlers = {
     bubble.dataset.seq = seq;
     timing.begin();
     shown.observe(bubble);
+    flags?.offer(bubble, turn);
     offerRating(bubble, turn);
     answered = Math.max(answered, turn);
     failed = false;
@@ -151,7 +154,7 @@ function addReply(turn) {
   const bubble = copyOf(parts["partner-bubble"]);
   replies.set(turn, bubble);
   place(bubble);
-  if (!following) parts.newest.hidden = false;
+  if (!isFollowing()) parts.newest.hidden = false;
   return bubble;
 }
 
@@ -245,9 +248,9 @@ function moveOn(card, next, wait) {
   const go = () => location.assign(next);
   card.querySelector("[data-go]").addEventListener("click", go);
   const soon = card.querySelector("[data-soon]");
-  soon.hidden = !following;
+  soon.hidden = !isFollowing();
   reveal(card);
-  if (!following) return;
+  if (!isFollowing()) return;
   const timer = setTimeout(go, wait);
   const linger = () => {
     clearTimeout(timer);
@@ -268,8 +271,13 @@ function isAtEnd() {
   return parts.log.scrollHeight - parts.log.scrollTop - parts.log.clientHeight < NEAR_THE_END;
 }
 
+/** Not while a reply is being flagged: its form must stay where it is. */
+function isFollowing() {
+  return following && !parts.turns.querySelector(".flag form");
+}
+
 function stay() {
-  if (following) parts.log.scrollTop = parts.log.scrollHeight;
+  if (isFollowing()) parts.log.scrollTop = parts.log.scrollHeight;
 }
 
 function toEnd() {
@@ -397,6 +405,7 @@ parts.role?.addEventListener("submit", async (event) => {
   parts.text.focus();
   const { next } = await response.json();
   if (next) location.assign(next);
+  else if (event.submitter.value === "me") reveal(parts.help); // as it would be for anybody
 });
 
 // The keyboard of a phone covers the page unless the page is as high as what is left

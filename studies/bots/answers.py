@@ -11,16 +11,26 @@ from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
 from studies.bots.page import Field, Form
 from studies.bots.talk import STORIES, Story
 from studies.questionnaires.definitions import Item, Questionnaire
-from studies.questionnaires.forms import DECLINED
+from studies.questionnaires.forms import DECLINED, REASON
 from studies.questionnaires.loading import instrument_ids, load
 
 FACTORS = ("E", "A", "C", "N", "O")
 MIRRORED = {"ES": "N"}  # Emotional Stability of the 50 markers is Neuroticism from its other end
 KEEPS_TOPIC = 0.75
+EXPERTS = ("counsellor", "reviewer")
+LENIENCY = 0.5  # SD of how far they are above or below one another, in points of a 1–5 scale; others are all alike
+ALIKE = 0.3  # two conversations whose difference is smaller, in z units, are a tie
 CANNOT_TELL = 0.7  # the share of partners about whom a bot has no guess
 OF_PARTNER = re.compile(r"run[0-9]+-")  # before the key of an item that a page asks of each partner
 UNPLEASANT = ("anxiety", "sadness", "anger", "shame", "nervousness", "guilt", "loneliness")
 PLEASANT = ("calm", "relief", "hope", "contentment")
+EXPLAINED = 0.2  # the share of scores for which a bot says why
+WHY = {"en": "It kept to what I had just said.", "zh": "回应扣住了我刚说的话。"}
+CANDIDATE = "candidate-"  # before the fields of a row of an interview
+MISSED = {
+    "en": {"candidate-1-name": "Pacing", "candidate-1-definition": "Whether it leaves time to think."},
+    "zh": {"candidate-1-name": "节奏", "candidate-1-definition": "是否留出思考的时间。"},
+}
 WORDS = {"en": "Nothing to add; it was clear to me.", "zh": "没有要补充的，我觉得很清楚。"}
 
 Turns = Sequence[tuple[str, str]]
@@ -41,6 +51,7 @@ class Person:
         self.draw = random.Random(self.seed)
         self.traits = {factor: min(5.0, max(1.0, self.draw.gauss(3.1, 0.8))) for factor in FACTORS}
         self.story = self.draw.choice(STORIES[self.language])
+        self.leniency = random.Random(f"leniency {self.seed}").gauss(0, LENIENCY) if self.track in EXPERTS else 0.0
 
     def last_talk(self) -> Turns:
         return self.talks[-1] if self.talks else ()
@@ -62,7 +73,7 @@ def answer(form: Form, person: Person) -> dict[str, str]:
 
 def recognised(form: Form) -> Questionnaire | None:
     """The instrument that asks the most of these questions, and few others; None for a form of another kind."""
-    asked = set(map(key_of, form.asked()))
+    asked = {key_of(name) for name in form.asked() if not name.startswith(REASON)}
     fitting = [(len(asked & keys), -len(keys), name) for name, keys in _keys().items() if asked & keys]
     if not fitting:
         return None
@@ -87,8 +98,12 @@ def _keys() -> Mapping[str, frozenset[str]]:
 def _answer(
     name: str, found: Field, item: Item | None, questionnaire: Questionnaire | None, person: Person, form: Form
 ) -> str:
+    if name.startswith(CANDIDATE):
+        return _candidate(name, person)
     if found.kind == "checkbox":
         return found.options[0]
+    if name.startswith(REASON):
+        return _why(name, person)
     if name == "language" and person.language in found.options:
         return person.language
     if item is None or questionnaire is None:
@@ -105,8 +120,12 @@ def _answer(
         return _guess(found, person)
     if questionnaire.id == "emotion_checkin":
         return _feeling(item, found, person, after="perceived_change" in form.fields)
+    if questionnaire.id == "de_roling":
+        return _out_of_role(item, found, person)
     if item.type == "scale" and questionnaire.kind == "rating_scale":
         return _rating(item, person)
+    if questionnaire.kind == "pairwise" and item.options:
+        return _preference(person)
     if item.type == "scale" and item.scale in (*FACTORS, *MIRRORED):
         return _self_rating(item, person)
     return _anything(found, person)
@@ -116,9 +135,30 @@ def _rating(item: Item, person: Person) -> str:
     low, high = _bounds(item)
     return str(
         planted_score(
-            person.last_talk(), item=item.key, rater=person.code, noise=HUMAN_NOISE, minimum=low, maximum=high
+            person.last_talk(),
+            item=item.key,
+            rater=person.code,
+            noise=HUMAN_NOISE,
+            leniency=person.leniency,
+            minimum=low,
+            maximum=high,
         )
     )
+
+
+def _preference(person: Person) -> str:
+    """Of two transcripts the one of more planted quality, seen through noise; where they are alike, neither."""
+    first, second = map(planted_quality, person.talks[-2:])
+    difference = first - second + person.draw.gauss(0, HUMAN_NOISE)
+    if abs(difference) < ALIKE:
+        return "tie"
+    return "first" if difference > 0 else "second"
+
+
+def _why(name: str, person: Person) -> str:
+    """For some of the scores; drawn apart, so that what else a bot answers does not hang on it."""
+    draw = random.Random(f"{person.seed} {len(person.talks)} {name}")
+    return WHY[person.language] if draw.random() < EXPLAINED else ""
 
 
 def _self_rating(item: Item, person: Person) -> str:
@@ -235,10 +275,25 @@ def _felt_after(key: str, person: Person) -> float:
     return float(person.before.get("arousal", 6)) - 0.7 * lift
 
 
+def _out_of_role(item: Item, found: Field, person: Person) -> str:
+    """As one who plays easily and leaves it easily."""
+    easily = {"role_left": 4.6, "role_stays": 1.5}
+    if item.key not in easily:
+        return _feeling(item, found, person, after=True)
+    return _within(person.draw.gauss(easily[item.key], 0.5), *_bounds(item))
+
+
 def _guess(found: Field, person: Person) -> str:
     """Which arm a partner was: mostly they cannot tell, else one is as good as another."""
     *arms, unsure = found.options
     return unsure if person.draw.random() < CANNOT_TELL else person.draw.choice(arms)
+
+
+# A dimension that it misses: the same one in each language, and no second one
+
+
+def _candidate(name: str, person: Person) -> str:
+    return MISSED[person.language].get(name, "")
 
 
 # Anything else

@@ -1,10 +1,14 @@
 """A page as a bot sees it: the forms that really stand on it, and where its conversation is. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
+from itertools import pairwise
 
 CODE_CLASS = "completion-code"
+TRANSCRIPT = "transcript"
+OWN, PARTNER = "own", "partner"
+TEXT_OF_BUBBLE = "bubble__text"
 VOID_INPUTS = ("submit", "button", "image", "reset", "file")
 
 Attributes = Mapping[str, str]
@@ -52,6 +56,14 @@ class Page:
     conversation: str = ""  # the code in `data-conversation`
     completion_code: str = ""
     heading: str = ""
+    transcripts: list[list[tuple[str, str]]] = field(default_factory=list)  # of each: who (own, partner) and what
+
+    def talks(self) -> list[list[tuple[str, str]]]:
+        """Of each transcript: the messages that were answered, with the replies to them."""
+        return [list(_answered(bubbles)) for bubbles in self.transcripts]
+
+    def form_to(self, action: str) -> Form | None:
+        return next((form for form in self.forms if form.action == action), None)
 
     def step_form(self) -> Form | None:
         """The form of the step at hand; pages also have small ones, such as the choice of language."""
@@ -65,6 +77,12 @@ def read_page(html: str) -> Page:
     return reader.page
 
 
+def _answered(bubbles: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    for (who, text), (other, reply) in pairwise(bubbles):
+        if (who, other) == (OWN, PARTNER):
+            yield text, reply
+
+
 class _Reader(HTMLParser):
     def __init__(self) -> None:
         super().__init__()
@@ -73,9 +91,12 @@ class _Reader(HTMLParser):
         self.select: Field | None = None
         self.writing: Field | None = None  # the textarea whose text comes next
         self.telling = ""  # the attribute of the page whose text comes next
+        self.speaker = ""  # of the bubble at hand
+        self.speaking = False  # its text comes next
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         found = {name: value or "" for name, value in attrs}
+        self.in_bubble(found.get("class", "").split())
         self.page.conversation = found.get("data-conversation", self.page.conversation)
         if CODE_CLASS in found.get("class", "").split():
             self.telling = "completion_code"
@@ -86,6 +107,12 @@ class _Reader(HTMLParser):
             self.page.forms.append(self.form)
         elif self.form is not None:
             self.in_form(self.form, tag, found)
+
+    def in_bubble(self, classes: Sequence[str]) -> None:
+        if TRANSCRIPT in classes:
+            self.page.transcripts.append([])
+        self.speaker = next((who for who in (OWN, PARTNER) if f"bubble--{who}" in classes), self.speaker)
+        self.speaking = TEXT_OF_BUBBLE in classes and bool(self.page.transcripts)
 
     def in_form(self, form: Form, tag: str, found: Attributes) -> None:
         if "data-item" in found:
@@ -123,6 +150,9 @@ class _Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if self.writing is not None:
             self.writing.value += data
+        if self.speaking:
+            self.page.transcripts[-1].append((self.speaker, data))
+            self.speaking = False
         if self.telling and data.strip():
             setattr(self.page, self.telling, data.strip())
 

@@ -12,7 +12,7 @@ from urllib.parse import urljoin
 
 import aiohttp
 
-from studies.bots.answers import Person, answer
+from studies.bots.answers import WORDS, Person, answer
 from studies.bots.page import Form, Page, read_page
 from studies.bots.talk import lines_for
 
@@ -20,6 +20,7 @@ PATIENCE = 240.0  # seconds in which a server that is away must come back
 REPLY_PATIENCE = 90.0  # seconds without a frame before the socket is opened anew
 HEARTBEAT = 10.0
 VISITS = 12  # of one step without getting any further
+FLAG = "/study/flag/"
 TO_MEND = 422  # the page again, with what is missing in it
 RETRIES = 5  # of a reply that failed
 AWAY = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError, TimeoutError)
@@ -89,7 +90,10 @@ class Bot:
         form = page.step_form()
         if page.conversation:
             return f"the conversation {page.conversation}"
-        return form.fields["step"].value if form else f"the page {page.heading!r}"
+        if form is None:
+            return f"the page {page.heading!r}"
+        # A step may have several pages of one kind, one after the other: each says which one it is.
+        return " ".join(form.fields[name].value for name in ("step", "checkpoint") if name in form.fields)
 
     def stuck(self, why: str) -> Stuck:
         return Stuck(f"bot {self.person.code} at {self.place}: {why}")
@@ -97,16 +101,28 @@ class Bot:
     async def take_step(self, page: Page) -> Page:
         if page.conversation:
             await self.talk_in(page.conversation)
+            if form := page.form_to(FLAG):
+                await self.flag_a_reply(form, self.talks[page.conversation])
             return await self.open("/study/")
         form = page.step_form()
         if form is None:
             raise self.stuck("there is nothing to answer on this page")
+        if self.person.track == "reviewer":
+            self.person.talks += page.talks()  # what it goes by when it rates
         return await self.submit(form)
 
     async def submit(self, form: Form) -> Page:
         answers = answer(form, self.person)
         await self.wait(SECONDS_A_QUESTION * len(form.asked()))
         return await self.open(form.action or "/study/", answers)
+
+    async def flag_a_reply(self, form: Form, talk: Talk) -> None:
+        """One of each conversation, while its page is still the person's."""
+        reasons = form.fields["reason"].options
+        if talk.heard and len(talk.heard) >= talk.wanted:
+            turn, reason = self.person.draw.choice(sorted(talk.heard)), self.person.draw.choice(reasons)
+            note = WORDS[self.person.language]
+            await self.open(FLAG, form.given() | {"turn": str(turn), "reason": reason, "note": note, "act": "save"})
 
     async def open(self, path: str, data: dict[str, str] | None = None) -> Page:
         """The page at the end of all redirects. Tries again while the server is away."""

@@ -13,8 +13,21 @@ import tomli_w
 
 from dialogue.prompts import read_prompt
 from studies.design.allocation import DESIGNS
+from studies.design.blocks import impossible
+from studies.design.cardfiles import CardFileError, CardSpec, read_cards
 from studies.design.plan import SCREENING
-from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec, Text
+from studies.design.spec import (
+    COUNSELLOR,
+    SELF,
+    ArmSpec,
+    ChatSpec,
+    ConsentSpec,
+    OrderSpec,
+    RolePlaySpec,
+    StepSpec,
+    StudySpec,
+    Text,
+)
 from studies.design.tables import LANGUAGES, Fault, Table, suggestion
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
@@ -22,11 +35,17 @@ INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 SELECTIONS = ("auto", "manual")
 TRACKS = ("all", "participant", "counsellor", "reviewer")
 TOPICS = ("keep", "change", "choose")
+MODES = (SELF, "interviewer")
 ARM_KINDS = ("openai_compatible", "scripted")
-UNBUILT_STEPS = ("interview", "reviews", "pairs")
-STEPS = ("consent", "questionnaire", "training", "chats", "blinding", *UNBUILT_STEPS, "debrief")
+STEPS = ("consent", "questionnaire", "training", "chats", "interview", "blinding", "reviews", "pairs", "debrief")
+REVIEWER = "reviewer"
+OF_REVIEWERS = ("reviews", "pairs")  # the steps that nobody else has
+FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
 BLINDING = "blinding"  # the step, and its one instrument
-USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING}
+INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
+ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
+USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
+USUAL_RATERS = 3  # of an arm in a block plan
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")
@@ -62,6 +81,7 @@ class Surroundings:
     languages: tuple[str, ...]
     instruments: Collection[str]
     prompt_folders: tuple[Path, ...]
+    card_folders: tuple[Path, ...]
 
 
 def read_study(
@@ -73,7 +93,8 @@ def read_study(
 ) -> StudySpec:
     """`instruments` are the ids that a study may use. Prompts are sought beside the file, then in `prompt_folder`."""
     faults: list[Fault] = []
-    spec = _study(Table(_document(path), "", faults), instruments, _folders(path, prompt_folder))
+    card_folders = (path.parent, instrument_folder)
+    spec = _study(Table(_document(path), "", faults), instruments, _folders(path, prompt_folder), card_folders)
     faulty = {fault.key_path for fault in faults}
     faults += [fault for fault in _contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]
     if faults:
@@ -101,8 +122,10 @@ def _document(path: Path) -> dict[str, Any]:
 # Reading: each value by itself.
 
 
-def _study(table: Table, instruments: Collection[str], prompt_folders: tuple[Path, ...]) -> StudySpec:
-    around = Surroundings(_languages(table), instruments, prompt_folders)
+def _study(
+    table: Table, instruments: Collection[str], prompt_folders: tuple[Path, ...], card_folders: tuple[Path, ...]
+) -> StudySpec:
+    around = Surroundings(_languages(table), instruments, prompt_folders, card_folders)
     spec = StudySpec(
         key=table.slug("key"),
         title=_required_text(table, "title", around.languages),
@@ -119,6 +142,7 @@ def _study(table: Table, instruments: Collection[str], prompt_folders: tuple[Pat
         arms=tuple(_arm(arm, around) for arm in table.tables("arms")),
         judges=tuple(_arm(judge, around) for judge in table.tables("judges")),
         display=_display(table.table("display"), around),
+        role_play=_role_play(table.table("role_play"), around),
     )
     table.refuse_unknown()
     return spec
@@ -187,6 +211,13 @@ def _instrument(table: Table, key: str, around: Surroundings, default: str = "")
     return instrument
 
 
+def _instruments(table: Table, key: str, around: Surroundings) -> tuple[str, ...]:
+    instruments = table.strings(key)
+    for number, instrument in enumerate(instruments, 1):
+        _know_instrument(table, f"{key}.{number}", instrument, around)
+    return instruments
+
+
 def _know_instrument(table: Table, key: str, instrument: str, around: Surroundings) -> None:
     if instrument not in around.instruments:
         table.fault(key, f'unknown instrument "{instrument}"{suggestion(instrument, around.instruments)}')
@@ -195,17 +226,24 @@ def _know_instrument(table: Table, key: str, instrument: str, around: Surroundin
 def _step(table: Table, around: Surroundings) -> StepSpec:
     table.require("kind")
     kind = table.choice("kind", STEPS, "") if table.has("kind") else ""
-    if kind in UNBUILT_STEPS:
-        table.fault("kind", f"{kind} steps are not part of this version yet")
     if kind == "questionnaire":
         table.require("instrument")
     step = StepSpec(
         kind=kind,
         instrument=_instrument(table, "instrument", around, USUAL_INSTRUMENTS.get(kind, "")),
         track=table.choice("track", TRACKS, "all"),
+        mode=_mode(table, kind),
     )
     table.refuse_unknown()
     return step
+
+
+def _mode(table: Table, kind: str) -> str:
+    """Whether the person is interviewed or answers alone."""
+    mode = table.choice("mode", MODES, SELF if kind == INTERVIEW else "")
+    if mode and kind != INTERVIEW:
+        table.fault("mode", "belongs to interview steps only")
+    return mode
 
 
 def _chat(table: Table, around: Surroundings) -> ChatSpec:
@@ -217,14 +255,14 @@ def _chat(table: Table, around: Surroundings) -> ChatSpec:
         checkpoints=checkpoints,
         checkpoint_every=every,
         checkpoint_instrument=_instrument(table, "checkpoint_instrument", around),
-        final_instruments=table.strings("final_instruments"),
+        final_instruments=_instruments(table, "final_instruments", around),
+        counsellor_instruments=_instruments(table, "counsellor_instruments", around),
+        de_roling_instrument=_instrument(table, "de_roling_instrument", around),
         rate_each_reply=table.boolean("rate_each_reply"),
         emotion_instrument=_instrument(table, "emotion_instrument", around),
         give_profile=table.boolean("give_profile"),
         topic=table.choice("topic", TOPICS, usual.topic),
     )
-    for number, instrument in enumerate(chat.final_instruments, 1):
-        _know_instrument(table, f"final_instruments.{number}", instrument, around)
     table.refuse_unknown()
     return chat
 
@@ -250,13 +288,49 @@ def _checkpoints(table: Table) -> tuple[tuple[int, ...], int | None]:
 
 def _order(table: Table) -> OrderSpec:
     usual = OrderSpec()
+    counsellors = table.optional_integer("counsellors", minimum=1)
+    raters = table.optional_integer("raters_per_arm", minimum=1)
     order = OrderSpec(
         design=table.choice("design", DESIGNS, usual.design),
         arms_per_person=table.optional_integer("arms_per_person", minimum=1),
         seed=table.integer("seed", usual.seed),
+        counsellors=counsellors,
+        raters_per_arm=raters or (USUAL_RATERS if counsellors else None),
     )
     table.refuse_unknown()
     return order
+
+
+def _role_play(table: Table, around: Surroundings) -> RolePlaySpec:
+    names = table.strings("cards")
+    cards = [card for number, name in enumerate(names, 1) for card in _cards(table, f"cards.{number}", name, around)]
+    keys = [card.key for card in cards]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        table.fault("cards", f'two cards have the id "{key}"')
+    for language in around.languages:
+        if cards and language not in [card.language for card in cards]:
+            table.fault("cards", f"there is no card in {language}")
+    table.refuse_unknown()
+    return RolePlaySpec(names)
+
+
+def _cards(table: Table, key: str, name: str, around: Surroundings) -> tuple[CardSpec, ...]:
+    file = card_file(name, around.card_folders)
+    if file is None:
+        table.fault(key, f'no file "{name}" or "{name}.json" beside the study file or among the instruments')
+        return ()
+    try:
+        return read_cards(file)
+    except CardFileError as error:
+        for fault in error.faults:
+            table.fault(key, f"{file.name}: {fault}")
+        return ()
+
+
+def card_file(name: str, folders: Sequence[Path]) -> Path | None:
+    """A file name with or without its ending; never one in another folder."""
+    candidates = (folder / each for folder in folders for each in (name, f"{name}.json"))
+    return next((file for file in candidates if name == Path(name).name and file.is_file()), None)
 
 
 def _arm(table: Table, around: Surroundings) -> ArmSpec:
@@ -367,14 +441,33 @@ def _contradictions(spec: StudySpec, instruments: Collection[str], instrument_fo
         yield Fault("arms", "no arms")
     elif spec.arms_per_person() > len(spec.arms):
         yield Fault("order.arms_per_person", f"there are only {len(spec.arms)} arms")
+    yield from _order_faults(spec)
     yield from _chat_faults(spec)
     yield from _step_faults(spec)
+    yield from _guide_faults(spec, instruments, instrument_folder)
     if spec.consent is None:
         yield Fault("consent", "is missing")
     else:
         yield from _provider_faults(spec.arms, spec.consent)
         if spec.consent.instrument in instruments:
             yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
+
+
+def _order_faults(spec: StudySpec) -> Iterator[Fault]:
+    order = spec.order
+    if order.counsellors is None:
+        if order.raters_per_arm is not None:
+            yield Fault("order.raters_per_arm", "needs counsellors, who share the arms")
+        return
+    if order.design != "blocks":
+        yield Fault("order.counsellors", 'needs design = "blocks"')
+    if order.arms_per_person is not None:
+        yield Fault("order.arms_per_person", "follows from counsellors and raters_per_arm: leave it out")
+    if not any(step.kind == "chats" and step.is_for(COUNSELLOR) for step in spec.steps):
+        yield Fault("order.counsellors", "there are no chats in the counsellor track")
+    if spec.arms:
+        for wrong in impossible(len(spec.arms), order.counsellors, order.raters_per_arm or USUAL_RATERS):
+            yield Fault("order.counsellors", wrong)
 
 
 def _twice(name: str, arms: Sequence[ArmSpec]) -> Iterator[Fault]:
@@ -407,15 +500,27 @@ def _step_faults(spec: StudySpec) -> Iterator[Fault]:
     for number, step in enumerate(spec.steps, 1):
         if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
             yield Fault(f"steps.{number}.instrument", f'is not that of [consent], "{spec.consent.instrument}"')
+    for number, step in enumerate(spec.steps, 1):
+        yield from _reviewer_step_faults(f"steps.{number}", step)
     for track in TRACKS[1:]:
         walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.is_for(track)]
         yield from _walk_faults(track, walk, spec.selection)
         yield from _blinding_walk_faults(track, walk)
+        yield from _interview_walk_faults(track, walk)
     asking = [number for number, step in enumerate(spec.steps, 1) if step.kind == BLINDING]
     for number in asking:
         yield from _blinding_step_faults(f"steps.{number}", spec, spec.steps[number - 1])
     if asking:
         yield from _guessed_arm_faults(spec)
+
+
+def _reviewer_step_faults(path: str, step: StepSpec) -> Iterator[Fault]:
+    if step.kind in OF_REVIEWERS and step.track != REVIEWER:
+        yield Fault(f"{path}.track", f'{step.kind} are for reviewers: give track = "{REVIEWER}"')
+    if step.track == REVIEWER and step.kind and step.kind not in FOR_REVIEWERS:
+        yield Fault(f"{path}.kind", f"reviewers have no {step.kind} step")
+    if step.kind == "pairs" and step.instrument:
+        yield Fault(f"{path}.instrument", "the questions about pairs are those of their plan (plan_pairs)")
 
 
 def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Fault]:
@@ -453,6 +558,26 @@ def _blinding_step_faults(path: str, spec: StudySpec, step: StepSpec) -> Iterato
         yield Fault(f"{path}.kind", "there is only one arm, and nothing to guess")
     if step.instrument != BLINDING:
         yield Fault(f"{path}.instrument", f'must be "{BLINDING}"')
+
+
+def _interview_walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]]) -> Iterator[Fault]:
+    chats = [number for number, step in walk if step.kind == "chats"]
+    interviews = [number for number, step in walk if step.kind == INTERVIEW]
+    for number in interviews[:1]:
+        if not chats:
+            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before the interview")
+        elif number < chats[0]:
+            yield Fault(f"steps.{number}.kind", "the interview must come after the chats")
+    for number in interviews[1:]:
+        yield Fault(f"steps.{number}.kind", "the interview may come only once")
+
+
+def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Fault]:
+    for number, step in enumerate(spec.steps, 1):
+        if step.kind == INTERVIEW and step.instrument in instruments:
+            guide = json.loads((folder / f"{step.instrument}.json").read_text(encoding="utf-8"))
+            if guide.get("kind") != INTERVIEW:
+                yield Fault(f"steps.{number}.instrument", f'"{step.instrument}" is no interview guide')
 
 
 def _guessed_arm_faults(spec: StudySpec) -> Iterator[Fault]:
@@ -494,6 +619,9 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
             yield Fault(f"consent.{name}", f"unknown key{suggestion(name, known)}")
     if spec.records_timings() and TIMINGS not in form["flags"]:
         yield Fault("display.timings", f'the consent form "{consent.instrument}" does not tell of them ({TIMINGS})')
+    interviews = any(step.kind == INTERVIEW for step in spec.steps)
+    if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
+        yield Fault("consent.flags", f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")')
     for number, flag in enumerate(consent.flags, 1):
         if flag == TIMINGS:
             yield Fault(f"consent.flags.{number}", "is set by display.timings, not here")
@@ -549,6 +677,7 @@ def dump_study(spec: StudySpec) -> str:
             key: _plainly(value, spec.languages) if key in DISPLAY_TEXTS else value
             for key, value in spec.display.items()
         },
+        "role_play": _given(asdict(spec.role_play)),
     }
     return tomli_w.dumps(_given(document))
 
@@ -598,8 +727,9 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
         "languages": tuple(values["languages"]),
         "consent": ConsentSpec(**_with_tuples(consent, "flags", "providers")) if consent else None,
         "steps": tuple(StepSpec(**step) for step in values["steps"]),
-        "chat": ChatSpec(**_with_tuples(chat, "checkpoints", "final_instruments")),
+        "chat": ChatSpec(**_with_tuples(chat, "checkpoints", "final_instruments", "counsellor_instruments")),
         "order": OrderSpec(**values["order"]),
+        "role_play": RolePlaySpec(**_with_tuples(values.get("role_play", {}), "cards")),
         "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
         "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
     }
@@ -607,7 +737,7 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
 
 
 def _with_tuples(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {**values, **{key: tuple(values[key]) for key in keys}}
+    return {**values, **{key: tuple(values.get(key, ())) for key in keys}}
 
 
 def protocol_hash(spec: StudySpec) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from studies.design.spec import ChatSpec, StepSpec, StudySpec
 
 SCREENING = "screening"
+REVIEWER_STEPS = (StepSpec("questionnaire", "reviewer_agreement"), StepSpec("reviews"), StepSpec("pairs"))
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,7 @@ class Step:
     run: int = 0
     phase: str = ""  # pre, post
     moment: str = ""  # final
+    mode: str = ""  # of an interview: self, interviewer
 
     def __str__(self) -> str:
         return self.key
@@ -35,18 +37,24 @@ class Step:
 def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
     """The steps of a person of this track, with one `chats` step where `expand` will put the conversations."""
     steps = [Step("language", "language")] if len(spec.languages) > 1 else []
-    for step in spec.steps:
-        if step.is_for(track):
-            steps += _steps_of(step, spec)
+    for step in steps_for(spec, track):
+        steps += _steps_of(step, spec)
     if not any(step.kind == "debrief" for step in steps):
         steps.append(Step("debrief", "debrief"))
     return tuple(_numbered(steps))
 
 
-def expand(plan: Iterable[Step], spec: StudySpec, order: Sequence[str]) -> tuple[Step, ...]:
+def steps_for(spec: StudySpec, track: str) -> list[StepSpec]:
+    """As the study file says; reviewers of whom it says nothing have the usual work of second raters."""
+    named = [step for step in spec.steps if step.is_for(track)]
+    return named or (list(REVIEWER_STEPS) if track == "reviewer" else [])
+
+
+def expand(plan: Iterable[Step], spec: StudySpec, order: Sequence[str], *, track: str) -> tuple[Step, ...]:
     """The plan with the runs of `order` in the place of its `chats` step; only how many there are enters the plan."""
+    chat = spec.chat.for_track(track)
     return tuple(
-        expanded for step in plan for expanded in (_runs(spec.chat, len(order)) if step.kind == "chats" else [step])
+        expanded for step in plan for expanded in (_runs(chat, len(order)) if step.kind == "chats" else [step])
     )
 
 
@@ -58,6 +66,8 @@ def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
         return [Step("questionnaire", f"questionnaire.{step.instrument}", step.instrument)]
     if step.kind == "blinding":
         return [Step("blinding", "blinding", step.instrument, moment="final")]
+    if step.kind == "interview":
+        return [Step("interview", "interview", step.instrument, mode=step.mode)]
     if step.kind == "consent" and spec.consent:
         return [Step("consent", "consent", spec.consent.instrument)]
     return [Step(step.kind, step.kind, step.instrument)]
@@ -77,7 +87,7 @@ def _runs(chat: ChatSpec, count: int) -> Iterator[Step]:
         yield Step("chat", f"run{run}.chat", run=run)
         for instrument in chat.final_instruments:
             yield Step("rating", f"run{run}.rating.{instrument}", instrument, run=run, moment="final")
-        yield from _emotion(chat.emotion_instrument, run, "post")
+        yield from _emotion(chat.de_roling_instrument or chat.emotion_instrument, run, "post")
         if run < count:
             yield Step("between", f"run{run}.between", "between", run=run)
 

@@ -1,10 +1,14 @@
 """A study as values, the same whether it came from a file or from the database. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import ceil
 from typing import Any
 
 Text = Mapping[str, str]
+
+COUNSELLOR = "counsellor"  # the track whose people play a seeker
+SELF = "self"  # the mode of an interview that a person answers alone, in writing
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,22 @@ class ChatSpec:
     checkpoint_every: int | None = None  # or after every k turns
     checkpoint_instrument: str = ""
     final_instruments: tuple[str, ...] = ()
+    counsellor_instruments: tuple[str, ...] = ()  # after the final ones, where the seeker is a counsellor in a role
+    de_roling_instrument: str = ""  # for counsellors in the place of the emotion check after the conversation
     rate_each_reply: bool = False
     emotion_instrument: str = ""
     give_profile: bool = False
     topic: str = "choose"  # keep, change, choose
+
+    def for_track(self, track: str) -> "ChatSpec":
+        """As people of this track have it. Counsellors are asked more afterwards, and nothing that would break their
+        role while they play (PROTOCOL §2)."""
+        if track != COUNSELLOR:
+            return replace(self, counsellor_instruments=(), de_roling_instrument="")
+        final = dict.fromkeys((*self.final_instruments, *self.counsellor_instruments))
+        return replace(
+            self, final_instruments=tuple(final), checkpoints=(), checkpoint_every=None, checkpoint_instrument=""
+        )
 
     def pauses(self) -> tuple[int, ...]:
         """The turn counts after which the conversation waits for a rating, ascending, up to `max_turns`."""
@@ -70,6 +86,15 @@ class OrderSpec:
     design: str = "williams"  # williams, blocks, random
     arms_per_person: int | None = None  # None: all of them
     seed: int = 1
+    counsellors: int | None = None  # so many share the arms by a block plan (design/blocks.py)
+    raters_per_arm: int | None = None  # so many of them meet each arm
+
+
+@dataclass(frozen=True)
+class RolePlaySpec:
+    """What counsellors play."""
+
+    cards: tuple[str, ...] = ()  # files of role cards, or instruments that are such files
 
 
 @dataclass(frozen=True)
@@ -100,6 +125,7 @@ class StudySpec:
     arms: tuple[ArmSpec, ...]
     judges: tuple[ArmSpec, ...]
     display: Mapping[str, Any] = field(default_factory=dict)
+    role_play: RolePlaySpec = RolePlaySpec()
 
     def records_timings(self) -> bool:
         """Whether the page measures how people type, read and answer. The consent form then says so."""
@@ -120,17 +146,23 @@ class StudySpec:
         ]
         return tuple(dict.fromkeys(name for name in [*self.display.get("names", ()), *of_arms] if name))
 
-    def arms_per_person(self) -> int:
+    def has_block_plan(self, track: str) -> bool:
+        return track == COUNSELLOR and self.order.counsellors is not None
+
+    def arms_per_person(self, track: str = "participant") -> int:
+        """By the block plan at most so many: some may have one less."""
+        if self.has_block_plan(track):
+            return ceil(len(self.arms) * (self.order.raters_per_arm or 0) / (self.order.counsellors or 1))
         return self.order.arms_per_person or len(self.arms)
 
-    def consent_values(self) -> dict[str, Text]:
+    def consent_values(self, track: str = "participant") -> dict[str, Text]:
         """What fills the consent form's placeholders: what the design implies, then what the study itself says."""
         providers = self.consent.providers if self.consent else ()
         implied: dict[str, Text] = {}
         if providers:
             implied["model_providers"] = {"en": ", ".join(providers), "zh": "、".join(providers)}
         numbers = {
-            "n_arms": self.arms_per_person(),
+            "n_arms": self.arms_per_person(track),
             "min_turns": self.chat.min_turns,
             "checkpoint_every": self.chat.checkpoint_interval(),
         }

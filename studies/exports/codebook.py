@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from studies.exports.pairs import instruments_of_pairs
 from studies.exports.table import Filter, Table
 from studies.models import Study
 from studies.questionnaires.definitions import Item, Questionnaire
@@ -28,6 +29,7 @@ def codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnaire]) -
 def questionnaires_in(study: Study, only: Filter) -> list[Questionnaire]:
     """Those of our instruments that somebody in these rows answered; an import may name others."""
     used = set(only.responses(study).order_by().values_list("instrument", flat=True).distinct())
+    used |= instruments_of_pairs(study, only)
     return [load(id) for id in instrument_ids() if id in used]
 
 

@@ -9,6 +9,12 @@ from django.db.models.functions import Coalesce
 from dialogue.models import Call, InnerState, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
+from studies.exports.decisions import DECISIONS
+from studies.exports.flags import FLAGS, count_flags, flags
+from studies.exports.interviews import TABLES as INTERVIEWS
+from studies.exports.pairs import PAIRS, count_pairs, pairs
+from studies.exports.reviews import TABLES as REVIEWS
+from studies.exports.role_plays import ROLE_PLAYS
 from studies.exports.table import (
     CONVERSATION,
     TURN,
@@ -78,7 +84,7 @@ CONVERSATIONS = (
     text("model", "the arm's model, as the study names it"),
     text("condition", "how hard the seeker was to help; empty where the study has no such conditions", CONDITIONS),
     text("seeker_kind", "who the seeker was", SeekerKind.values),
-    text("profile", "the key of the seeker's profile, of simulated and imported conversations"),
+    text("profile", "the key of the seeker's profile: of a role card, a simulated or an imported seeker"),
     text("card", "the key of the role card that a counsellor played"),
     text("topic", "what it was to be about, as the person chose it"),
     text("language", "of the conversation", ("en", "zh")),
@@ -103,6 +109,7 @@ CONVERSATIONS = (
     integer("protocol_version", "the version of the study's design, as in manifest.json"),
     truth("valid", "false where a researcher decided to leave it out"),
     truth("is_test", "test data"),
+    integer("min_turns", "how many turns the study asked for; 1 for imports", "turns"),
 )
 
 
@@ -133,6 +140,7 @@ def conversations(study: Study, only: Filter) -> Rows:
         "protocol__version",
         "valid",
         "is_test",
+        "conversation__min_turns",
     )
     position = [column.name for column in CONVERSATIONS].index("position")
     for row in rows.order_by("pk").iterator():
@@ -294,7 +302,11 @@ RATINGS = (
     text("rater", "the person's code, or the judge's key"),
     text("rater_kind", "in which role they rated", RaterKind.values),
     text("strategy", "of a judge; empty for people"),
-    integer("replicate", "of a judge: which of several answers to the same question, from 1"),
+    integer(
+        "replicate",
+        "of a judge: which of several answers to the same question, from 1; of a reviewer: 2 where a conversation came "
+        "again, to see how steadily they rate",
+    ),
     text("instrument", "the rating scale; its items are listed in codebook.csv under its own name"),
     text("item", "the item's key"),
     text("moment", "what was rated: one reply, the turns up to a checkpoint, or the whole conversation", MOMENTS),
@@ -416,7 +428,7 @@ def scaled_instruments() -> dict[str, Questionnaire]:
 def people_on_scales(study: Study, only: Filter) -> QuerySet[Response]:
     """What people answered here. Imports, which have no version, may use an instrument's name for other values."""
     answered = Exists(Answer.objects.filter(response=OuterRef("pk")))
-    asked = only.responses(study).filter(answered, instrument__in=scaled_instruments())
+    asked = only.responses(study).filter(answered, instrument__in=scaled_instruments(), replicate=1)
     return asked.exclude(version="").exclude(rater__kind__in=NO_PEOPLE)
 
 
@@ -518,4 +530,10 @@ TABLES = (
         lambda study, only: states_of(study, only).count(),
     ),
     Table("calls", "a model call", CALLS, calls, lambda study, only: calls_of(study, only).count()),
+    Table("pairs", "a pairwise verdict", PAIRS, pairs, count_pairs),
+    ROLE_PLAYS,
+    Table("flags", "a flag that a counsellor put on a reply", FLAGS, flags, count_flags),
+    *INTERVIEWS,
+    *REVIEWS,
+    DECISIONS,
 )

@@ -16,6 +16,19 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.AddField(
+            model_name='participation',
+            name='cards',
+            field=models.JSONField(blank=True, default=list, help_text='Role card keys, one for each arm of the order.'),
+        ),
+        migrations.RemoveConstraint(
+            model_name='participation',
+            name='one_person_per_order_slot',
+        ),
+        migrations.AddConstraint(
+            model_name='participation',
+            constraint=models.UniqueConstraint(condition=models.Q(('order_index__isnull', False)), fields=('protocol', 'track', 'is_test', 'order_index'), name='one_person_per_order_slot'),
+        ),
+        migrations.AddField(
             model_name='answer',
             name='reason',
             field=models.TextField(blank=True, help_text="Why this score, in the rater's words."),
@@ -186,6 +199,8 @@ class Migration(migrations.Migration):
                 ('given_at', models.DateTimeField(auto_now_add=True)),
                 ('done_at', models.DateTimeField(blank=True, null=True)),
                 ('declined_at', models.DateTimeField(blank=True, help_text='The reviewer gave it back unrated.', null=True)),
+                ('declined_because', models.CharField(blank=True, choices=[('distress', 'Distress'), ('recognised', 'Recognised'), ('unclear', 'Unclear'), ('other', 'Other'), ('expired', 'Expired')], max_length=20)),
+                ('declined_note', models.CharField(blank=True, help_text="In the reviewer's words.", max_length=500)),
                 ('reviewer', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='studies.participation')),
                 ('item', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='studies.reviewitem')),
                 ('plan', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='reviews', to='studies.reviewplan')),

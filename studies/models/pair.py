@@ -52,6 +52,10 @@ class Pair(models.Model):
     def __str__(self) -> str:
         return self.code
 
+    def side(self, side: str) -> tuple[ArmRun, int | None]:
+        """Whose conversation stands on this side (a, b), and of which turn the reply is meant; None for all of it."""
+        return (self.run_a, self.turn_a) if side == Comparison.Side.A else (self.run_b, self.turn_b)
+
 
 class Comparison(models.Model):
     """One rater before one pair: which side stood left (first), and when it was judged."""
@@ -71,6 +75,13 @@ class Comparison(models.Model):
 
     def __str__(self) -> str:
         return f"{self.pair_id} {self.rater_id}"
+
+    def shown_second(self) -> str:
+        return self.Side.B if self.shown_first == self.Side.A else self.Side.A
+
+    def verdict_on(self, place: str) -> str:
+        """What `first`, `tie` or `second` on the page means for the pair."""
+        return {"first": self.shown_first, "second": self.shown_second()}.get(place, Verdict.Choice.TIE)
 
 
 class Verdict(models.Model):

@@ -64,6 +64,7 @@ class Participation(models.Model):
     plan = models.JSONField(default=list)
     position = models.PositiveIntegerField(default=0)
     order = models.JSONField(default=list, help_text="Arm keys in this person's order; hidden from people and raters.")
+    cards = models.JSONField(default=list, blank=True, help_text="Role card keys, one for each arm of the order.")
     order_index = models.PositiveIntegerField(null=True, blank=True)
     is_test = models.BooleanField(default=False)
     excluded = models.BooleanField(default=False)
@@ -82,7 +83,7 @@ class Participation(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["protocol", "is_test", "order_index"],
+                fields=["protocol", "track", "is_test", "order_index"],
                 condition=Q(order_index__isnull=False),
                 name="one_person_per_order_slot",
             )

@@ -1,11 +1,16 @@
 """Second raters: which conversations they are given, and what is decided where they differ."""
 
+from datetime import timedelta
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from studies.models.participation import ArmRun, Participation
 from studies.models.study import Study
+
+LEASE = timedelta(hours=24)  # a conversation that was given out and not rated is then given to others
 
 
 class ReviewPlan(models.Model):
@@ -32,6 +37,10 @@ class ReviewPlan(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def is_for(self, reviewer: Participation) -> bool:
+        """Artificial reviewers rate test data, and nobody else does."""
+        return bool(self.source.get("is_test")) == reviewer.is_test
+
 
 class ReviewItem(models.Model):
     """A conversation of a plan, how many ratings it needs, and when it is given out among the others."""
@@ -52,6 +61,13 @@ class ReviewItem(models.Model):
 class Review(models.Model):
     """One piece of a reviewer's work: a conversation, once more one that they know, or a vignette."""
 
+    class Because(models.TextChoices):
+        DISTRESS = "distress"
+        RECOGNISED = "recognised"
+        UNCLEAR = "unclear"
+        OTHER = "other"
+        EXPIRED = "expired"  # it lay too long, and was given to another one meanwhile
+
     plan = models.ForeignKey(ReviewPlan, on_delete=models.CASCADE, related_name="reviews")
     reviewer = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="reviews")
     item = models.ForeignKey(ReviewItem, on_delete=models.CASCADE, null=True, blank=True, related_name="reviews")
@@ -61,6 +77,8 @@ class Review(models.Model):
     given_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True, blank=True)
     declined_at = models.DateTimeField(null=True, blank=True, help_text="The reviewer gave it back unrated.")
+    declined_because = models.CharField(max_length=20, choices=Because, blank=True)
+    declined_note = models.CharField(max_length=500, blank=True, help_text="In the reviewer's words.")
 
     class Meta:
         ordering = ["pk"]
@@ -75,6 +93,10 @@ class Review(models.Model):
 
     def __str__(self) -> str:
         return f"{self.reviewer_id} {self.item_id or self.vignette}"
+
+    def is_fresh(self) -> bool:
+        """Still within the time in which it is nobody else's; a vignette always is."""
+        return self.item_id is None or self.given_at > timezone.now() - LEASE
 
 
 class Adjudication(models.Model):

@@ -1,8 +1,11 @@
 """What a counsellor played in a conversation, and what they marked in it."""
 
+from typing import Any
+
 from django.db import models
 from django.db.models import Q
 
+from studies.design.behaviours import is_worst_case
 from studies.models.participation import ArmRun
 from studies.models.study import Study, slug
 
@@ -25,6 +28,18 @@ class Card(models.Model):
     def __str__(self) -> str:
         return self.key
 
+    def as_given(self) -> dict[str, Any]:
+        """What a counsellor's run keeps of it."""
+        return {
+            "key": self.key,
+            "language": self.language,
+            "profile": self.profile,
+            "intensities": self.intensities,
+        }
+
+    def condition(self) -> str:
+        return "worst_case" if is_worst_case(self.intensities) else "average"
+
 
 class RolePlay(models.Model):
     """The card as it stood when it was given out, and which behaviours the counsellor ticked as played."""
@@ -36,6 +51,17 @@ class RolePlay(models.Model):
 
     def __str__(self) -> str:
         return f"{self.run_id} {self.card.get('key', '')}"
+
+    def shows(self, behaviour: str) -> bool:
+        return self.card.get("intensities", {}).get(behaviour, 0) > 0
+
+    def tick(self, behaviour: str, *, played: bool) -> None:
+        """Twice the same is once."""
+        others = [each for each in self.played if each != behaviour]
+        if played and behaviour not in self.played:
+            self.played = [*others, behaviour]
+        elif not played:
+            self.played = others
 
 
 class Flag(models.Model):

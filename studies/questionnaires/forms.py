@@ -17,6 +17,9 @@ from studies.questionnaires.wording import fill, placeholders
 
 COMMENT = "comment"  # the key of the closing remark that some instruments invite
 COMMENT_LIMIT = 1000
+REASON = "why-"  # before the key of a scored item: the field for why this score
+REASON_LIMIT = 1000
+GRADED = ("scale", "single")  # the types of item of which it may be said why
 DECLINED = "prefer_not"  # the option that declines to answer
 BEFORE = "pre."  # marks an answer of the check before the chat
 SIDE_BY_SIDE = 32  # up to so many (English) characters each, choices stand beside one another where there is room
@@ -35,6 +38,7 @@ class AnswerValue:
     value: float | None = None
     text: str = ""
     missing_reason: str = ""  # "prefer_not", "not_answered"
+    reason: str = ""  # why this score, in the rater's words
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Row:
     ends: Sequence[str]  # the words along a scale of steps
     toggles: Sequence[Toggle]
     hidden: bool
+    reason: forms.BoundField | None = None  # where it may be said why
 
 
 def form_for(
@@ -69,12 +74,14 @@ def form_for(
     values: Mapping[str, object] | None = None,
     order_seed: int | None = None,
     accept_short: bool = False,
+    reasons: bool = False,
     data: Mapping[str, Any] | None = None,
 ) -> "InstrumentForm":
     """One field for each item that this person is asked now; the field is named by the item's key.
 
     `earlier` holds a draft by item key, and the answers from before the chat by `pre.<item key>`. `values` fill the
     placeholders of the texts; a missing one is a KeyError. `accept_short` leaves short texts to the screening rules.
+    `reasons`: of each score or choice it may be said why, in a field named `why-<item key>`.
     """
     known = {key: _as_chosen(answer) for key, answer in (earlier or {}).items() if answer not in (None, "")}
     before = {key: answer for key, answer in known.items() if key.startswith(BEFORE)}
@@ -84,18 +91,22 @@ def form_for(
         for item in (*questionnaire.items_for(track=track, phase=phase), *_closing_remark(questionnaire))
         if _can_be_asked(item, language, before, words)
     ]
-    return InstrumentForm(items, language=language, before=before, data=data, initial=known)
+    return InstrumentForm(items, language=language, before=before, reasons=reasons, data=data, initial=known)
 
 
 class InstrumentForm(forms.Form):
     use_required_attribute = False  # the server says what is missing, in the page's own words
 
-    def __init__(self, items: Sequence[Item], *, language: str, before: Earlier, **kwargs: Any) -> None:
+    def __init__(
+        self, items: Sequence[Item], *, language: str, before: Earlier, reasons: bool = False, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.asked = {item.key: item for item in items}
         self.language = language
         self.before = before
         self.fields.update({item.key: _field(item, language) for item in items})
+        if reasons:
+            self.fields.update({REASON + item.key: _reason_field() for item in items if item.type in GRADED})
 
     def clean(self) -> dict[str, Any]:
         """Takes out what was not to be asked, and insists on what a condition made due."""
@@ -109,11 +120,15 @@ class InstrumentForm(forms.Form):
 
     def given_answers(self) -> dict[str, str | int]:
         """The answers by item key, for the screening rules, the quiz, and the `earlier` of a later form."""
-        return {key: answer for key, answer in self.cleaned_data.items() if answer not in (None, "")}
+        return {key: self.cleaned_data[key] for key in self.asked if self.cleaned_data.get(key, "") not in (None, "")}
 
     def cleaned_answers(self) -> list[AnswerValue]:
         """In the order of the items; those that were hidden are left out."""
-        return [_answer(item, self.cleaned_data[key]) for key, item in self.asked.items() if key in self.cleaned_data]
+        return [
+            _answer(item, self.cleaned_data[key], reason=self.cleaned_data.get(REASON + key, ""))
+            for key, item in self.asked.items()
+            if key in self.cleaned_data
+        ]
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -122,7 +137,7 @@ class InstrumentForm(forms.Form):
 
     @property
     def rows_to_mend(self) -> list[Row]:
-        return [row for row in self.rows if row.field.errors]
+        return [row for row in self.rows if row.field.errors or (row.reason and row.reason.errors)]
 
     def _row(self, item: Item) -> Row:
         layout = _layout(item)
@@ -134,6 +149,7 @@ class InstrumentForm(forms.Form):
             ends=[option.text[self.language] for option in item.options] if layout == "steps" else (),
             toggles=list(_toggles(item)),
             hidden=not item.is_shown(self._answers()),
+            reason=self[REASON + item.key] if REASON + item.key in self.fields else None,
         )
 
     def _answers(self) -> dict[str, Any]:
@@ -286,6 +302,16 @@ def _text_field(item: Item, language: str, common: dict[str, Any]) -> forms.Fiel
     )
 
 
+def _reason_field() -> forms.Field:
+    return WordsField(
+        label=_("Why this score? (optional)"),
+        required=False,
+        max_length=REASON_LIMIT,
+        error_messages={"max_length": _("Please shorten this to %(limit_value)d characters.")},
+        widget=forms.Textarea(attrs={"autocomplete": "off", "rows": 2}),
+    )
+
+
 def _long_enough(item: Item, language: str) -> Callable[[str], None]:
     def check(text: str) -> None:
         if item.is_too_short(text, language):
@@ -312,11 +338,11 @@ _FIELDS: Mapping[str, Callable[[Item, str, dict[str, Any]], forms.Field]] = {
 }
 
 
-def _answer(item: Item, answer: Any) -> AnswerValue:
+def _answer(item: Item, answer: Any, reason: str = "") -> AnswerValue:
     if answer in (None, ""):
-        return AnswerValue(item.key, missing_reason="not_answered")
+        return AnswerValue(item.key, missing_reason="not_answered", reason=reason)
     if item.type == "single" and answer == DECLINED:
         return AnswerValue(item.key, missing_reason=DECLINED)
     if item.type in ("scale", "integer", "checkbox"):
-        return AnswerValue(item.key, value=float(answer))
-    return AnswerValue(item.key, text=answer)
+        return AnswerValue(item.key, value=float(answer), reason=reason)
+    return AnswerValue(item.key, text=answer, reason=reason)

@@ -14,7 +14,10 @@ from studies.questionnaires.definitions import Condition, Item, ItemType, Option
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 LANGUAGES = ("en", "zh")
 TEXT_LIMIT = 2000  # characters of an open answer whose file sets no limit of its own
+INTERVIEW_LIMIT = 5000  # of an answer to an interview's question
 ARMS = "arms"  # what options may be taken from beside the file
+PAIRWISE = "pairwise"  # the kind whose questions compare two things that stand side by side
+BESIDE_EACH_OTHER = ("first", "tie", "second")  # what each of them can be answered with
 OVERALL: Text = {"en": "Overall", "zh": "总体"}
 
 Node = Mapping[str, Any]
@@ -63,6 +66,7 @@ class _Part:
     track: str = "all"
     type: str = "scale"  # of the items that do not name theirs
     required: bool = True
+    limit: int = TEXT_LIMIT
 
 
 def _body_of(data: Node) -> list[_Part]:
@@ -72,9 +76,18 @@ def _body_of(data: Node) -> list[_Part]:
         _Part("dimensions", data.get("dimensions", ())),
         _Part("questions", data.get("questions", ())),
         _Part("expert_questions", data.get("expert_questions", ()), track="expert"),
-        _Part("participant_version.questions", participants.get("questions", ()), type="text", required=False),
+        _Part("comparisons", data.get("comparisons", ()), type="single"),
+        *(
+            _interview(f"sections[{number}].questions", section.get("questions", ()), "expert")
+            for number, section in enumerate(data.get("sections", ()))
+        ),
+        _interview("participant_version.questions", participants.get("questions", ()), "participant"),
     )
     return [part for part in candidates if part.nodes]
+
+
+def _interview(path: str, questions: Sequence[Any], track: str) -> _Part:
+    return _Part(path, questions, track=track, type="text", required=False, limit=INTERVIEW_LIMIT)
 
 
 @dataclass
@@ -90,6 +103,7 @@ class _Reader:
         items = tuple(item for part in _body_of(data) for item in self.items(part, data))
         self.keys(items)
         self.conditions(items)
+        self.comparisons(data, items)
         return Questionnaire(
             id=stem,
             kind=str(data.get("kind", "")),
@@ -142,7 +156,7 @@ class _Reader:
             phases=tuple(node.get("phases", ())),
             track=str(node.get("track", part.track)),
             minimum_length=node.get("min_chars", {}),
-            maximum_length=self.limit(node, path) if kind == "text" else None,
+            maximum_length=self.limit(node, path, part.limit) if kind == "text" else None,
             show_if=self.condition(node.get("show_if"), f"{path}.show_if"),
             hide_if=self.condition(node.get("hide_if"), f"{path}.hide_if"),
             maps_to=node.get("maps_to"),
@@ -211,8 +225,8 @@ class _Reader:
                 self.fault(f"{path}.anchors", f"{value} is outside {minimum} to {maximum}")
         return minimum, maximum
 
-    def limit(self, node: Node, path: str) -> int:
-        limit = int(node.get("max_length") or node.get("max_chars") or TEXT_LIMIT)
+    def limit(self, node: Node, path: str, usual: int) -> int:
+        limit = int(node.get("max_length") or node.get("max_chars") or usual)
         for language, minimum in node.get("min_chars", {}).items():
             if minimum > limit:
                 self.fault(f"{path}.min_chars.{language}", f"{minimum} is above the limit of {limit}")
@@ -237,6 +251,14 @@ class _Reader:
             for condition in filter(None, (item.show_if, item.hide_if)):
                 if condition.question.removeprefix("pre.") not in known:
                     self.fault(item.key, f"depends on {condition.question!r}, which is no item")
+
+    def comparisons(self, data: Node, items: Sequence[Item]) -> None:
+        if data.get("kind") != PAIRWISE:
+            return
+        self.text(data.get("reason"), "reason")
+        for item in items:
+            if tuple(option.value for option in item.options) != BESIDE_EACH_OTHER:
+                self.fault(item.key, f"must be answered by {', '.join(BESIDE_EACH_OTHER)}")
 
     def scales(self, data: Node, items: Sequence[Item]) -> Iterator[Scale]:
         for part in ("factors", "facets"):
@@ -272,6 +294,8 @@ def _option_nodes(node: Node, path: str, kind: str, data: Node) -> tuple[str, Se
             return f"{path}.{key}", node[key]
     if kind == "scale":
         return "response_scale.options", data.get("response_scale", {}).get("options", ())
+    if data.get("kind") == PAIRWISE:
+        return "answers", data.get("answers", ())
     return f"{path}.options", ()
 
 

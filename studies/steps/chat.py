@@ -4,8 +4,9 @@ from dialogue import chat as rules
 from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
-from studies import chats, progress
-from studies.models import ArmRun
+from studies import chats, flags, progress
+from studies.card_face import CardFace, face_of
+from studies.models import ArmRun, RolePlay
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
 from studies.responses import rater_for, store, turns_seen
@@ -101,5 +102,21 @@ def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "timings": conversation.timings,
         "rate_each_reply": visit.spec.chat.rate_each_reply,
         "reply_item": load("reply_rating").items[0] if visit.spec.chat.rate_each_reply else None,
+        **(flagging(conversation.run, visit.language) if conversation.role_play else {}),
+        "card": card_of(conversation.run) if conversation.role_play else None,
         "language": visit.language,
     }
+
+
+def flagging(run: ArmRun, language: str) -> dict[str, object]:
+    """What a counsellor may mark of a reply, and what they have marked."""
+    return {
+        "flag_items": load(flags.INSTRUMENT).items,
+        "flags": [flags.face_of(one, language) for one in flags.standing(run)],
+    }
+
+
+def card_of(run: ArmRun) -> CardFace | None:
+    """The role card as it was when the conversation was opened, with what is ticked on it."""
+    role_play = RolePlay.objects.filter(run=run).first()
+    return face_of(role_play.card, role_play.played) if role_play and role_play.card else None

@@ -1,12 +1,16 @@
 from typing import Any
 
+from django.contrib import messages
 from django.db import transaction
+from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
 
 from studies import oncall, progress
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
-from studies.responses import answers_of, rater_for, store, turns_seen
+from studies.responses import answers_of, is_rating, rater_for, store, turns_seen
 from studies.steps.base import Page, Visit
 
 PLAIN = "studies/steps/questionnaire.html"
@@ -29,6 +33,8 @@ class Answer:
         if not form.is_valid():
             return self.page(visit, form)
         self.save(visit, form)
+        if form.given_answers().get("want_support") == "yes":
+            show_the_way_to_help(visit)
         return None
 
     @transaction.atomic
@@ -37,6 +43,13 @@ class Answer:
         moved = progress.advance(visit.participation, done=visit.step)
         if moved and form.given_answers().get("want_support") == "unsafe":
             oncall.said_unsafe(visit.participation, visit.run)
+
+
+def show_the_way_to_help(visit: Visit) -> None:
+    """The study goes on; who wants to talk with a person finds the way on the next page."""
+    told = _("There are people you can talk with now.")
+    link = format_html('<a href="{}">{}</a>', reverse("help"), _("See who is there"))
+    messages.info(visit.request, format_html("{} {}", told, link))
 
 
 def instrument_of(visit: Visit) -> Questionnaire:
@@ -52,13 +65,14 @@ def form_of(visit: Visit, data: Any = None) -> InstrumentForm:
         earlier={**visit.draft(), **before_the_chat(visit)},
         values=words(visit),
         order_seed=visit.participation.pk,
+        reasons=is_rating(instrument_of(visit)),
         data=data,
     )
 
 
 def words(visit: Visit) -> dict[str, str]:
     """What fills the placeholders of questionnaires: the study's own consent values, and how long it takes."""
-    return {name: text[visit.language] for name, text in visit.spec.consent_values().items()}
+    return {name: text[visit.language] for name, text in visit.spec.consent_values(visit.participation.track).items()}
 
 
 def before_the_chat(visit: Visit) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Screening:
         values = {
             "duration_total": "",
             "days": "14",
-            **{n: t[visit.language] for n, t in spec.consent_values().items()},
+            **{n: t[visit.language] for n, t in spec.consent_values(visit.participation.track).items()},
         }
         earlier = {**visit.draft(), "language": visit.language}
         return form_for(

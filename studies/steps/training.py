@@ -25,8 +25,8 @@ class Training:
             "questionnaire": quiz,
             "samples": quiz.raw["sample_dialogues"],
             "feedback": feedback or [],
-            "chat": visit.spec.chat,
-            "arms": visit.spec.arms_per_person(),
+            "chat": visit.spec.chat.for_track(visit.participation.track),
+            "arms": visit.spec.arms_per_person(visit.participation.track),
             "lang": visit.language,
         }
         return Page("studies/steps/training.html", context)

@@ -5,15 +5,21 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from studies import interviews, pairs
 from studies.design.plan import Step
 from studies.design.spec import StudySpec
 from studies.models import Participation
+from studies.questionnaires import guide
+from studies.questionnaires.loading import load
+from studies.reviews import Load, load_of
 
 # Minutes that people need for a step, by its kind; measured on no one yet, so spoken of as "about".
 MINUTES = {"language": 0.5, "screening": 4, "consent": 5, "training": 6, "rating": 2, "between": 1, "debrief": 1}
 MINUTES_PER_TURN = 0.75
 MINUTES_QUESTIONNAIRE = 2
 MINUTES_PER_GUESS = 0.4
+MINUTES_PER_REVIEW = 5
+MINUTES_PER_PAIR = 6
 
 
 @dataclass(frozen=True)
@@ -33,23 +39,42 @@ class Outline:
 
 
 def outline(participation: Participation, step: Step, spec: StudySpec) -> Outline:
+    if step.kind == "reviews":
+        return of_pieces(load_of(participation), MINUTES_PER_REVIEW)
+    if step.kind == "pairs":
+        return of_pieces(pairs.load_of(participation), MINUTES_PER_PAIR)
     steps = participation.steps()
     keys = [each.key for each in steps]
     position = keys.index(step.key) if step.key in keys else len(steps)
-    runs = len(participation.order) or spec.arms_per_person()
-    minutes = sum(minutes_of(each, spec, runs) for each in steps[position:])
+    runs = len(participation.order) or spec.arms_per_person(participation.track)
+    minutes = sum(minutes_of(each, spec, runs, participation.track) for each in steps[position:])
+    if step.kind == interviews.INTERVIEW:
+        minutes -= interviews.minutes_written(participation)
+    if any(each.kind == "reviews" for each in steps[position:]):
+        minutes += MINUTES_PER_REVIEW * load_of(participation).left
+    if any(each.kind == "pairs" for each in steps[position:]):
+        minutes += MINUTES_PER_PAIR * pairs.load_of(participation).left
     return Outline(place_of(step, runs), position, len(steps), max(1, round(minutes)) if position < len(steps) else 0)
+
+
+def of_pieces(load: Load, minutes: int) -> Outline:
+    """How many others will come to help is not known, so "about"."""
+    words = {"number": load.done + 1, "total": load.done + load.left}
+    place = _("%(number)s of about %(total)s") % words if load.left else ""
+    return Outline(place, load.done, load.done + load.left, minutes * load.left)
 
 
 def place_of(step: Step, runs: int) -> str:
     return _("Conversation %(run)s of %(runs)s") % {"run": step.run, "runs": runs} if step.run else ""
 
 
-def minutes_of(step: Step, spec: StudySpec, runs: int) -> float:
+def minutes_of(step: Step, spec: StudySpec, runs: int, track: str) -> float:
     if step.kind == "chat":
         return MINUTES_PER_TURN * spec.chat.min_turns
     if step.kind == "chats":
         return runs * (MINUTES_PER_TURN * spec.chat.min_turns + 6)
     if step.kind == "blinding":
         return MINUTES_PER_GUESS * runs
+    if step.kind == interviews.INTERVIEW:
+        return guide.minutes(load(step.instrument), track)
     return MINUTES.get(step.kind, MINUTES_QUESTIONNAIRE)

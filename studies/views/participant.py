@@ -99,7 +99,7 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             return redirect("study")
         page = kind.accept(visit)
         if page is None or page.taken:
-            person.drafts.all().delete()
+            person.drafts.filter(step=place_in(request)).delete()
         if page is None:
             tell_saved(visit)
     else:
@@ -143,10 +143,19 @@ def surroundings(person: Participation | None) -> dict[str, object]:
 @require_POST
 @needs_person
 def draft(request: HttpRequest, person: Participation) -> HttpResponse:
-    """What is answered and not sent yet, from the page at hand only: a late one of a page that was sent is let go."""
+    """What is answered and not sent yet, from the page at hand only: a late one of a page that was sent is let go.
+
+    `next` is where a button leads that keeps the page and sends nothing, as to an earlier page of the same step.
+    """
     if request.POST.get("step") == progress.current_step(person).key:
-        keep_draft(person, place_of(request.POST["step"], request.POST.get("checkpoint", "")[:8]), request.POST)
-    return HttpResponse(status=204)
+        keep_draft(person, place_in(request), request.POST)
+    return back(request) if "next" in request.POST else HttpResponse(status=204)
+
+
+def place_in(request: HttpRequest) -> str:
+    """Of the page that a form stands on: the step, with the checkpoint or the part where it has several pages."""
+    part = request.POST.get("checkpoint") or request.POST.get("part", "")
+    return place_of(request.POST.get("step", ""), part[:8])
 
 
 @require_POST

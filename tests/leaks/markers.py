@@ -1,5 +1,6 @@
 """Arms that bear marker names wherever an arm can bear one, and the studies that are made of them."""
 
+import json
 import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -110,6 +111,15 @@ def key_variables() -> dict[str, str]:
     return {arm.key_variable: arm.name("secret") for arm in ALL}
 
 
+def write_cards(folder: Path) -> Path:
+    """One for each language: the twins draw by different seeds, and should differ in nothing but their arms."""
+    source = ROOT / "fixtures" / "instruments" / "seeker_profiles_demo.json"
+    profiles = {profile["lang"]: profile for profile in json.loads(source.read_text(encoding="utf-8"))["profiles"]}
+    path = folder / "cards.json"
+    path.write_text(json.dumps({"profiles": list(profiles.values())}), encoding="utf-8")
+    return path
+
+
 def write_study(
     folder: Path, url: str, key: str, arms: Sequence[MarkedArm], *, guess: bool = False, **display: Any
 ) -> Path:
@@ -129,6 +139,7 @@ def write_study(
             "rate_each_reply": True,
         },
         "order": {"design": "williams", "seed": SEED},
+        "role_play": {"cards": [write_cards(folder).name]},
         "display": {**study["display"], "self_naming": "mask", **PACE, **display},
         "arms": [arm.table(url) for arm in arms],
         "judges": [JUDGE.table(url)],

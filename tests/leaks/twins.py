@@ -7,6 +7,7 @@ from difflib import unified_diff
 from itertools import chain, islice, zip_longest
 from typing import Any
 
+from dialogue.showing import WINDOW
 from tests.leaks.recorder import Heard, Passed, Recorder
 
 BY_CHANCE = {
@@ -31,7 +32,6 @@ FRAME_KEYS: dict[str, set[str]] = {
     "error": {"type", "code", "detail"},
 }
 LINES = 40  # of a comparison, to be read
-GATHERED = 0.04  # seconds of text that may come in one piece
 
 
 def account(recorder: Recorder, who: str, conversations: Sequence[str]) -> list[str]:
@@ -83,7 +83,7 @@ def too_early(passed: Sequence[Passed], *, floor: float, rate: float) -> list[st
             asked[frame["turn"]] = sent[frame["id"]]
         elif frame["type"] in ("chunk", "reply"):
             characters = frame.get("at", 0) + len(frame["text"])
-            allowed = asked[frame["turn"]] + floor + max(0.0, characters / rate - GATHERED)
+            allowed = asked[frame["turn"]] + floor + max(0.0, characters / rate - WINDOW)
             if one.at < allowed:
                 found.append(f"{frame['type']} of {characters} characters, {allowed - one.at:.3f} s too early")
     return found

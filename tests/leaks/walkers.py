@@ -18,7 +18,8 @@ from tests.leaks.recorder import Browser, Recorder, Wire
 PATIENCE = 120.0  # seconds
 TOKEN = "csrfmiddlewaretoken"
 LOOKS = (
-    *(("GET", path) for path in ("/", "/help/", "/help/?country=CN", "/pause/", "/leave/", "/study/role/")),
+    *(("GET", path) for path in ("/", "/help/", "/help/?country=CN", "/pause/", "/leave/")),
+    *(("GET", path) for path in ("/study/role/", "/study/flag/", "/study/played/", "/study/step-out/")),
     *((method, "/study/") for method in ("HEAD", "OPTIONS", "DELETE")),
 )
 POSTS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -27,6 +28,11 @@ POSTS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/study/language/", {"language": "none", "next": "/pause/"}),
     ("/study/role/", {"answer": "nobody", "turn": "1"}),
     ("/study/reply-rating/", {"turn": "1"}),
+    ("/study/flag/", {"act": "save", "turn": "99", "reason": "harsh"}),
+    ("/study/flag/", {"act": "save", "turn": "1", "reason": "other"}),
+    ("/study/played/", {"run": "1", "behaviour": "resistance", "played": "yes"}),
+    ("/study/played/", {"run": "1", "behaviour": "none"}),
+    ("/study/step-out/", {"act": "out"}),
     ("/leave/", {}),
 )
 JUNK = ("", "no json", "[1]", "null", '{"type":"nothing"}', '{"type":"resume","after":-1}', '{"type":"message","id":1}')
@@ -74,7 +80,8 @@ class Twin(WatchedBot):
         talk = self.talks[code]
         async with self.socket(code) as wire:
             await wire.send_json({"type": "resume", "after": talk.last_seq})
-            for turn in range(len(talk.heard) + 1, 1 + (MAX_TURNS if talk.heard else CHECKPOINT)):
+            pauses = self.person.track == "participant" and not talk.heard
+            for turn in range(len(talk.heard) + 1, 1 + (CHECKPOINT if pauses else MAX_TURNS)):
                 await self.exchange(wire, talk, turn)
             talk.last_seq = (await until(wire, "pause", "closed"))["seq"]
         self.person.talks[list(self.talks).index(code)] = talk.turns()
@@ -144,7 +151,9 @@ class Prowler(WatchedBot):
         async with self.socket(code) as third:
             await third.send_json({"type": "resume", "after": 0})
             await answered(third)
-            await third.send_json({"type": "message", "id": "third", "text": "And now?"})
+            # A rating is due first; a counsellor, whom none interrupts, has to wait for the reply to the one before.
+            for said in ("third", "fourth"):
+                await third.send_json({"type": "message", "id": said, "text": "And now?"})
             await until(third, "error")
 
     async def send_nonsense(self, wire: Wire) -> None:

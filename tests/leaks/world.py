@@ -66,16 +66,18 @@ STRANGERS = (
     Who("stopped", "rooms", "participant", "zh", "chat"),
     Who("playing", "rooms", "counsellor", "en", "chat"),
     Who("unlucky", "rooms", "participant", "en", "chat"),
-    Who("reviewer", "rooms", "reviewer", "en"),
     Who("waiting", "rooms", "participant", "zh", "in_review"),
     Who("declined", "rooms", "participant", "en", "screened_out"),
     Who("late", "rooms", "counsellor", "zh", "timed_out"),
 )
-PEOPLE = {who.name: who for who in (*PROWLERS, *TWINS, *STRANGERS)}
+# They read what the prowlers have said.
+REVIEWERS = (Who("reviewer1", "rooms", "reviewer", "zh"), Who("reviewer2", "halls", "reviewer", "en"))
+PEOPLE = {who.name: who for who in (*PROWLERS, *TWINS, *STRANGERS, *REVIEWERS)}
 
 ANYBODY = (
     "/", "/study/", "/help/", "/pause/", "/leave/", "/j/no-such-link/", "/no/such/page/", "/favicon.ico", "/robots.txt",
     "/healthz", "/readyz", "/metrics", "/open/no-such-study/", "/open/rooms/?track=reviewer", "/ws/chat/NOSUCH/",
+    "/study/step-out/",
     "/research/", "/research/rooms/", "/research/rooms/design/study.toml", "/admin/", "/static/no-such-file.js",
     "/api/v1/studies/", "/api/v1/studies/rooms/", "/api/v1/studies/rooms/progress/",
     "/api/v1/studies/rooms/ratings.csv", "/api/v1/schema/",
@@ -196,6 +198,9 @@ async def walk(walked: Walked, port: int) -> None:
             for name, act in ACTS.items():
                 group.create_task(as_stranger(here, name, act))
         walked.asked += asked
+    await asyncio.to_thread(plan_reviewers_work, here.server)
+    for who in REVIEWERS:
+        await here.bot(who, Prowler, seen=seen).walk()
     walked.stored = here.everything_stored()
     await as_stranger(here, "unlucky", break_down)
     await as_stranger(here, "anybody", fetch_static_files)
@@ -203,6 +208,16 @@ async def walk(walked: Walked, port: int) -> None:
         Heard("the server", "session", "row", unpacked(data))
         for (data,) in here.rows("SELECT session_data FROM django_session")
     ]
+
+
+def plan_reviewers_work(server: Server) -> None:
+    for study in (who.study for who in REVIEWERS):
+        for command in (
+            ("plan_reviews", study, "--instruments", "emoharbor_10,worst_case_4", "--source", "all"),
+            ("plan_pairs", study, "--instrument", "pairwise_support", "--between", "arms"),
+        ):
+            planned = server.manage(*command, "--name", "zqplan", "--test-data")
+            assert planned.returncode == 0, planned.stderr
 
 
 # Strangers and what they do
@@ -254,6 +269,10 @@ async def be_stopped(world: World, someone: Stranger) -> None:
 async def play_and_leave(world: World, someone: Stranger) -> None:
     page = await someone.look(world.link(someone.name))
     await someone.say(page, "I want to die.")
+    await someone.post(page, "/study/flag/", act="save", turn="1", reason="harsh", note="Cold.")
+    await someone.look("/study/")
+    await someone.post(page, "/study/step-out/", act="out")
+    await someone.look("/study/step-out/")
     await someone.post(page, "/study/role/", answer="me", turn="1")
     page = await someone.look("/study/")
     await someone.post(page, "/leave/", choice="keep")
@@ -264,7 +283,7 @@ ACTS: dict[str, Act] = {
     "endangered": be_held_and_leave,
     "stopped": be_stopped,
     "playing": play_and_leave,
-    **dict.fromkeys(("reviewer", "waiting", "declined", "late"), only_look),
+    **dict.fromkeys(("waiting", "declined", "late"), only_look),
 }
 
 

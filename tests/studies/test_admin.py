@@ -14,7 +14,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-READ_ONLY = ["study", "protocol", "participation", "response", "answer"]
+READ_ONLY = ["study", "protocol", "participation", "response", "answer", "card", "roleplay"]
 
 
 @pytest.fixture
@@ -68,6 +68,8 @@ def test_what_was_collected_is_read_only(name, desk, study):
         "participation": person,
         "response": response,
         "answer": response.answers.first(),
+        "card": study.cards.first(),
+        "roleplay": factories.role_play(response.run),
     }
     page = f"/admin/studies/{name}/{rows[name].pk}"
 

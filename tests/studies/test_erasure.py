@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 from django.apps import apps
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, InnerState, RiskEvent
-from studies.models import Answer, Consent, Participation, Response, Study, Task
+from studies import attachments
+from studies.models import Answer, Comparison, Consent, Pair, Participation, Response, Study, Task, Verdict
+from studies.responses import rater_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -25,19 +28,29 @@ def everything_in(var: Path) -> str:
 
 def marked_person(study: Study) -> Participation:
     """One who has left the mark in every place where words of a person can stand."""
-    person = factories.person(study, outcome={"flags": [MARK]}, exclusion_reason=MARK)
+    person = factories.person(study, outcome={"flags": [MARK]}, exclusion_reason=MARK, cards=[MARK])
     run = factories.run_with_turns(study, person, turns=[(MARK, f"You say {MARK}.")], topic=MARK)
     Consent.objects.create(
         participation=person, instrument="consent_template", version="1", text_hash=MARK, language="en", boxes={}
     )
     factories.answer(person, "profile", {"occupation": MARK})
     factories.rating(person, run, comment=MARK)
+    factories.role_play(run, played=[MARK])
+    factories.flag(run, note=MARK, reply=f"You say {MARK}.")
+    transcript = SimpleUploadedFile("talk.txt", f"She said {MARK}.".encode())
+    attachments.attach(factories.interview(person, MARK), transcript, agreed=False)
     reviewer = factories.person(study, track="reviewer")
     factories.rating(reviewer, run, comment=f"They say {MARK}.")
+    factories.reviewed(run, reviewer, MARK)
+    pair = Pair.objects.create(study=study, run_a=run, run_b=factories.run_with_turns(study))
+    compared = Comparison.objects.create(pair=pair, rater=rater_for(reviewer), shown_first="a")
+    Verdict.objects.create(comparison=compared, question="better_overall", verdict="a", reason=MARK)
     judged = Response.objects.create(
         rater=factories.judge(study), run=run, instrument="emoharbor_10", moment="final", is_rating=True
     )
     Answer.objects.create(response=judged, item="safety", text=MARK, value=3)
+    for subject in (person, run):
+        factories.decided(subject, MARK)
     Call.objects.create(
         purpose="judge", conversation=run.conversation, turn=1, kind="scripted", request=[MARK], response=MARK
     )
@@ -79,6 +92,17 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
             "inner_states": 1,
             "responses": 4,
             "answers": 24,
+            "role_plays": 1,
+            "flags": 1,
+            "reviews": 1,
+            "adjudications": 1,
+            "comparisons": 1,
+            "interviews": 1,
+            "interview_notes": 1,
+            "passages": 1,
+            "interview_files": 1,
+            "candidate_dimensions": 1,
+            "decisions": 2,
             "consents": 1,
             "risk_events": 2,
         },

@@ -379,3 +379,24 @@ def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
         call_command("judge", "demo", "--strategy", "standard", *arguments)
     assert (str(refusal.value), refusal.value.returncode) == (message, 2)
     assert not Rater.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("track", "condition", "asked"),
+    [
+        ("participant", "", ["emoharbor_10"]),
+        ("counsellor", "", ["emoharbor_10", "worst_case_4"]),
+        ("", "worst_case", ["emoharbor_10", "worst_case_4"]),
+        ("", "average", ["emoharbor_10"]),
+    ],
+)
+def test_judge_answers_the_ratings_of_the_track_and_nothing_about_the_role(
+    track: str, condition: str, asked: list[str]
+) -> None:
+    someone = person(study()) if track else None
+    if someone:
+        Participation.objects.filter(pk=someone.pk).update(track=track)
+        someone.refresh_from_db()
+    run = ArmRun(participation=someone, condition=condition, conversation=Conversation())
+    places = judging.places_of(run, study().current().spec().chat, ["final"], set())
+    assert [instrument for _moment, instrument, _turn in places] == asked

@@ -11,12 +11,15 @@ from django.utils import timezone
 from dialogue.models import Call, RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.models import Answer, Participation, Response, Task
+from studies.views.research.conversations import Given
 from studies.views.research.people import safety_questions
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-STUDY_PAGES = ["study", "people", "conversations", "risks", "analysis", "export", "design", "tasks", "study-file"]
+STUDY_PAGES = [
+    *("study", "people", "conversations", "quality", "risks", "analysis", "export", "design", "tasks", "study-file")
+]
 
 
 @pytest.fixture
@@ -152,7 +155,7 @@ def fill(study, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize(("name", "queries"), [("people", 7), ("conversations", 11), ("risks", 7), ("study", 19)])
+@pytest.mark.parametrize(("name", "queries"), [("people", 8), ("conversations", 12), ("risks", 8), ("study", 20)])
 def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
     name, queries, count, desk, study, django_assert_num_queries
 ):
@@ -418,6 +421,7 @@ def test_conversation_sets_raters_side_by_side(desk, study):
     run = factories.run_with_turns(study, person)
     judge = factories.judge(study)
     factories.rating(person, run, 4, comment="Kind.")
+    Answer.objects.filter(item="empathetic").update(reason="It listened.")
     Answer.objects.create(
         response=Response.objects.create(
             rater=judge, run=run, instrument="emoharbor_10", moment="final", is_rating=True
@@ -426,13 +430,29 @@ def test_conversation_sets_raters_side_by_side(desk, study):
         missing_reason="unreadable",
     )
 
-    [table] = desk.get(address("conversation", run.conversation.code)).context["tables"]
+    response = desk.get(address("conversation", run.conversation.code))
+    [table] = response.context["tables"]
 
     assert (table.instrument, table.moment, table.turn) == ("emoharbor_10", "final", 0)
     assert list(table.raters) == [f"seeker {person.code}", "judge demo standard"]
     rows = dict(table.rows)
-    assert rows["empathetic"] == ["4", "unreadable"]
-    assert rows["comment"] == ["Kind.", ""]
+    assert rows["empathetic"] == [Given("4", "It listened."), Given("unreadable")]
+    assert rows["comment"] == [Given("Kind."), Given()]
+    assert '<p class="given__reason">It listened.</p>' in response.content.decode()
+
+
+def test_conversation_shows_flags_beside_their_reply(desk, study):
+    run = factories.run_with_turns(study, factories.person(study, track="counsellor"))
+    factories.flag(run, 2, "harsh", withdrawn_at=timezone.now())
+    stands = factories.flag(run, 2, "good", note="Here it turned.")
+
+    response = desk.get(address("conversation", run.conversation.code))
+
+    flagged = {turn.number: [(flag.pk, words) for flag, words in flags] for turn, flags in response.context["turns"]}
+    assert flagged == {1: [], 2: [(stands.pk - 1, "Harsh or blaming"), (stands.pk, "A good reply, worth noting")]}
+    page = response.content.decode()
+    assert page.count("said__flag--withdrawn") == 1
+    assert "Here it turned." in page
 
 
 # Risks

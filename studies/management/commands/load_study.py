@@ -4,6 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from studies.cards import Stored
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, read_study
 from studies.management.command import Command as Base
@@ -25,6 +26,15 @@ class Command(Base):
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
         except OSError as error:
             self.refuse(f"{file}: {error.strerror}")
-        loaded = load_spec(spec)
+        loaded = load_spec(spec, folder=file.parent)
         self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {len(spec.arms)} arms.")
+        if spec.role_play.cards:
+            self.say(told_of_cards(loaded.cards))
         return {"study": spec.key, "outcome": loaded.outcome, "version": loaded.protocol.version}
+
+
+def told_of_cards(cards: Stored) -> str:
+    told = f"{cards.added} role cards added, {cards.unchanged} were there already."
+    if cards.kept:
+        told += f" {cards.kept} differ from the file and were left as they are; import_cards takes the file's."
+    return told

@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studies import counts
+from studies import counts, interviews
 from studies.language import instrument_language
 from studies.models import Protocol, Study
 
@@ -63,6 +63,10 @@ def navigation(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
         ("research-study", _("Overview"), 0),
         ("research-people", _("People"), 0),
         ("research-conversations", _("Conversations"), 0),
+        *([("research-interviews", _("Interviews"), 0)] if interviews.are_held_in(study) else []),
+        ("research-reviews", _("Reviews"), 0),
+        ("research-pairs", _("Comparisons"), 0),
+        ("research-quality", _("Quality"), 0),
         ("research-risks", _("Risks"), open_risks),
         ("research-analysis", _("Analysis"), 0),
         ("research-export", _("Export"), 0),

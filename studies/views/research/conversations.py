@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
@@ -9,10 +10,12 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from dialogue.models import Turn
 from dialogue.models.conversation import EndReason, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
-from studies import counts
-from studies.models import Answer, ArmRun, Study
+from studies import counts, flags
+from studies.language import instrument_language
+from studies.models import Answer, ArmRun, Flag, Study
 from studies.views.research.access import show, study_page
 from studies.views.research.overview import demonstrations
 from studies.views.research.tables import Column, filtered, headings, page_of, paging, sorted_rows
@@ -70,7 +73,7 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     context = {
         "run": run,
         "conversation": run.conversation,
-        "turns": run.conversation.turns.order_by("number"),
+        "turns": with_flags(run),
         "tables": rating_tables(run),
         "calls": run.conversation.calls.order_by("turn", "attempt", "pk"),
         "risks": run.conversation.risks.all(),
@@ -78,6 +81,19 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         "reason": EndReason(run.conversation.end_reason).label if run.conversation.end_reason else "",
     }
     return show(request, study, "conversation", context)
+
+
+class Marked(NamedTuple):
+    flag: Flag
+    words: str  # of its reason
+
+
+def with_flags(run: ArmRun) -> list[tuple[Turn, list[Marked]]]:
+    """Each turn with the marks on its reply, those taken back among them."""
+    marks: dict[int, list[Marked]] = {}
+    for flag in run.flags.order_by("pk"):
+        marks.setdefault(flag.turn, []).append(Marked(flag, flags.words_of(flag, instrument_language())))
+    return [(turn, marks.get(turn.number, [])) for turn in run.conversation.turns.order_by("number")]
 
 
 @dataclass(frozen=True)
@@ -88,7 +104,15 @@ class RatingTable:
     moment: str
     turn: int
     raters: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[str]]]
+    rows: Sequence[tuple[str, Sequence["Given"]]]
+
+
+@dataclass(frozen=True)
+class Given:
+    """What one rater gave, and why where they said so."""
+
+    score: str = ""
+    reason: str = ""
 
 
 def rating_tables(run: ArmRun) -> list[RatingTable]:
@@ -105,11 +129,11 @@ def rating_tables(run: ArmRun) -> list[RatingTable]:
     return [RatingTable(*place, *grid(answers)) for place, answers in by_place.items()]
 
 
-def grid(answers: Iterable[Answer]) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    scores = {(answer.item, rater_name(answer)): given(answer) for answer in answers}
+def grid(answers: Iterable[Answer]) -> tuple[list[str], list[tuple[str, list[Given]]]]:
+    scores = {(answer.item, rater_name(answer)): Given(given(answer), answer.reason) for answer in answers}
     items = dict.fromkeys(item for item, _rater in scores)
     raters = list(dict.fromkeys(rater for _item, rater in scores))
-    return raters, [(item, [scores.get((item, rater), "") for rater in raters]) for item in items]
+    return raters, [(item, [scores.get((item, rater), Given()) for rater in raters]) for item in items]
 
 
 def given(answer: Answer) -> str:

@@ -1,8 +1,11 @@
 """A study's design, to be read; it is changed in its file or, before the first person has begun, under /admin/."""
 
+from typing import Any
+
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
+from studies.block_rows import shown_rows
 from studies.design.files import dump_study
 from studies.models import Protocol, Study
 from studies.views.research.access import show, study_page
@@ -18,8 +21,25 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "arms": protocol.arms.all(),
         "judges": protocol.judges.all(),
         "versions": study.protocols.count(),
+        "cards": study.cards.filter(retired=False).count(),
+        **block_plan(request, protocol),
     }
     return show(request, study, "design", context)
+
+
+def block_plan(request: HttpRequest, protocol: Protocol) -> dict[str, Any]:
+    """Empty where counsellors get their arms as all others do. Test data has the same plan to itself."""
+    if protocol.spec().order.counsellors is None:
+        return {}
+    is_test = request.GET.get("test") == "yes"
+    rows = shown_rows(protocol, is_test=is_test)
+    longest = max(len(row.places) for row in rows)
+    gaps = [range(longest - len(row.places)) for row in rows]
+    return {
+        "plan_rows": list(zip(rows, gaps, strict=True)),
+        "positions": range(1, longest + 1),
+        "plan_of_tests": is_test,
+    }
 
 
 @require_GET

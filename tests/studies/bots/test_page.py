@@ -49,6 +49,23 @@ def test_page_without_them_tells_nothing() -> None:
     assert (page.conversation, page.completion_code, page.step_form()) == ("", "", None)
 
 
+def test_transcript_is_read_turn_by_turn() -> None:
+    page = read_page(
+        '<ol class="transcript">'
+        '<li class="bubble bubble--own"><p class="bubble__name">Seeker</p><p class="bubble__text">I feel &lt;low>.</p>'
+        '<li class="bubble bubble--own"><p class="bubble__text">Still there?</p>'
+        '<li class="bubble bubble--partner"><p class="bubble__name">S</p><p class="bubble__text">Yes.\nGo on.</p></ol>'
+        '<ol class="transcript"><li class="bubble bubble--partner"><p class="bubble__text">Hello.</p></ol>'
+    )
+    first = [("own", "I feel <low>."), ("own", "Still there?"), ("partner", "Yes.\nGo on.")]
+    assert page.transcripts == [first, [("partner", "Hello.")]]
+    assert page.talks() == [[("Still there?", "Yes.\nGo on.")], []]
+
+
+def test_bubbles_that_are_no_transcript_are_not_read() -> None:
+    assert read_page('<li class="bubble bubble--own"><p class="bubble__text">Hello.</p>').talks() == []
+
+
 def test_field_is_shown_and_hidden_by_the_answers_to_others() -> None:
     form = read_page(PAGE).step_form()
     assert form is not None

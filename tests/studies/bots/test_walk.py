@@ -50,6 +50,24 @@ def load_short_study(server: Server, folder: Path) -> None:
     assert loaded.returncode == 0, loaded.stderr
 
 
+def load_interview(server: Server, folder: Path) -> None:
+    """One partner and one turn, and then an interview in writing, called `asked`."""
+    text = (ROOT / "fixtures" / "studies" / "demo.toml").read_text(encoding="utf-8")
+    for was, becomes in {
+        'key = "demo"\ntitle = {en = "Emotional': 'key = "asked"\ntitle = {en = "Emotional',
+        "flags = []": 'flags = ["if_interview"]\ninterview_minutes = "10"',
+        "min_turns = 10": "min_turns = 1",
+        "checkpoints = [5, 10]": "checkpoints = [1]",
+        'design = "williams"': 'design = "random"\narms_per_person = 1',
+        '[[steps]]\nkind = "debrief"': '[[steps]]\nkind = "interview"\n\n[[steps]]\nkind = "debrief"',
+    }.items():
+        assert text.count(was) == 1, was
+        text = text.replace(was, becomes)
+    (folder / "asked.toml").write_text(text, encoding="utf-8")
+    loaded = server.manage("load_study", str(folder / "asked.toml"))
+    assert loaded.returncode == 0, loaded.stderr
+
+
 def rows(server: Server, query: str, *values: Any) -> list[tuple]:
     connection = sqlite3.connect(f"file:{server.database}?mode=ro", uri=True)
     try:
@@ -94,6 +112,28 @@ def test_three_bots_walk_the_demo(server: Server) -> None:
     assert {reason for reason, _ in talks} == {"finished"}
     assert {turns for _, turns in talks} <= {10, 11, 12}
     assert sum(turns for _, turns in talks) == summary["turns"]
+
+
+@pytest.mark.parametrize(("track", "asked"), [("participant", 5), ("counsellor", 23)])
+def test_bots_answer_the_interview_in_writing(server: Server, tmp_path: Path, track: str, asked: int) -> None:
+    load_interview(server, tmp_path)
+    summary, code = run_bots(server, "asked", "--count", "2", "--track", track, "--seed", "5")
+    assert (summary["completed"], summary["failed"], code) == (2, [], 0)
+    of_track = "JOIN studies_rater r ON r.id = s.rater_id JOIN studies_participation p ON p.id = r.participation_id "
+    given = rows(
+        server,
+        "SELECT p.code, count(*), min(length(a.text)) > 0 FROM studies_answer a JOIN studies_response s ON s.id = "
+        f"a.response_id {of_track} WHERE s.instrument = 'interview_guide' AND p.track = ? GROUP BY p.code",
+        track,
+    )
+    assert [tuple(rest) for _, *rest in given] == [(asked, 1)] * 2
+    missed = rows(
+        server,
+        "SELECT c.name FROM studies_candidatedimension c JOIN studies_participation p ON p.id = c.participation_id "
+        "WHERE p.track = ?",
+        track,
+    )
+    assert sorted(missed) == ([] if track == "participant" else [("Pacing",), ("节奏",)])
 
 
 def test_same_seed_does_not_do_again_what_is_done(server: Server) -> None:
@@ -188,3 +228,47 @@ def test_bad_input_makes_nobody(server: Server, arguments: list[str], message: s
     assert done.returncode == 2
     assert message in done.stderr
     assert rows(server, "SELECT count(*) FROM studies_participation") == before
+
+
+IMPORTED = [
+    {
+        "id": f"c{number}",
+        "arm": "amber",
+        "language": ("en", "zh")[number % 2],
+        "turns": [{"seeker": f"It is about work, {number}.", "supporter": "What happened there?"}],
+    }
+    for number in range(4)
+]
+AS_TESTS = """
+from studies.models import ArmRun
+ArmRun.objects.filter(study__key="short").exclude(external_id="").update(is_test=True)
+"""
+
+
+def test_reviewers_rate_what_a_plan_for_test_data_holds(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "talks.jsonl"
+    file.write_text("\n".join(map(json.dumps, IMPORTED)), encoding="utf-8")
+    assert server.manage("import_conversations", "short", str(file)).returncode == 0
+    assert server.manage("shell", "-c", AS_TESTS).returncode == 0
+    planned = server.manage(
+        *("plan_reviews", "short", "--name", "bots", "--instruments", "emoharbor_10", "--source", "all"),
+        *("--seekers", "imported", "--each", "1", "--test-data", "--json"),
+    )
+    assert json.loads(planned.stdout.splitlines()[-1])["conversations"] == 4, planned.stderr
+
+    summary, code = run_bots(server, "short", "--count", "2", "--track", "reviewer", "--seed", "3")
+
+    assert (summary["completed"], summary["failed"], code) == (2, [], 0)
+    done = rows(
+        server,
+        "SELECT v.vignette != '', count(*), min(v.done_at IS NOT NULL) FROM studies_review v "
+        "JOIN studies_participation p ON p.id = v.reviewer_id WHERE p.is_test GROUP BY 1 ORDER BY 1",
+    )
+    assert done == [(0, 4, 1), (1, 8, 1)]
+    scores = rows(
+        server,
+        "SELECT count(*) FROM studies_answer a JOIN studies_response r ON r.id = a.response_id "
+        "JOIN studies_rater t ON t.id = r.rater_id WHERE t.kind = 'reviewer' AND r.run_id IS NOT NULL "
+        "AND a.value IS NOT NULL",
+    )
+    assert scores == [(40,)]

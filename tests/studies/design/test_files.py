@@ -201,6 +201,8 @@ FAULTS = [
         'chat.final_instruments.2: unknown instrument "emoharbor_11"; did you mean "emoharbor_10"?',
     ),
     ("chat.emotion_instrument", "zzz", 'chat.emotion_instrument: unknown instrument "zzz"'),
+    ("chat.counsellor_instruments", ["zzz"], 'chat.counsellor_instruments.1: unknown instrument "zzz"'),
+    ("chat.de_roling_instrument", "zzz", 'chat.de_roling_instrument: unknown instrument "zzz"'),
     ("arms.1.prompt", "suporter", 'arms.1.prompt: no file "suporter" or "suporter.en.txt" beside the study file or'),
     # numbers out of range
     ("chat.max_turns", 9, "chat.min_turns: is above max_turns (9)"),
@@ -240,7 +242,62 @@ FAULTS = [
         "consent.interview_minutes: is not filled in, and the consent form needs it",
     ),
     # the walk
-    ("steps.1.kind", "interview", "steps.1.kind: interview steps are not part of this version yet"),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "reviews"}],
+        'steps.3.track: reviews are for reviewers: give track = "reviewer"',
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "chats", "track": "reviewer"}],
+        "steps.3.kind: reviewers have no chats step",
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "consent", "track": "reviewer"}],
+        "steps.2.kind: reviewers have no consent step",
+    ),
+    ("steps.1.mode", "self", "steps.1.mode: belongs to interview steps only"),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "pairs"}],
+        'steps.3.track: pairs are for reviewers: give track = "reviewer"',
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "pairs", "track": "reviewer", "instrument": "between"}],
+        "steps.3.instrument: the questions about pairs are those of their plan (plan_pairs)",
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "mode": "alone"}],
+        'steps.3.mode: "alone" is none of self, interviewer',
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview", "instrument": "between"}],
+        'steps.3.instrument: "between" is no interview guide',
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview"}],
+        'consent.flags: there is an interview: the form must tell of it ("if_interview")',
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "interview"}, {"kind": "chats"}],
+        "steps.2.kind: the interview must come after the chats",
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "interview"}],
+        "steps.2.kind: no chats of the participant track come before the interview",
+    ),
+    (
+        "steps",
+        [{"kind": "consent"}, {"kind": "chats"}, {"kind": "interview"}, {"kind": "interview"}],
+        "steps.4.kind: the interview may come only once",
+    ),
     ("steps.1.instrument", "screening", 'steps.1.instrument: is not that of [consent], "consent_template"'),
     ("steps", [{"kind": "chats"}], "steps: no consent step"),
     (
@@ -561,6 +618,8 @@ def chat_specs(draw: st.DrawFn) -> ChatSpec:
         checkpoint_every=every,
         checkpoint_instrument="turn_checkpoint" if checkpoints or every else "",
         final_instruments=draw(st.permutations(["emoharbor_10", "worst_case_4"]).map(tuple)),
+        counsellor_instruments=draw(st.sampled_from([(), ("worst_case_4", "role_fidelity")])),
+        de_roling_instrument=draw(st.sampled_from(["", "de_roling"])),
         rate_each_reply=draw(st.booleans()),
         emotion_instrument=draw(st.sampled_from(["", "emotion_checkin"])),
         give_profile=draw(st.booleans()),

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from dialogue.models import Call, InnerState
 from dialogue.models.conversation import Status, TurnState
@@ -111,6 +112,7 @@ def test_conversations_tell_the_feelings_before_and_after():
         "perceived_change": 4.0,
         "protocol_version": 1,
         "valid": True,
+        "min_turns": 1,
         "is_test": False,
     }
 
@@ -285,6 +287,22 @@ def test_states_and_calls_name_the_conversation():
     ]
 
 
+def test_flags_tell_what_was_marked_and_what_was_taken_back():
+    study = factories.study()
+    person = factories.person(study, track="counsellor")
+    run = factories.run_with_turns(study, person)
+    gone = factories.flag(run, 2, "harsh", withdrawn_at=timezone.now(), reply="That is hard.")
+    stands = factories.flag(run, 2, "good", note="Here it turned.", reply="That is hard.")
+    factories.flag(factories.run_with_turns(study, is_test=True))
+
+    of = run.conversation.code, person.code, 2
+    assert list(BY_NAME["flags"].rows(study, REAL)) == [
+        (*of, "harsh", "", "That is hard.", gone.flagged_at, gone.withdrawn_at),
+        (*of, "good", "Here it turned.", "That is hard.", stands.flagged_at, None),
+    ]
+    assert BY_NAME["flags"].count(study, REAL) == 2
+
+
 def fill(study: Study, *, people: int, is_test: bool = False) -> None:
     """Something in every table, for each of so many people."""
     for _ in range(people):
@@ -293,8 +311,14 @@ def fill(study: Study, *, people: int, is_test: bool = False) -> None:
         factories.answer(person, "mini_ipip", {"mini_01": 4.0})
         factories.answer(person, "emotion_checkin", {"valence": 3.0}, run=run, moment="pre")
         factories.rating(person, run, comment="Good.")
+        factories.compared(run)
+        factories.reviewed(run, person)
         InnerState.objects.create(conversation=run.conversation, turn=1, source="demo")
         Call.objects.create(purpose="reply", conversation=run.conversation, turn=1, kind="scripted")
+        factories.role_play(run)
+        factories.flag(run)
+        factories.interview(person)
+        factories.decided(run)
 
 
 @pytest.mark.parametrize("people", [1, 3])
@@ -304,7 +328,7 @@ def test_rows_take_one_query_and_are_as_many_as_counted(
 ):
     study = factories.study()
     fill(study, people=people)
-    each = {"turns": 4, "ratings": 10, "answers": 3, "scales": 11}.get(table.name, 1)
+    each = {"turns": 4, "ratings": 10, "answers": 3, "scales": 11, "reviews": 2}.get(table.name, 1)
 
     with django_assert_num_queries(1):
         found = list(table.rows(study, REAL))

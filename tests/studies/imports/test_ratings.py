@@ -162,6 +162,11 @@ def test_import_refuses_another_score_for_a_rating_that_is_there(study: Study, t
     ]
 
 
+def test_import_keeps_why_a_score_was_given(study: Study, tmp_path: Path):
+    run_import(table(tmp_path, ONE | {"reason": "It heard me."}))
+    assert Answer.objects.get().reason == "It heard me."
+
+
 @pytest.mark.parametrize(
     ("header", "wrong"),
     [
@@ -170,7 +175,7 @@ def test_import_refuses_another_score_for_a_rating_that_is_there(study: Study, t
             "conversation,rater,rater_kind,instrument,item,score,note",
             [
                 "1: note: unknown column; known are conversation, rater, rater_kind, instrument, item, score, moment, "
-                "turn, strategy, replicate, missing_reason, participant, arm, condition, rated_at, first_turn, "
+                "turn, strategy, replicate, missing_reason, reason, participant, arm, condition, rated_at, first_turn, "
                 "last_turn, seconds"
             ],
         ),

@@ -126,3 +126,11 @@ def test_page_offers_ways_to_stop_to_a_person_in_a_study_alone():
 def test_help_numbers_are_links_that_call():
     page = Page(render_to_string("components/resources.html", {"resources": resources_for("GB")}))
     assert [link["href"] for link in page.all("a")] == ["tel:999", "tel:112", "tel:116123", "mailto:jo@samaritans.org"]
+
+
+def test_reason_folds_away_and_is_labelled_with_its_item():
+    page = page_of("emoharbor_10", reasons=True, earlier={"why-safety": "It stayed careful."})
+    assert len(page.all("summary")) == 10
+    assert ["open" in details for details in page.all("details")].count(True) == 1
+    box = page.all("textarea", name="why-safety")[0]
+    assert len(page.all("label", **{"for": box["id"]})) == 1

@@ -357,3 +357,40 @@ def test_error_that_a_view_adds_stays_on_the_page():
 def test_single_refuses_an_answer_that_was_not_offered():
     item = Item("colour", "single", {"en": "Which?"}, (Option("red", {"en": "Red"}), Option("blue", {"en": "Blue"})))
     assert errors_of(only(item, {"colour": "green"})) == {"colour": ["Please choose one of the answers."]}
+
+
+def reasoned(data=None, **earlier) -> InstrumentForm:
+    return form_for(load("emoharbor_10"), language="en", reasons=True, earlier=earlier, data=data)
+
+
+def test_score_can_be_given_a_reason():
+    form = reasoned(RATINGS | {"why-safety": " It stayed careful. ", "comment": "Fine."})
+    assert answer_of(form, "safety") == AnswerValue("safety", value=4.0, reason="It stayed careful.")
+    assert answer_of(form, "empathetic") == AnswerValue("empathetic", value=4.0)
+    assert answer_of(form, "comment") == AnswerValue("comment", text="Fine.")
+
+
+def test_reason_is_no_answer_of_its_own():
+    form = reasoned(RATINGS | {"why-safety": "It stayed careful."})
+    assert form.is_valid()
+    assert set(form.given_answers()) == set(RATINGS)
+    assert [answer.item for answer in form.cleaned_answers()] == [*RATINGS, "comment"]
+
+
+def test_reason_has_a_limit_and_its_item_is_named_in_the_summary():
+    form = reasoned(RATINGS | {"why-safety": "x" * 1000, "why-empathetic": "x" * 1001})
+    assert errors_of(form) == {"why-empathetic": ["Please shorten this to 1000 characters."]}
+    assert [row.field.name for row in form.rows_to_mend] == ["empathetic"]
+
+
+def test_reason_of_a_draft_stands_in_its_field():
+    form = reasoned(**{"why-safety": "It stayed careful."})
+    reasons = {row.field.name: row.reason.value() for row in form.rows if row.reason}
+    assert reasons["safety"] == "It stayed careful."
+    assert len(reasons) == 10  # but none of the closing remark
+
+
+def test_reasons_are_asked_for_where_the_page_wants_them_only():
+    form = form_for(load("emoharbor_10"), language="en", data=RATINGS | {"why-safety": "Careful."})
+    assert answer_of(form, "safety").reason == ""
+    assert [row for row in form.rows if row.reason] == []

@@ -1,5 +1,6 @@
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,14 @@ import pytest
 from studies.questionnaires.definitions import Condition
 from studies.questionnaires.loading import FIXTURES, InstrumentError, instrument_ids, load
 
-NOT_ANSWERED = {"consent_template", "crisis_lexicon", "crisis_resources", "seeker_behaviours", "seeker_profiles_demo"}
+NOT_ANSWERED = {
+    "consent_template",
+    "crisis_lexicon",
+    "crisis_resources",
+    "seeker_behaviours",
+    "seeker_profiles_demo",
+    "vignettes",
+}
 
 
 def test_instrument_ids_lists_every_file_but_those_that_nobody_answers():
@@ -31,10 +39,15 @@ def test_load_finds_no_fault_in_any_instrument(instrument):
         ("emotion_checkin", {"single": 2, "text": 1, "scale": 5}),
         ("screening", {"integer": 1, "country": 1, "single": 15, "scale": 3, "text": 1}),
         ("comprehension_check", {"single": 14}),
-        ("interview_guide", {"text": 5}),
+        ("interview_guide", {"text": 28}),
         ("profile", {"text": 6, "single": 6}),
         ("reply_rating", {"scale": 1}),
+        ("reply_flags", {"single": 1, "text": 1}),
+        ("role_fidelity", {"scale": 2, "single": 5}),
+        ("de_roling", {"scale": 3, "single": 1, "text": 1}),
         ("blinding", {"single": 1, "scale": 1, "text": 1}),
+        ("pairwise_support", {"single": 5}),
+        ("pairwise_seekers", {"single": 3}),
     ],
 )
 def test_load_reads_every_item(instrument, types):
@@ -129,16 +142,44 @@ def test_checkpoint_takes_its_scope_as_instruction():
     }
 
 
-def test_interview_asks_the_participants_version_and_insists_on_nothing():
-    items = load("interview_guide").items
-    assert [item.key for item in items] == ["pq1", "pq2", "pq3", "pq4", "pq5"]
-    assert not any(item.required for item in items)
+def test_interview_asks_participants_their_own_version_and_insists_on_nothing():
+    guide = load("interview_guide")
+    assert [item.key for item in guide.items_for(track="participant")] == ["pq1", "pq2", "pq3", "pq4", "pq5"]
+    assert [item.key[:2] for item in guide.items_for(track="expert")][::4] == ["op", "cs", "rd", "cb", "md", "rl"]
+    assert not any(item.required for item in guide.items)
+
+
+def test_no_question_of_the_interview_tells_where_it_comes_from():
+    for item in load("interview_guide").items:
+        assert not re.search(r"[(（…]|proposed|建议补", "".join(item.text.values())), item.key
 
 
 def test_profile_gives_every_item_a_line_and_lets_every_choice_be_declined():
     for item in load("profile").items:
         assert item.label is not None
         assert item.type == "text" or item.options[-1].value == "prefer_not"
+
+
+def test_role_fidelity_asks_for_every_behaviour_a_card_can_have():
+    behaviours = json.loads((FIXTURES / "seeker_behaviours.json").read_text("utf-8"))["components"]
+    asked = [item.key for item in load("role_fidelity").items if item.type == "single"]
+    assert asked == [f"shown_{behaviour['key']}" for behaviour in behaviours]
+
+
+@pytest.mark.parametrize("item", ["valence", "want_support"])
+def test_de_roling_asks_as_the_emotion_check_does(item):
+    ours, theirs = load("de_roling").item(item), load("emotion_checkin").item(item)
+    assert (ours.text, ours.options, ours.minimum, ours.maximum) == (
+        theirs.text,
+        theirs.options,
+        theirs.minimum,
+        theirs.maximum,
+    )
+
+
+def test_reasons_that_need_a_note_are_among_the_reasons():
+    questionnaire = load("reply_flags")
+    assert all(questionnaire.item("reason").option(reason) for reason in questionnaire.raw["needs_note"])
 
 
 def test_attribution_names_the_sources():
@@ -219,6 +260,12 @@ def set_at(*path_and_value):
             "primary_emotion_other: depends on 'mood', which is no item",
         ),
         ("emotion_checkin", set_at("items", 1, "show_if", "op", "gt"), "items[1].show_if.op: unknown comparison 'gt'"),
+        (
+            "pairwise_support",
+            set_at("answers", 2, "key", "other"),
+            "more_helpful: must be answered by first, tie, second",
+        ),
+        ("pairwise_support", set_at("reason", "zh", ""), "reason.zh: text is missing"),
     ],
 )
 def test_load_names_file_and_key_of_a_fault(tmp_path, instrument, change, fault):

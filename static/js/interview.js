@@ -1,0 +1,27 @@
+// The researchers' pages of an interview. Without this module every form of theirs works.
+
+/** What is typed and not saved yet is not left without a question. */
+function guard(form) {
+  let changed = false;
+  form.addEventListener("input", () => (changed = true));
+  form.addEventListener("submit", () => (changed = false));
+  window.addEventListener("beforeunload", (event) => changed && event.preventDefault());
+}
+
+function sourceOf(node) {
+  return (node?.nodeType === Node.ELEMENT_NODE ? node : node?.parentElement)?.closest("[data-source]") ?? null;
+}
+
+/** What is selected in a source becomes the passage to be coded. */
+function takeSelections(form) {
+  document.addEventListener("selectionchange", () => {
+    const selection = document.getSelection();
+    const source = sourceOf(selection.anchorNode);
+    if (selection.isCollapsed || !source || source !== sourceOf(selection.focusNode)) return;
+    form.elements.source.value = source.dataset.source;
+    form.elements.text.value = selection.toString();
+  });
+}
+
+document.querySelectorAll("form[data-guard]").forEach(guard);
+document.querySelectorAll("form[data-coding]").forEach(takeSelections);

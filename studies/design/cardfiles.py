@@ -1,0 +1,178 @@
+"""Files of role cards, each a seeker to be played: {"profiles": [{"id", "lang", "D", "P", "C", "S", …}, …]}. Pure.
+
+A profile is P = {D, P, C, S} (EmoHarbor, arXiv:2601.01530, Section 2.1): who somebody is, how they are, what they are
+troubled by, and how a talk with them goes. `worst_case_default` says how strongly each behaviour shows.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from studies.design.behaviours import STRONGEST, behaviour_keys
+from studies.design.tables import LANGUAGES, Fault, Table
+
+REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
+BELONGINGS = {"fixed_belief": "rigid_negative_interpretation", "trigger_word": "emotional_volatility"}
+BIG_FIVE = ("E", "A", "C", "N", "O")
+OLDEST = 120  # years
+LARGEST_FILE = 2_000_000  # bytes
+
+
+class CardFileError(Exception):
+    """Every fault of a file of cards; as text one line for each, `FILE: key.path: what is wrong`."""
+
+    def __init__(self, name: str, faults: Sequence[Fault]) -> None:
+        super().__init__("\n".join(f"{name}: {fault}" for fault in faults))
+        self.faults = list(faults)
+
+
+@dataclass(frozen=True)
+class CardSpec:
+    key: str
+    language: str
+    profile: Mapping[str, Any]  # id, D, P, C, S, and where it is given fixed_belief and trigger_word
+    intensities: Mapping[str, int]  # of each behaviour, 0 to 3
+
+
+def read_cards(path: Path) -> tuple[CardSpec, ...]:
+    """Raises CardFileError, also where the file cannot be read."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise CardFileError(path.name, [Fault("", f"cannot be read: {error.strerror}")]) from error
+    return parse_cards(content, name=path.name)
+
+
+def parse_cards(content: bytes, *, name: str) -> tuple[CardSpec, ...]:
+    faults: list[Fault] = []
+    table = Table(_document(content, name), "", faults)
+    if not table.has("profiles") or table.values["profiles"] == []:
+        table.fault("profiles", "there are none")
+    nodes = table.tables("profiles")
+    cards = tuple(read_card(node) for node in nodes)
+    faults += _twice(cards)
+    if faults:
+        raise CardFileError(name, faults)
+    return cards
+
+
+def _document(content: bytes, name: str) -> Mapping[str, Any]:
+    if len(content) > LARGEST_FILE:
+        raise CardFileError(name, [Fault("", f"is larger than {LARGEST_FILE // 1_000_000} MB")])
+    try:
+        document = json.loads(content.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        raise CardFileError(name, [Fault("", f"no JSON: {error}")]) from error
+    if not isinstance(document, dict):
+        raise CardFileError(name, [Fault("", "is no JSON object")])
+    if unkept := [Fault(path, "holds a character that cannot be kept") for path in _unkept(document, "")]:
+        raise CardFileError(name, unkept)
+    return document
+
+
+def _unkept(node: Any, path: str) -> Iterator[str]:
+    """Where there is a NUL or half of a surrogate pair, which no database takes. Members of a list count from 1."""
+    if isinstance(node, str) and _is_unkept(node):
+        yield path
+    if isinstance(node, dict | list):
+        for key, member in node.items() if isinstance(node, dict) else enumerate(node, 1):
+            if _is_unkept(str(key)):
+                yield path
+            else:
+                yield from _unkept(member, f"{path}.{key}" if path else str(key))
+
+
+def _is_unkept(text: str) -> bool:
+    return any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in text)
+
+
+def _twice(cards: Sequence[CardSpec]) -> Iterator[Fault]:
+    keys = [card.key for card in cards]
+    for number, key in enumerate(keys, 1):
+        if key and key in keys[: number - 1]:
+            yield Fault(f"profiles.{number}.id", f'"{key}" is already the id of profiles.{keys.index(key) + 1}')
+
+
+def read_card(table: Table) -> CardSpec:
+    """One profile; what is wrong with it is among the table's faults."""
+    table.known.append("fictional")
+    table.require("lang")
+    key = table.slug("id")
+    language = table.choice("lang", LANGUAGES, "")
+    intensities, belongings = _behaviour(table.table("worst_case_default"))
+    parts = {"D": _person(table), "P": _manner(table), "C": _trouble(table), "S": _script(table)}
+    table.refuse_unknown()
+    return CardSpec(key, language, {"id": key, **parts, **belongings}, intensities)
+
+
+def _behaviour(table: Table) -> tuple[dict[str, int], dict[str, str]]:
+    intensities = {key: _between(table, key, 0, STRONGEST) or 0 for key in behaviour_keys()}
+    belongings = _texts(table, *BELONGINGS)
+    table.refuse_unknown()
+    return intensities, belongings
+
+
+def _person(whole: Table) -> dict[str, Any]:
+    table = whole.table("D")
+    table.require("alias")
+    part = _texts(table, "alias", "gender", "occupation", "education", "relationship", "living")
+    return _whole(table, {**part, "age": _between(table, "age", 1, OLDEST)})
+
+
+def _manner(whole: Table) -> dict[str, Any]:
+    table = whole.table("P")
+    part = _texts(table, "mbti", "speech_style", "support_preference") | _lists(table, "habits", "hobbies")
+    return _whole(table, {**part, "big5": _big_five(table.table("big5"))})
+
+
+def _big_five(table: Table) -> dict[str, Any]:
+    scores = {factor: table.optional_number(factor, minimum=1, maximum=5) for factor in BIG_FIVE}
+    return _whole(table, {**_texts(table, "scale"), **scores})
+
+
+def _trouble(whole: Table) -> dict[str, Any]:
+    table = whole.table("C")
+    table.require("problem")
+    part = _texts(table, "problem_category", "problem", "emotion", "background") | _needed_list(table, "goals")
+    roles = table.table("roles")
+    people = _whole(roles, _texts(roles, "partner") | _lists(roles, "others"))
+    return _whole(table, {**part, "intensity": _between(table, "intensity", 1, 5), "roles": people})
+
+
+def _script(whole: Table) -> dict[str, Any]:
+    table = whole.table("S")
+    table.require("opening")
+    table.require("ends_when")
+    part = _texts(table, "opening", "ends_when") | _needed_list(table, "layers")
+    reactions = table.table("reactions")
+    return _whole(table, {**part, "reactions": _whole(reactions, _texts(reactions, *REACTIONS))})
+
+
+def _whole(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given, and a fault for each key that nobody asked for."""
+    table.refuse_unknown()
+    return {key: value for key, value in values.items() if value not in (None, "", [], {})}
+
+
+def _texts(table: Table, *keys: str) -> dict[str, str]:
+    return {key: text for key in keys if (text := table.string(key))}
+
+
+def _lists(table: Table, *keys: str) -> dict[str, list[str]]:
+    return {key: list(table.strings(key)) for key in keys}
+
+
+def _needed_list(table: Table, key: str) -> dict[str, list[str]]:
+    if not table.values.get(key):
+        table.fault(key, "is missing")
+    return _lists(table, key)
+
+
+def _between(table: Table, key: str, least: int, most: int) -> int | None:
+    value = table.optional_integer(key)
+    if value is not None and not least <= value <= most:
+        table.fault(key, f"must be between {least} and {most}")
+        return None
+    return value

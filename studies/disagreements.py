@@ -1,0 +1,81 @@
+"""On which items reviewers differ, and what is decided there. Their ratings stay as they gave them."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from studies.models import Adjudication, ArmRun, ReviewPlan
+from studies.questionnaires.definitions import Item
+from studies.questionnaires.loading import load
+from studies.review_work import Place, answers_in
+
+DIFFER = 2.0  # points between the highest and the lowest score, from which on raters are said to differ
+
+
+@dataclass(frozen=True)
+class Said:
+    """What one reviewer gave, and why, where they said so. The code is for researchers."""
+
+    rater: str
+    score: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """One item about one conversation."""
+
+    run: ArmRun
+    instrument: str
+    item: str
+    said: Sequence[Said]
+    decided: Adjudication | None
+
+    def spread(self) -> float:
+        scores = [one.score for one in self.said]
+        return max(scores) - min(scores)
+
+    def scores(self) -> str:
+        return ", ".join(f"{one.rater} {one.score:g}" for one in self.said)
+
+    def asked(self) -> Item:
+        return load(self.instrument).item(self.item)
+
+
+def disagreements(plan: ReviewPlan) -> list[Disagreement]:
+    """The items on which reviewers are at least two points apart, largest first."""
+    given = given_in(plan)
+    runs = ArmRun.objects.select_related("conversation").in_bulk({place.run for place in given})
+    decided = {(one.run_id, one.instrument, one.item): one for one in decisions_on(plan)}
+    found = [
+        Disagreement(runs[place.run], place.instrument, place.item, said, decided.get(place))
+        for place, said in given.items()
+    ]
+    apart = [one for one in found if one.spread() >= DIFFER]
+    return sorted(apart, key=lambda one: (-one.spread(), one.run.pk, one.instrument, one.item))
+
+
+def given_in(plan: ReviewPlan) -> dict[Place, list[Said]]:
+    """By item and conversation, the first rating of each reviewer, in the order of their codes."""
+    given: dict[Place, list[Said]] = defaultdict(list)
+    rows = answers_in(plan).filter(response__replicate=1).order_by("response__rater__code", "pk")
+    for run, instrument, item, *said in rows.values_list(
+        "response__run", "response__instrument", "item", "response__rater__code", "value", "reason"
+    ):
+        given[Place(run, instrument, item)].append(Said(*said))
+    return given
+
+
+def decisions_on(plan: ReviewPlan) -> list[Adjudication]:
+    return list(Adjudication.objects.filter(run__review_items__plan=plan))
+
+
+def adjudicate(disagreement: Disagreement, *, score: float, reason: str, by: object) -> Adjudication:
+    """What holds from now on; it can be decided anew."""
+    decided, _ = Adjudication.objects.update_or_create(
+        run=disagreement.run,
+        instrument=disagreement.instrument,
+        item=disagreement.item,
+        defaults={"score": score, "reason": reason, "decided_by": by},
+    )
+    return decided

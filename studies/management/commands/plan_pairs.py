@@ -1,0 +1,43 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from studies import pairs
+from studies.management.command import Command as Base
+from studies.models import PairPlan
+
+
+class Command(Base):
+    help = (
+        "Draws pairs of conversations, or of single replies, that reviewers compare side by side: every two arms, or "
+        "every two kinds of seekers, equally often, and of the same seeker where there are such."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--name", required=True, metavar="N", help="what the plan is called")
+        parser.add_argument("--instrument", required=True, metavar="I", help=", ".join(pairs.pairwise_instruments()))
+        parser.add_argument("--between", required=True, choices=pairs.BETWEEN)
+        parser.add_argument("--level", choices=pairs.LEVELS, default=pairs.CONVERSATION)
+        parser.add_argument(
+            "--count", type=int, default=pairs.COUNT, metavar="N", help=f"pairs at most (default {pairs.COUNT})"
+        )
+        parser.add_argument("--each", type=int, default=1, metavar="K", help="reviewers for each pair (default 1)")
+        parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the draw (default 1)")
+        parser.add_argument("--test-data", action="store_true", help="of artificial people, for artificial reviewers")
+
+    def work(self, *, study: str, name: str, instrument: str, each: int, **options: Any) -> dict[str, Any]:
+        drawing = pairs.Drawing(**{key: options[key] for key in pairs.Drawing.__dataclass_fields__})
+        try:
+            plan = pairs.make_plan(self.study(study), name=name, instrument=instrument, each=each, drawing=drawing)
+        except pairs.PlanRefused as refusal:
+            self.refuse(str(refusal))
+        return self.told(plan, study)
+
+    def told(self, plan: PairPlan, study: str) -> dict[str, Any]:
+        contests = pairs.contests_of(plan)
+        count = sum(contests.values())
+        self.say("".join(f"{first} and {second}: {number}\n" for (first, second), number in sorted(contests.items())))
+        self.say(f"{study}: {count} pairs in the plan {plan.name}, {plan.verdicts_each} verdicts on each.")
+        by_contest = {f"{first}>{second}": number for (first, second), number in sorted(contests.items())}
+        return {"study": study, "plan": plan.name, "pairs": count, "contests": by_contest}

@@ -1,0 +1,77 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from dialogue.judges.prompts import STRATEGIES
+from dialogue.models.conversation import SeekerKind
+from studies.management.command import Command as Base
+from studies.reviews import SOURCES, Source, Wanted, draw, faults, make_plan
+
+
+class Command(Base):
+    help = "Draws conversations for second raters: which ones, in which rating scales, and how many ratings of each."
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--name", required=True, metavar="N", help="of the plan; reviewers do not see it")
+        parser.add_argument("--instruments", required=True, metavar="A,B", help="rating scales, in their order")
+        parser.add_argument(
+            "--source",
+            required=True,
+            choices=SOURCES,
+            help="arm: as many of each arm, one arm after the other; strata: as many of each, mixed; far: those on "
+            "which a judge is farthest from people",
+        )
+        parser.add_argument("--size", type=int, metavar="N", help="at most so many conversations")
+        parser.add_argument("--judge", default="", metavar="KEY", help="for far")
+        parser.add_argument("--strategy", default="", choices=STRATEGIES, help="for far: the judge's")
+        parser.add_argument("--seekers", nargs="+", default=[], choices=SeekerKind.values, help="default: all")
+        parser.add_argument("--each", type=int, default=2, metavar="K", help="ratings in the overlap (default 2)")
+        parser.add_argument(
+            "--overlap",
+            type=float,
+            default=1.0,
+            metavar="X",
+            help="share that gets K, the others one (default 1)",
+        )
+        parser.add_argument("--no-calibration", action="store_true", help="without the examples with known scores")
+        parser.add_argument(
+            "--repeat-every", type=int, default=0, metavar="N", help="after N an earlier one comes again (0: never)"
+        )
+        parser.add_argument("--seed", type=int, default=1, metavar="S")
+        parser.add_argument("--test-data", action="store_true", help="of and for bots; real people get none of it")
+
+    def work(self, *, study: str, **options: Any) -> dict[str, Any]:
+        found, wanted = self.study(study), self.wanted(options)
+        if wrong := faults(found, wanted):
+            self.refuse("\n".join(f"--{about}: {text}" for about, text in wrong.items()))
+        if not draw(found, wanted.source, seed=wanted.seed):
+            self.refuse("No closed conversation matches, so there is nothing to make.")
+        plan = make_plan(found, wanted)
+        needed = list(plan.items.values_list("wanted", flat=True))
+        self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
+        return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}
+
+    def wanted(self, options: dict[str, Any]) -> Wanted:
+        for name, least in {"size": 1, "each": 1, "repeat_every": 0}.items():
+            if options[name] is not None and options[name] < least:
+                self.refuse(f"--{name.replace('_', '-')} must be at least {least}.")
+        if not 0 <= options["overlap"] <= 1:
+            self.refuse("--overlap must be from 0 to 1.")
+        return Wanted(
+            name=options["name"],
+            instruments=[name for name in options["instruments"].split(",") if name],
+            source=Source(
+                kind=options["source"],
+                size=options["size"],
+                judge=options["judge"],
+                strategy=options["strategy"],
+                seeker_kinds=tuple(options["seekers"]),
+                is_test=options["test_data"],
+            ),
+            ratings_each=options["each"],
+            overlap=options["overlap"],
+            calibration=not options["no_calibration"],
+            repeat_every=options["repeat_every"],
+            seed=options["seed"],
+        )

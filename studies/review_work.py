@@ -1,0 +1,165 @@
+"""How far a plan is, and how its reviewers work."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from statistics import fmean, median
+from typing import NamedTuple
+
+from django.db.models import Count, QuerySet
+
+from studies.models import Answer, Participation, Review, ReviewPlan
+from studies.models.response import RaterKind
+from studies.questionnaires.vignettes import vignette
+from studies.reviews import AGAIN, MOMENT
+
+
+class Place(NamedTuple):
+    """What is scored: one item of one scale about one conversation."""
+
+    run: int
+    instrument: str
+    item: str
+
+
+# place → reviewer → score
+Scores = Mapping[Place, Mapping[int, float]]
+
+
+@dataclass(frozen=True)
+class Progress:
+    wanted: int  # ratings
+    done: int
+    begun: int
+    conversations: int
+    complete: int  # conversations that have all their ratings
+
+    def percent(self) -> int:
+        return round(100 * self.done / self.wanted) if self.wanted else 0
+
+
+def progress_of(plan: ReviewPlan) -> Progress:
+    first = plan.reviews.filter(item__isnull=False, replicate=1)
+    done = dict(first.filter(done_at__isnull=False).values_list("item").annotate(Count("pk")).order_by())
+    wanted = dict(plan.items.values_list("pk", "wanted"))
+    return Progress(
+        wanted=sum(wanted.values()),
+        done=sum(done.values()),
+        begun=first.filter(done_at=None, declined_at=None).count(),
+        conversations=len(wanted),
+        complete=sum(done.get(item, 0) >= needed for item, needed in wanted.items()),
+    )
+
+
+# Reviewers
+
+
+@dataclass(frozen=True)
+class Work:
+    """One reviewer in one plan. Differences are in points; None where there is nothing to take them of.
+
+    `distance`, `exact`: of their scores of vignettes from the known ones, mean and share. `drift`: between the two
+    times that they rated the same conversation. `own`, `others`: means over what others have rated too.
+    """
+
+    reviewer: Participation
+    given: int
+    done: int
+    declined: int
+    minutes: float | None  # median of a conversation, from its being given to its being done
+    distance: float | None
+    exact: float | None
+    drift: float | None
+    own: float | None
+    others: float | None
+
+    def exact_percent(self) -> int | None:
+        return None if self.exact is None else round(100 * self.exact)
+
+    def leaning(self) -> float | None:
+        """Above 0 where they score higher than others do."""
+        return None if self.own is None or self.others is None else self.own - self.others
+
+
+def work_of(plan: ReviewPlan) -> list[Work]:
+    """Of everybody who was given anything of the plan."""
+    first, again = scores_of(plan, replicate=1), scores_of(plan, replicate=AGAIN)
+    reviews = plan.reviews.select_related("reviewer").order_by("reviewer__code", "reviewer", "pk")
+    return [work(list(theirs), first, again) for _, theirs in groupby(reviews, key=lambda one: one.reviewer_id)]
+
+
+def work(reviews: Sequence[Review], first: Scores, again: Scores) -> Work:
+    reviewer = reviews[0].reviewer
+    calibration = [abs(score.given - score.known) for one in reviews for score in calibrated(one)]
+    own, others = beside_others(reviewer.pk, first)
+    return Work(
+        reviewer=reviewer,
+        given=len(reviews),
+        done=sum(one.done_at is not None for one in reviews),
+        declined=sum(one.declined_at is not None for one in reviews),
+        minutes=median(times) if (times := minutes_of(reviews)) else None,
+        distance=mean(calibration),
+        exact=mean(difference == 0 for difference in calibration),
+        drift=mean(changes(reviewer.pk, first, again)),
+        own=mean(own),
+        others=mean(others),
+    )
+
+
+def mean(values: Iterable[float]) -> float | None:
+    given = list(values)
+    return fmean(given) if given else None
+
+
+def minutes_of(reviews: Iterable[Review]) -> list[float]:
+    done = [one for one in reviews if one.item_id and one.done_at]
+    return [(one.done_at - one.given_at).total_seconds() / 60 for one in done]
+
+
+class Calibrated(NamedTuple):
+    item: str
+    given: float
+    known: int
+
+
+def calibrated(review: Review) -> list[Calibrated]:
+    """What the reviewer gave a vignette's items, and what is known of them."""
+    if not review.vignette:
+        return []
+    known = vignette(review.vignette).known
+    return [Calibrated(item, given, known[item].score) for item, given in review.scores.items()]
+
+
+def changes(reviewer: int, first: Scores, again: Scores) -> list[float]:
+    twice = [place for place in again if reviewer in again[place] and reviewer in first.get(place, {})]
+    return [abs(again[place][reviewer] - first[place][reviewer]) for place in twice]
+
+
+def beside_others(reviewer: int, scores: Scores) -> tuple[list[float], list[float]]:
+    """Their scores of what others have rated too, and the means of these others."""
+    shared = [by for by in scores.values() if reviewer in by and len(by) > 1]
+    others = [fmean(score for rater, score in by.items() if rater != reviewer) for by in shared]
+    return [by[reviewer] for by in shared], others
+
+
+def answers_in(plan: ReviewPlan) -> QuerySet[Answer]:
+    """What reviewers answered about the plan's conversations, in its scales."""
+    return Answer.objects.filter(
+        response__run__review_items__plan=plan,
+        response__rater__kind=RaterKind.REVIEWER,
+        response__rater__participation__isnull=False,
+        response__instrument__in=plan.instruments,
+        response__moment=MOMENT,
+        value__isnull=False,
+    )
+
+
+def scores_of(plan: ReviewPlan, *, replicate: int) -> dict[Place, dict[int, float]]:
+    found: dict[Place, dict[int, float]] = defaultdict(dict)
+    rows = answers_in(plan).filter(response__replicate=replicate)
+    for run, instrument, item, reviewer, value in rows.values_list(
+        "response__run", "response__instrument", "item", "response__rater__participation", "value"
+    ):
+        found[Place(run, instrument, item)][reviewer] = value
+    return found

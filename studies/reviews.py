@@ -1,0 +1,400 @@
+"""Second raters: which conversations a plan has, and which of them a reviewer gets next."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from statistics import fmean
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Avg, Exists, Max, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from dialogue.models import Turn
+from dialogue.models.conversation import EndReason, TurnState
+from dialogue.models.conversation import Status as ConversationStatus
+from studies.models import Answer, ArmRun, Participation, Rater, Response, Review, ReviewItem, ReviewPlan, Study
+from studies.models.participation import OVER, Status
+from studies.models.response import RaterKind
+from studies.models.review import LEASE
+from studies.questionnaires.definitions import Questionnaire
+from studies.questionnaires.forms import AnswerValue
+from studies.questionnaires.loading import instrument_ids, load
+from studies.questionnaires.vignettes import Vignette, vignettes
+from studies.responses import is_rating, rater_for, store
+
+SOURCES = ("all", "sample", "arm", "strata", "far")
+SIZED = ("sample", "far")  # those that need a size
+OF_PARTS = ("reply_rating", "turn_checkpoint")  # scales about one reply, or about some turns
+NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
+MOMENT = "final"
+AGAIN = 2  # the replicate of a conversation that comes a second time
+
+
+# Drawing a plan
+
+
+@dataclass(frozen=True)
+class Source:
+    """Which conversations. `arm`: one arm after the other, as many of each; `strata`: as many of each, mixed; `far`:
+    those on which the judge is farthest from people. Always closed ones with a reply, real or test data."""
+
+    kind: str = "all"
+    size: int | None = None  # at most so many; of `arm` and `strata` in all
+    judge: str = ""
+    strategy: str = ""
+    seeker_kinds: tuple[str, ...] = ()  # empty for any
+    is_test: bool = False
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A plan as somebody asks for it."""
+
+    name: str
+    instruments: Sequence[str]
+    source: Source
+    ratings_each: int = 2
+    overlap: float = 1.0
+    calibration: bool = True
+    repeat_every: int = 0
+    seed: int = 1
+
+
+def rating_scales() -> list[str]:
+    """The instruments that can be answered about the whole of a conversation."""
+    return [name for name in instrument_ids() if is_rating(load(name)) and name not in OF_PARTS]
+
+
+def faults(study: Study, wanted: Wanted) -> dict[str, str]:
+    """What is wrong, by the name of what it is about; empty where the plan can be made."""
+    source = wanted.source
+    judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy)
+    unknown = [name for name in wanted.instruments if name not in rating_scales()]
+    checks = {
+        "name": (study.review_plans.filter(name=wanted.name).exists(), _("There is a plan of this name already.")),
+        "instruments": (
+            bool(unknown) or not wanted.instruments,
+            _("Give rating scales: %(known)s.") % {"known": ", ".join(rating_scales())},
+        ),
+        "source": (source.kind not in SOURCES, _("Give one of %(known)s.") % {"known": ", ".join(SOURCES)}),
+        "size": (
+            source.kind in SIZED and not source.size,
+            _("Say how many conversations are to be drawn."),
+        ),
+        "judge": (
+            source.kind == "far" and not judges.exists(),
+            _("This judge has not rated with this strategy."),
+        ),
+    }
+    return {name: text for name, (is_wrong, text) in checks.items() if is_wrong}
+
+
+def matching(study: Study, source: Source) -> QuerySet[ArmRun]:
+    """Who withdrew is left alone, as by judges; what ended for safety's sake is for the one on call, not for this."""
+    answered = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.ANSWERED)
+    closed = study.runs.filter(
+        Exists(answered), conversation__status=ConversationStatus.CLOSED, is_test=source.is_test, valid=True
+    )
+    if source.seeker_kinds:
+        closed = closed.filter(conversation__seeker_kind__in=source.seeker_kinds)
+    left_out = Q(participation__status=Status.WITHDRAWN) | Q(participation__excluded=True)
+    return closed.exclude(conversation__end_reason=EndReason.SAFETY).exclude(left_out).order_by("pk")
+
+
+def draw(study: Study, source: Source, *, seed: int) -> list[ArmRun]:
+    """The conversations in the order in which they are given out; the same for the same seed and rows."""
+    runs, chance = list(matching(study, source)), random.Random(seed)
+    if source.kind == "far":
+        apart = distances(study, source)
+        runs = sorted((run for run in runs if run.pk in apart), key=lambda run: -apart[run.pk])[: source.size]
+    elif source.kind in ("arm", "strata"):
+        runs = balanced(runs, source, chance)
+    if source.kind != "arm":
+        chance.shuffle(runs)
+    return runs[: source.size]
+
+
+def balanced(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> list[ArmRun]:
+    """As many of each arm as the arm with the fewest has, or the size allows; arm after arm, these in random order."""
+    arms: dict[str, list[ArmRun]] = defaultdict(list)
+    for run in runs:
+        arms[run.arm].append(run)
+    most = min(map(len, arms.values()), default=0)
+    each = min(most, source.size // len(arms)) if source.size and arms else most
+    order = chance.sample(list(arms), len(arms))
+    return [run for arm in order for run in chance.sample(arms[arm], each)]
+
+
+def distances(study: Study, source: Source) -> dict[int, float]:
+    """By run, how far the judge's mean is from people's over the items that both have rated, in points."""
+    by_judge = Q(
+        response__rater__kind=RaterKind.JUDGE,
+        response__rater__code=source.judge,
+        response__rater__strategy=source.strategy,
+    )
+    judged = means(study, by_judge)
+    rated = means(study, ~Q(response__rater__kind__in=NO_PEOPLE))
+    shared = {run: judged[run].keys() & rated[run].keys() for run in judged.keys() & rated.keys()}
+    apart = {run: [judged[run][item] - rated[run][item] for item in items] for run, items in shared.items()}
+    return {run: abs(fmean(differences)) for run, differences in apart.items() if differences}
+
+
+def means(study: Study, raters: Q) -> dict[int, dict[tuple[str, str], float]]:
+    """Of final ratings: run → (instrument, item) → mean over these raters."""
+    found: dict[int, dict[tuple[str, str], float]] = defaultdict(dict)
+    answers = Answer.objects.filter(
+        raters, response__run__study=study, response__is_rating=True, response__moment=MOMENT, value__isnull=False
+    )
+    rows = answers.values_list("response__run", "response__instrument", "item").annotate(Avg("value")).order_by()
+    for run, instrument, item, mean in rows:
+        found[run][instrument, item] = mean
+    return found
+
+
+def places(count: int, wanted: Wanted) -> list[int]:
+    """How many ratings each of so many conversations needs."""
+    several = set(random.Random(wanted.seed).sample(range(count), round(wanted.overlap * count)))
+    return [wanted.ratings_each if place in several else 1 for place in range(count)]
+
+
+@transaction.atomic
+def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
+    runs = draw(study, wanted.source, seed=wanted.seed)
+    plan = ReviewPlan.objects.create(
+        study=study,
+        name=wanted.name,
+        instruments=list(wanted.instruments),
+        source=asdict(wanted.source),
+        ratings_each=wanted.ratings_each,
+        overlap=wanted.overlap,
+        calibration=wanted.calibration,
+        repeat_every=wanted.repeat_every,
+        seed=wanted.seed,
+    )
+    ReviewItem.objects.bulk_create(
+        ReviewItem(plan=plan, run=run, position=position, wanted=needed)
+        for position, (run, needed) in enumerate(zip(runs, places(len(runs), wanted), strict=True), 1)
+    )
+    return plan
+
+
+# Giving out
+
+
+def next_for(reviewer: Participation) -> Review | None:
+    """What this reviewer has begun, else the next piece of work, theirs from now on; None where there is none left."""
+    review = unfinished(reviewer)
+    if review and (review.is_fresh() or taken_up_again(review)):
+        return review
+    return give(reviewer)
+
+
+def unfinished(reviewer: Participation) -> Review | None:
+    begun = reviewer.reviews.filter(done_at=None, declined_at=None)
+    return begun.select_related("plan", "item__run__conversation").first()
+
+
+@transaction.atomic
+def taken_up_again(review: Review) -> bool:
+    """After its time is over it is still theirs, unless so many others have it that no rating is wanted any more."""
+    ReviewPlan.objects.select_for_update().get(pk=review.plan_id)
+    others = Review.objects.filter(counting(), item=review.item, replicate=1).exclude(pk=review.pk)
+    if review.item and review.replicate == 1 and others.count() >= review.item.wanted:
+        give_back(review, Review.Because.EXPIRED)
+        return False
+    review.given_at = timezone.now()
+    review.save(update_fields=["given_at"])
+    return True
+
+
+@transaction.atomic
+def give(reviewer: Participation) -> Review | None:
+    """One reviewer and one plan at a time: of two who ask at once the second sees what the first one got."""
+    Participation.objects.select_for_update().values_list("pk").get(pk=reviewer.pk)
+    if review := unfinished(reviewer):
+        return review
+    for plan in reviewer.study.review_plans.select_for_update().filter(is_open=True):
+        work = work_in(plan, reviewer) if plan.is_for(reviewer) else None
+        if work:
+            return Review.objects.create(plan=plan, reviewer=reviewer, **work)
+    return None
+
+
+def work_in(plan: ReviewPlan, reviewer: Participation) -> dict[str, Any] | None:
+    """First the vignettes, if anything is to follow them; a conversation that is due again comes before a new one."""
+    if again := due_again(plan, reviewer):
+        return {"item": again, "replicate": AGAIN}
+    item = min(offers(plan, reviewer), key=preference(plan, reviewer), default=None)
+    if item is None:
+        return None
+    due = vignettes_due(plan, reviewer)
+    return {"vignette": due[0].key} if due else {"item": item}
+
+
+def vignettes_due(plan: ReviewPlan, reviewer: Participation) -> list[Vignette]:
+    """Those on a scale of the plan that this reviewer has not met, in this plan or another one."""
+    met = set(reviewer.reviews.exclude(vignette="").values_list("vignette", flat=True))
+    fitting = [one for one in vignettes() if one.instrument in plan.instruments]
+    return [one for one in fitting if one.key not in met] if plan.calibration else []
+
+
+def due_again(plan: ReviewPlan, reviewer: Participation) -> ReviewItem | None:
+    """After every so many conversations the one that was rated longest ago, never the last one."""
+    mine = plan.reviews.filter(reviewer=reviewer, item__isnull=False)
+    rated = mine.filter(replicate=1, done_at__isnull=False).order_by("done_at", "pk")
+    known = list(rated.values_list("item", flat=True))
+    repeated = set(mine.filter(replicate=AGAIN).values_list("item", flat=True))
+    if not plan.repeat_every or len(known) // plan.repeat_every <= len(repeated):
+        return None
+    left = [item for item in known[:-1] if item not in repeated]
+    return plan.items.filter(pk=left[0]).first() if left else None
+
+
+def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
+    """The conversations that want a rating more and that this reviewer has not had, in whatever plan; where a study
+    has several languages, those in the one in which they take part."""
+    had = reviewer.reviews.filter(item__isnull=False).values("item__run")
+    items = plan.items.exclude(run__in=had).exclude(run__participation__status=Status.WITHDRAWN)
+    if len(reviewer.design().languages) > 1:
+        items = items.filter(run__conversation__language=reviewer.language)
+    at_work = raters_of(plan)
+    return [item for item in items.select_related("run") if len(at_work[item.pk]) < item.wanted]
+
+
+def raters_of(plan: ReviewPlan) -> defaultdict[int, set[int]]:
+    """By item, the reviewers who have rated it or are at it."""
+    found: defaultdict[int, set[int]] = defaultdict(set)
+    reviews = plan.reviews.filter(counting(), replicate=1, item__isnull=False)
+    for item, reviewer in reviews.values_list("item", "reviewer"):
+        found[item].add(reviewer)
+    return found
+
+
+def counting() -> Q:
+    """The reviews that take a place: done, or begun by somebody who is still there and not too long ago."""
+    begun = Q(done_at=None, declined_at=None, given_at__gt=timezone.now() - LEASE) & ~Q(reviewer__status__in=OVER)
+    return Q(done_at__isnull=False) | begun
+
+
+def preference(plan: ReviewPlan, reviewer: Participation) -> Callable[[ReviewItem], tuple[int, ...]]:
+    """The least comes first: fewest ratings; then raters with whom this reviewer shares the fewest conversations, so
+    that all pairs of reviewers come to share as many."""
+    at_work, first = raters_of(plan), first_places(plan)
+    shared = Counter(other for raters in at_work.values() if reviewer.pk in raters for other in raters)
+
+    def key(item: ReviewItem) -> tuple[int, ...]:
+        raters = at_work[item.pk]
+        return first.get(item.run.arm, 0), len(raters), sum(shared[other] for other in raters), item.position
+
+    return key
+
+
+def first_places(plan: ReviewPlan) -> Mapping[str, int]:
+    """Where each arm begins in a plan that gives out one after the other; empty for other plans."""
+    if plan.source.get("kind") != "arm":
+        return {}
+    places = plan.items.order_by("-position").values_list("run__arm", "position")
+    return dict(places)  # of each arm the last that is read, which is the first one
+
+
+# Taking back
+
+
+def give_back(review: Review, because: str, note: str = "") -> None:
+    """Unrated: it goes to others."""
+    Review.objects.filter(pk=review.pk, done_at=None, declined_at=None).update(
+        declined_at=timezone.now(), declined_because=because, declined_note=note
+    )
+
+
+def instrument_due(review: Review) -> str:
+    """The rating scale that is to be answered next, of a conversation; empty where all are."""
+    assert review.item is not None  # noqa: S101 - a vignette has one scale
+    given = Response.objects.filter(
+        rater__participation=review.reviewer, run=review.item.run, moment=MOMENT, replicate=review.replicate
+    ).values_list("instrument", flat=True)
+    return next((name for name in review.plan.instruments if name not in set(given)), "")
+
+
+@transaction.atomic
+def take(
+    review: Review,
+    questionnaire: Questionnaire,
+    answers: Iterable[AnswerValue],
+    *,
+    language: str,
+    seconds: Mapping[str, float],
+) -> None:
+    """The answers to one rating scale; with the last one of the plan the conversation is done."""
+    assert review.item is not None  # noqa: S101 - a vignette is taken by take_vignette
+    run = review.item.run
+    last = run.conversation.turns.filter(state=TurnState.ANSWERED).aggregate(last=Max("number"))["last"]
+    store(
+        rater_for(review.reviewer),
+        questionnaire,
+        answers,
+        run=run,
+        moment=MOMENT,
+        replicate=review.replicate,
+        language=language,
+        turns=(1, last),
+        seconds=seconds,
+    )
+    if not instrument_due(review):
+        finish(review)
+
+
+def take_vignette(review: Review, answers: Iterable[AnswerValue]) -> None:
+    """It is done when the reviewer has seen how far they were."""
+    review.scores = {answer.item: answer.value for answer in answers if answer.value is not None}
+    review.save(update_fields=["scores"])
+
+
+def finish(review: Review) -> None:
+    Review.objects.filter(pk=review.pk, done_at=None).update(done_at=timezone.now())
+
+
+def all_stored(reviewer: Participation) -> bool:
+    """Whether every conversation that is done has its ratings."""
+    stored = set(
+        Response.objects.filter(rater__participation=reviewer, moment=MOMENT).values_list(
+            "run", "instrument", "replicate"
+        )
+    )
+    done = reviewer.reviews.filter(done_at__isnull=False, item__isnull=False).select_related("plan", "item")
+    due = {(one.item.run_id, name, one.replicate) for one in done for name in one.plan.instruments}
+    return due <= stored
+
+
+# How far
+
+
+@dataclass(frozen=True)
+class Load:
+    """A reviewer's pieces of work: done, and about how many are left, the one at hand among them."""
+
+    done: int
+    left: int
+
+
+def load_of(reviewer: Participation) -> Load:
+    plans = [plan for plan in reviewer.study.review_plans.filter(is_open=True) if plan.is_for(reviewer)]
+    left = sum(share_of(plan, reviewer) for plan in plans) + (unfinished(reviewer) is not None)
+    return Load(reviewer.reviews.filter(done_at__isnull=False).count(), left)
+
+
+def share_of(plan: ReviewPlan, reviewer: Participation) -> int:
+    """About what one of those who are at work now will still be given."""
+    free = offers(plan, reviewer)
+    if not free:
+        return 0
+    at_work = raters_of(plan)
+    peers = reviewer.study.participations.filter(track=reviewer.track, is_test=reviewer.is_test)
+    due = sum(item.wanted - len(at_work[item.pk]) for item in free)
+    fair = min(len(free), ceil(due / max(1, peers.exclude(status__in=OVER).count())))
+    again = fair // plan.repeat_every if plan.repeat_every else 0
+    return fair + again + len(vignettes_due(plan, reviewer))

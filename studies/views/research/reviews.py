@@ -1,0 +1,192 @@
+"""Second raters: plans, how far they are, who works how, and where they differ."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dialogue.models.conversation import SeekerKind
+from studies import review_work, reviews
+from studies.disagreements import Disagreement, adjudicate, disagreements
+from studies.models import Rater, ReviewPlan, Study
+from studies.models.response import RaterKind
+from studies.reviews import Source, Wanted
+from studies.views.research.access import show, study_page
+
+KINDS = [
+    ("all", gettext_lazy("all that match")),
+    ("sample", gettext_lazy("a random sample")),
+    ("strata", gettext_lazy("as many of each arm, mixed")),
+    ("arm", gettext_lazy("as many of each arm, one arm after the other")),
+    ("far", gettext_lazy("those on which a judge is farthest from people")),
+]
+USUAL = "emoharbor_10"
+FIELDS = {"source": "kind"}  # what a fault is called → the form's field, where it has another name
+
+
+class PlanForm(forms.Form):
+    name = forms.CharField(label=gettext_lazy("Name, for researchers only"), max_length=100)
+    instruments = forms.MultipleChoiceField(
+        label=gettext_lazy("Rating scales"), widget=forms.CheckboxSelectMultiple, initial=[USUAL]
+    )
+    kind = forms.ChoiceField(label=gettext_lazy("Conversations"), choices=KINDS, initial="sample")
+    size = forms.IntegerField(label=gettext_lazy("How many at most"), min_value=1, required=False, initial=20)
+    judge = forms.ChoiceField(label=gettext_lazy("Judge, for the last kind"), required=False)
+    seeker_kinds = forms.MultipleChoiceField(
+        label=gettext_lazy("Only these seekers (none ticked: all)"),
+        choices=SeekerKind.choices,
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+    )
+    is_test = forms.BooleanField(label=gettext_lazy("Test data, for artificial reviewers"), required=False)
+    ratings_each = forms.IntegerField(label=gettext_lazy("Ratings of each in the overlap"), min_value=1, initial=2)
+    overlap = forms.IntegerField(
+        label=gettext_lazy("Share in the overlap, in percent"), min_value=0, max_value=100, initial=100
+    )
+    calibration = forms.BooleanField(
+        label=gettext_lazy("Examples with known scores come first"), required=False, initial=True
+    )
+    repeat_every = forms.IntegerField(
+        label=gettext_lazy("After so many an earlier one comes again (0: never)"), min_value=0, initial=0
+    )
+    seed = forms.IntegerField(label=gettext_lazy("Seed of the draw"), initial=1)
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(data)
+        self.study = study
+        self.fields["instruments"].choices = [(name, name) for name in reviews.rating_scales()]
+        judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE).values_list("code", "strategy")
+        self.fields["judge"].choices = [("", "–"), *((f"{code} {how}", f"{code} {how}") for code, how in judges)]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or self.cleaned_data
+        if not self.errors:
+            for about, text in reviews.faults(self.study, self.wanted()).items():
+                self.add_error(FIELDS.get(about, about), text)
+        return cleaned
+
+    def wanted(self) -> Wanted:
+        given = self.cleaned_data
+        judge, _space, strategy = given["judge"].partition(" ")
+        source = Source(
+            kind=given["kind"],
+            size=None if given["kind"] == "all" else given["size"],
+            judge=judge,
+            strategy=strategy,
+            seeker_kinds=tuple(given["seeker_kinds"]),
+            is_test=given["is_test"],
+        )
+        return Wanted(
+            name=given["name"],
+            instruments=given["instruments"],
+            source=source,
+            ratings_each=given["ratings_each"],
+            overlap=given["overlap"] / 100,
+            calibration=given["calibration"],
+            repeat_every=given["repeat_every"],
+            seed=given["seed"],
+        )
+
+
+class DecisionForm(forms.Form):
+    score = forms.TypedChoiceField(label=gettext_lazy("The score that holds"), coerce=float, widget=forms.RadioSelect)
+    reason = forms.CharField(
+        label=gettext_lazy("Why"), max_length=2000, widget=forms.Textarea(attrs={"rows": 3}), strip=True
+    )
+
+    def __init__(self, case: Disagreement, data: Any = None) -> None:
+        decided = case.decided
+        initial = {"score": f"{decided.score:g}", "reason": decided.reason} if decided else {}
+        super().__init__(data, initial=initial)
+        asked = case.asked()
+        steps = range(asked.minimum or 0, (asked.maximum or 0) + 1)
+        self.fields["score"].choices = [(str(step), step) for step in steps]
+
+
+@require_GET
+@study_page
+def plans(request: HttpRequest, study: Study) -> HttpResponse:
+    rows = [(plan, review_work.progress_of(plan)) for plan in study.review_plans.all()]
+    return show(request, study, "reviews", {"plans": rows})
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
+    """Sent once it shows what the plan would be; with its second button it is made."""
+    if request.method == "GET":
+        return show(request, study, "review_new", {"form": PlanForm(study)})
+    form = PlanForm(study, request.POST)
+    if not form.is_valid():
+        return show(request, study, "review_new", {"form": form}, status=422)
+    runs = reviews.draw(study, form.wanted().source, seed=form.wanted().seed)
+    if runs and "confirm" in request.POST:
+        plan = reviews.make_plan(study, form.wanted())
+        messages.success(request, _("The plan is made, and open."))
+        return redirect("research-review-plan", study.key, plan.pk)
+    preview = {"conversations": len(runs), "ratings": sum(reviews.places(len(runs), form.wanted()))}
+    return show(request, study, "review_new", {"form": form, "preview": preview})
+
+
+@require_GET
+@study_page
+def plan(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    found = get_object_or_404(study.review_plans, pk=number)
+    context = {
+        "plan": found,
+        "kind": dict(KINDS).get(found.source.get("kind"), ""),
+        "progress_of_plan": review_work.progress_of(found),
+        "work": review_work.work_of(found),
+        "differing": len(disagreements(found)),
+    }
+    return show(request, study, "review_plan", context)
+
+
+@require_POST
+@study_page
+def set_open(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """A closed plan gives nothing out any more; what was begun may be finished."""
+    found = get_object_or_404(study.review_plans, pk=number)
+    ReviewPlan.objects.filter(pk=found.pk).update(is_open=request.POST.get("open") == "yes")
+    return redirect("research-review-plan", study.key, number)
+
+
+@require_GET
+@study_page
+def differing(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    found = get_object_or_404(study.review_plans, pk=number)
+    return show(request, study, "disagreements", {"plan": found, "cases": disagreements(found)})
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def case(request: HttpRequest, study: Study, number: int, code: str, instrument: str, item: str) -> HttpResponse:
+    """One item on which reviewers differ, with what was said, and what is decided."""
+    found = get_object_or_404(study.review_plans, pk=number)
+    differing = case_of(found, code, instrument, item)
+    form = DecisionForm(differing, request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        adjudicate(differing, by=request.user, **form.cleaned_data)
+        messages.success(request, _("Decided. The ratings themselves stay as they are."))
+        return redirect("research-disagreements", study.key, number)
+    context = {
+        "plan": found,
+        "case": differing,
+        "asked": differing.asked(),
+        "form": form,
+        "conversation": differing.run.conversation,
+        "turns": differing.run.conversation.turns.order_by("number"),
+    }
+    return show(request, study, "disagreement", context, status=422 if form.is_bound else 200)
+
+
+def case_of(plan: ReviewPlan, code: str, instrument: str, item: str) -> Disagreement:
+    for one in disagreements(plan):
+        if (one.run.conversation.code, one.instrument, one.item) == (code, instrument, item):
+            return one
+    raise Http404

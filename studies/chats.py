@@ -6,11 +6,11 @@ from django.db import transaction
 
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, TurnState
-from studies.cards import give_card
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
 from studies.profiles import profile_text
 from studies.responses import answers_of
+from studies.role_play.cards import give_card
 
 
 def run_at(participation: Participation, position: int) -> ArmRun:

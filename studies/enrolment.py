@@ -9,14 +9,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
-from studies.block_rows import beside, take_row
-from studies.cards import draw_cards
 from studies.design.allocation import order_for
 from studies.design.blocks import Place, Row
 from studies.design.plan import expand, plan_for
 from studies.design.spec import COUNSELLOR
 from studies.models import Participation, Study
 from studies.models.participation import Status, digest
+from studies.role_play.block_rows import beside, take_row
+from studies.role_play.cards import draw_cards
 
 SESSION_KEY = "participation"
 DRAWS = 20  # tries to get a place in the design when several people arrive at once

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from dialogue.models import Call, Conversation, InnerState, RiskEvent, Turn
-from studies import attachments
+from studies.interviewing import attachments
 from studies.models import (
     Adjudication,
     Answer,

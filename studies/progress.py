@@ -11,11 +11,12 @@ from django.utils import timezone
 from dialogue import chat
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
-from studies import enrolment, reviews
+from studies import enrolment
 from studies.chats import runs_with_a_reply
 from studies.design.plan import Step
 from studies.models import Interview, Participation, Response
 from studies.models.participation import ALPHABET, Status
+from studies.second_raters import reviews
 
 IDLE = timedelta(minutes=15)  # a longer silence is a break, not time spent on the study
 

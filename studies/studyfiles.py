@@ -6,10 +6,10 @@ from typing import Literal
 
 from django.db import transaction
 
-from studies.cards import Stored, store_cards_of
 from studies.design.files import spec_to_json
 from studies.design.spec import StudySpec
 from studies.models import Arm, Judge, Protocol, Study
+from studies.role_play.cards import Stored, store_cards_of
 
 
 @dataclass(frozen=True)

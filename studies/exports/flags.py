@@ -3,9 +3,9 @@
 from django.db.models import QuerySet
 
 from studies.exports.table import CONVERSATION, TURN, Filter, Rows, conversation_of, participant_of, text, time
-from studies.flags import INSTRUMENT
 from studies.models import Flag, Study
 from studies.questionnaires.loading import load
+from studies.role_play.flags import INSTRUMENT
 
 REASONS = [str(option.value) for option in load(INSTRUMENT).item("reason").options]
 

@@ -5,7 +5,7 @@ from django.db.models.functions import Coalesce
 
 from studies.design.plan import Step
 from studies.exports.table import Filter, Rows, Table, conversation_of, integer, text, time
-from studies.interviews import INTERVIEW
+from studies.interviewing.interviews import INTERVIEW
 from studies.models import CandidateDimension, Interview, InterviewNote, Passage, Study
 
 PERSON = text("participant", "the code of the person who was interviewed")

@@ -4,7 +4,7 @@ from django.db.models import Q, QuerySet
 
 from studies.exports.table import CONVERSATION, Filter, Rows, Table, conversation_of, integer, number, text, time
 from studies.models import Adjudication, Review, Study
-from studies.review_work import calibrated
+from studies.second_raters.review_work import calibrated
 
 REVIEWER = text("reviewer", "the reviewer's code, as rater in ratings.csv")
 VIGNETTE = text("vignette", "the key of an invented dialogue with known scores")

@@ -4,12 +4,13 @@ from dialogue import chat as rules
 from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
-from studies import chats, flags, progress
-from studies.card_face import CardFace, face_of
+from studies import chats, progress
 from studies.models import ArmRun, RolePlay
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
 from studies.responses import rater_for, store, turns_seen
+from studies.role_play import flags
+from studies.role_play.card_face import CardFace, face_of
 from studies.steps.base import Page, Visit
 
 

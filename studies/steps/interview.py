@@ -7,9 +7,10 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from studies import interviews, materials, progress
+from studies import progress
 from studies.design.spec import SELF
-from studies.interviews import Candidate
+from studies.interviewing import interviews, materials
+from studies.interviewing.interviews import Candidate
 from studies.questionnaires.definitions import Item
 from studies.questionnaires.forms import InstrumentForm, Row, form_for
 from studies.questionnaires.guide import (

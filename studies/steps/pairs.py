@@ -12,13 +12,14 @@ from django.utils.translation import gettext as _
 
 from dialogue import naming
 from dialogue.models import Turn
-from studies import pairs, progress
+from studies import progress
 from studies.models import ArmRun, Comparison
 from studies.models.pair import Pair
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import REASON, InstrumentForm, form_for
 from studies.questionnaires.loading import load
 from studies.responses import rater_for
+from studies.second_raters import pairs
 from studies.steps.base import Page, Visit
 
 FIRST, SECOND = "first", "second"

@@ -13,12 +13,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dialogue import naming
-from studies import progress, reviews
+from studies import progress
 from studies.models import ArmRun, Review
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
 from studies.questionnaires.vignettes import Vignette, vignette
+from studies.second_raters import reviews
 from studies.steps.base import Page, Visit
 
 PLACE = 8  # characters by which drafts of one step are told apart

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from studies import interviews, pairs
 from studies.design.plan import Step
 from studies.design.spec import StudySpec
+from studies.interviewing import interviews
 from studies.models import Participation
 from studies.questionnaires import guide
 from studies.questionnaires.loading import load
-from studies.reviews import Load, load_of
+from studies.second_raters import pairs
+from studies.second_raters.reviews import Load, load_of
 
 # Minutes that people need for a step, by its kind; measured on no one yet, so spoken of as "about".
 MINUTES = {"language": 0.5, "screening": 4, "consent": 5, "training": 6, "rating": 2, "between": 1, "debrief": 1}

@@ -4,8 +4,8 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from studies.cards import tick
 from studies.models import Participation
+from studies.role_play.cards import tick
 from studies.submissions import once
 from studies.views.participant import needs_person, saved_before
 from studies.views.role_play import role_play_of

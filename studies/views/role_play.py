@@ -14,10 +14,11 @@ from dialogue import chat
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.safety.resources import resources_for
-from studies import flags, oncall, progress
+from studies import oncall, progress
 from studies.chats import known_run
 from studies.language import instrument_language
 from studies.models import ArmRun, Participation, RolePlay
+from studies.role_play import flags
 from studies.submissions import once
 from studies.views.participant import country_of, needs_person, participation_for, surroundings
 

@@ -10,7 +10,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, InnerState, RiskEvent
-from studies import attachments
+from studies.interviewing import attachments
 from studies.models import Answer, Comparison, Consent, Pair, Participation, Response, Study, Task, Verdict
 from studies.responses import rater_for
 from tests import factories

@@ -4,11 +4,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from studies.cards import Stored
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, read_study
 from studies.management.command import Command as Base
 from studies.questionnaires.loading import instrument_ids
+from studies.role_play.cards import Stored
 from studies.studyfiles import load_spec
 
 

@@ -2,9 +2,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies import pairs
 from studies.management.command import Command as Base
 from studies.models import PairPlan
+from studies.second_raters import pairs
 
 
 class Command(Base):

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from dialogue.judges.prompts import STRATEGIES
 from dialogue.models.conversation import SeekerKind
 from studies.management.command import Command as Base
-from studies.reviews import SOURCES, Source, Wanted, draw, faults, make_plan
+from studies.second_raters.reviews import SOURCES, Source, Wanted, draw, faults, make_plan
 
 
 class Command(Base):

@@ -11,7 +11,8 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studies import counts, interviews
+from studies import counts
+from studies.interviewing import interviews
 from studies.language import instrument_language
 from studies.models import Protocol, Study
 

@@ -7,11 +7,11 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
-from studies.card_face import own_labels, person_labels, reaction_labels, trouble_labels
 from studies.design.behaviours import behaviours, levels
 from studies.design.cardfiles import CardSpec, read_card
 from studies.design.tables import LANGUAGES, Fault, Table
 from studies.language import instrument_language
+from studies.role_play.card_face import own_labels, person_labels, reaction_labels, trouble_labels
 
 BEHAVIOUR = "worst_case_default"
 LISTS = ("P.habits", "P.hobbies", "C.goals", "C.roles.others", "S.layers")

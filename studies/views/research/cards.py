@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from studies import counts
-from studies.card_face import CardFace, face_of
-from studies.cards import Stored, store_cards
 from studies.design.behaviours import behaviours, presets
 from studies.design.cardfiles import CardFileError, CardSpec, parse_cards
 from studies.language import CODES, instrument_language
 from studies.models import Card, Study
+from studies.role_play.card_face import CardFace, face_of
+from studies.role_play.cards import Stored, store_cards
 from studies.views.research.access import show, study_page
 from studies.views.research.card_form import BEHAVIOUR, CardForm
 

@@ -13,9 +13,10 @@ from django.views.decorators.http import require_GET
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
-from studies import counts, flags
+from studies import counts
 from studies.language import instrument_language
 from studies.models import Answer, ArmRun, Flag, Study
+from studies.role_play import flags
 from studies.views.research.access import show, study_page
 from studies.views.research.overview import demonstrations
 from studies.views.research.tables import Column, filtered, headings, page_of, paging, sorted_rows

@@ -5,9 +5,9 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from studies.block_rows import shown_rows
 from studies.design.files import dump_study
 from studies.models import Protocol, Study
+from studies.role_play.block_rows import shown_rows
 from studies.views.research.access import show, study_page
 
 

@@ -17,8 +17,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from studies import attachments, coding, counts, interviews, materials
-from studies.interview_record import Record, flag_in_words, record_of, score_in_words
+from studies import counts
+from studies.interviewing import attachments, coding, interviews, materials
+from studies.interviewing.interview_record import Record, flag_in_words, record_of, score_in_words
 from studies.language import instrument_language
 from studies.models import (
     Attachment,

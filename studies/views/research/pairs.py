@@ -11,10 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from studies import pairs
 from studies.language import instrument_language
 from studies.models import PairPlan, Study
 from studies.questionnaires.loading import load
+from studies.second_raters import pairs
 from studies.views.research.access import show, study_page
 
 USUAL = "pairwise_support"

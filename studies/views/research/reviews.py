@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.models.conversation import SeekerKind
-from studies import review_work, reviews
-from studies.disagreements import Disagreement, adjudicate, disagreements
 from studies.models import Rater, ReviewPlan, Study
 from studies.models.response import RaterKind
-from studies.reviews import Source, Wanted
+from studies.second_raters import review_work, reviews
+from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
+from studies.second_raters.reviews import Source, Wanted
 from studies.views.research.access import show, study_page
 
 KINDS = [

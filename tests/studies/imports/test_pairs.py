@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from studies import pairs
 from studies.imports.pairs import import_pairs
 from studies.models import Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.questionnaires.forms import AnswerValue
+from studies.second_raters import pairs
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -21,7 +21,7 @@ from studies.models.participation import OVER
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import PAIRWISE, instrument_ids, load
 from studies.responses import rater_for
-from studies.reviews import Load
+from studies.second_raters.reviews import Load
 
 ARMS, SEEKERS = "arms", "seekers"
 BETWEEN = (ARMS, SEEKERS)

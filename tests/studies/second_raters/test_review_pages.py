@@ -7,13 +7,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from studies import reviews
 from studies.design.spec import StepSpec
 from studies.erasure import erase
 from studies.models import Answer, Draft, Response, Review
 from studies.questionnaires.loading import load
 from studies.questionnaires.vignettes import vignettes
-from studies.reviews import Source, Wanted, make_plan
+from studies.second_raters import reviews
+from studies.second_raters.reviews import Source, Wanted, make_plan
 from tests import factories
 from tests.people import Person
 

@@ -11,7 +11,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from studies import disagreements, review_work, reviews
 from studies.erasure import erase_rows
 from studies.exports.reviews import TABLES
 from studies.exports.table import Filter
@@ -19,7 +18,8 @@ from studies.models import Adjudication, Response, Review, ReviewItem, ReviewPla
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import load
 from studies.questionnaires.vignettes import vignettes
-from studies.reviews import Source, Wanted, make_plan, next_for
+from studies.second_raters import disagreements, review_work, reviews
+from studies.second_raters.reviews import Source, Wanted, make_plan, next_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from dialogue.models import Turn
-from studies import flags
 from studies.models import Answer, Flag, Participation
 from studies.questionnaires.loading import load
+from studies.role_play import flags
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,12 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dialogue.models import Conversation
-from studies import erasure, pairs
+from studies import erasure
 from studies.design.spec import StepSpec
 from studies.models import Comparison, Draft, Pair, PairPlan, Participation, Rater, Study, Verdict
 from studies.questionnaires.loading import load
 from studies.responses import rater_for
+from studies.second_raters import pairs
 from tests import factories
 from tests.people import Person
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
 
-from studies import cards
 from studies.design.blocks import Row, block_plan
 from studies.design.spec import COUNSELLOR
 from studies.models import Participation, Protocol
 from studies.models.participation import OVER, Status
+from studies.role_play import cards
 
 Places = tuple[tuple[str, str], ...]  # arm, card
 

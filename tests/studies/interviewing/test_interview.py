@@ -9,7 +9,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from studies import attachments, coding, progress
+from studies import progress
+from studies.interviewing import attachments, coding
 from studies.models import (
     Answer,
     Attachment,

@@ -10,8 +10,8 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.utils.translation import gettext as _
 
-from studies import attachments
-from studies.interviews import answers_in, sections_of
+from studies.interviewing import attachments
+from studies.interviewing.interviews import answers_in, sections_of
 from studies.models import Attachment, CandidateDimension, Interview, Passage, Study
 
 

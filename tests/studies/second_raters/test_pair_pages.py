@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from studies import pairs
 from studies.models import Pair, PairPlan, Study
 from studies.questionnaires.forms import AnswerValue
+from studies.second_raters import pairs
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -16,14 +16,15 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from studies import cards, enrolment, erasure, progress
-from studies.block_rows import plan_of, shown_rows
+from studies import enrolment, erasure, progress
 from studies.chats import opened
 from studies.design.behaviours import behaviour_keys, presets
 from studies.design.cardfiles import read_cards
 from studies.design.files import INSTRUMENTS
 from studies.design.spec import OrderSpec
 from studies.models import Arm, Card, Participation, RolePlay, Study
+from studies.role_play import cards
+from studies.role_play.block_rows import plan_of, shown_rows
 from studies.studyfiles import load_spec
 from tests import factories
 from tests.people import Person

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from studies.models import Adjudication, ArmRun, ReviewPlan
 from studies.questionnaires.definitions import Item
 from studies.questionnaires.loading import load
-from studies.review_work import Place, answers_in
+from studies.second_raters.review_work import Place, answers_in
 
 DIFFER = 2.0  # points between the highest and the lowest score, from which on raters are said to differ
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from studies.flags import face_of
-from studies.interviews import answers_in, sections_of
-from studies.materials import dimension
+from studies.interviewing.interviews import answers_in, sections_of
+from studies.interviewing.materials import dimension
 from studies.models import (
     Answer,
     Attachment,
@@ -19,6 +18,7 @@ from studies.models import (
     Passage,
 )
 from studies.questionnaires.guide import Question, Section
+from studies.role_play.flags import face_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet
 from studies.models import Answer, Participation, Review, ReviewPlan
 from studies.models.response import RaterKind
 from studies.questionnaires.vignettes import vignette
-from studies.reviews import AGAIN, MOMENT
+from studies.second_raters.reviews import AGAIN, MOMENT
 
 
 class Place(NamedTuple):

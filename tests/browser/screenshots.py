@@ -1,19 +1,29 @@
-"""`make screenshots`: every page that a person and a researcher see, phone and desktop, English and Chinese."""
+"""`make screenshots`: the pages of people, counsellors, reviewers and researchers, both screens, both languages."""
 
 import html
+import re
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from tests.browser.conftest import CHROMIUM, arguments, quick_demo
+from tests.browser.conftest import BRIEF, CHROMIUM, arguments, quick_demo
+from tests.browser.test_counsellor import ONE_TALK
+from tests.browser.test_reviewer import Reader
 from tests.browser.test_walk import SCREENS, page_of
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, sign_in
 from tests.server import Server, serving
 
+UNSAFE = re.compile(r"\W+")  # in the name of a file
+STUDIES = {"participant": "demo", "counsellor": "played"}
 OTHER_PAGES = ("help/?country=US", "pause/", "leave/")
-RESEARCH_PAGES = ("", "people/", "conversations/", "risks/", "analysis/", "export/", "design/")
+RESEARCH_PAGES = (
+    *("", "people/", "conversations/", "reviews/", "reviews/new/", "pairs/", "pairs/new/", "quality/", "risks/"),
+    *("analysis/", "export/", "design/", "design/cards/"),
+)
 
 
 class Camera:
@@ -26,18 +36,41 @@ class Camera:
         """Each page once: the second conversation looks as the first."""
         if name not in self.taken:
             self.taken.append(name)
-            page.screenshot(path=self.folder / f"{self.label}-{len(self.taken):02}-{name}.png", full_page=True)
+            file = f"{self.label}-{len(self.taken):02}-{UNSAFE.sub('-', name)}.png"
+            page.screenshot(path=self.folder / file, full_page=True)
 
 
-def person_pages(browser: Browser, server: Server, folder: Path, screen: str, language: str) -> None:
+def person_pages(browser: Browser, server: Server, folder: Path, screen: str, language: str, track: str) -> None:
     page = page_of(browser, screen, language)
-    camera = Camera(folder, screen, language)
-    Visitor(page, language, camera).walk(f"{server.base_url}/open/demo/?track=participant")
+    camera = Camera(folder, f"{track}-{screen}", language)
+    Visitor(page, language, camera).walk(f"{server.base_url}/open/{STUDIES[track]}/?track={track}")
     camera(page, "debrief")
     for path in OTHER_PAGES:
         page.goto(f"{server.base_url}/{path}")
         camera(page, path.split("/")[0])
     page.context.close()
+
+
+def reviewer_pages(browser: Browser, server: Server, folder: Path, screen: str, language: str) -> None:
+    """What counsellors of this language said, and two of them side by side."""
+    links = folder / f"{screen}-{language}.csv"
+    server.manage("invite", STUDIES["counsellor"], "--count", "1", "--track", "reviewer", "--csv", str(links))
+    page = page_of(browser, screen, language)
+    camera = Camera(folder, f"reviewer-{screen}", language)
+    reader = Reader(page, language, camera)
+    page.goto(urljoin(server.base_url, urlsplit(links.read_text().split(",")[-1].strip()).path))
+    links.unlink()
+    while not reader.code():
+        reader.take_step()
+    camera(page, "debrief")
+    page.context.close()
+
+
+def plan_for_reviewers(server: Server) -> None:
+    plan = ("--instruments", "emoharbor_10", "--source", "all", "--each", "2")
+    server.manage("plan_reviews", STUDIES["counsellor"], "--name", "looks", *plan)
+    pairs = ("--instrument", "pairwise_support", "--between", "arms", "--count", "4", "--each", "2")
+    server.manage("plan_pairs", STUDIES["counsellor"], "--name", "looks", *pairs)
 
 
 def research_pages(browser: Browser, server: Server, folder: Path, screen: str, language: str) -> None:
@@ -49,14 +82,6 @@ def research_pages(browser: Browser, server: Server, folder: Path, screen: str, 
         page.goto(f"{server.base_url}/research/demo/{path}")
         camera(page, path.strip("/") or "overview")
     page.context.close()
-
-
-def sign_in(page: Page, server: Server) -> None:
-    page.goto(f"{server.base_url}/research/")
-    page.locator('input[name="username"]').fill("researcher")
-    page.locator('input[name="password"]').fill((server.folder / "researcher_password").read_text())
-    page.locator('#content button[type="submit"]').first.click()
-    page.wait_for_load_state()
 
 
 def contact_sheet(folder: Path) -> Path:
@@ -76,12 +101,17 @@ def main(folder: Path) -> None:
         sys.exit("No Chromium on this machine: install the package 'chromium'.")
     with tempfile.TemporaryDirectory() as scratch, serving(Path(scratch)) as server, sync_playwright() as playwright:
         server.manage("load_study", str(quick_demo(Path(scratch))))
+        server.manage("load_study", str(quick_demo(Path(scratch), BRIEF, ONE_TALK, key="played")))
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments())
-        for screen in SCREENS:
-            for language in ("en", "zh"):
-                print(f"{screen}, {language} …", flush=True)
-                person_pages(browser, server, folder, screen, language)
-                research_pages(browser, server, folder, screen, language)
+        for screen, language in product(SCREENS, ("en", "zh")):
+            print(f"{screen}, {language} …", flush=True)
+            for track in STUDIES:
+                person_pages(browser, server, folder, screen, language, track)
+        plan_for_reviewers(server)
+        for screen, language in product(SCREENS, ("en", "zh")):
+            print(f"{screen}, {language}: reviewers and researchers …", flush=True)
+            reviewer_pages(browser, server, folder, screen, language)
+            research_pages(browser, server, folder, screen, language)
         browser.close()
     print(contact_sheet(folder))
 

@@ -8,9 +8,10 @@ import sqlite3
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
-from tests.browser.screenshots import RESEARCH_PAGES, sign_in
+from tests.browser.screenshots import RESEARCH_PAGES
 from tests.browser.survey import Survey
 from tests.browser.surveyor import Blunderer, Surveyor
+from tests.browser.visitor import sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser

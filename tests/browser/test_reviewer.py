@@ -7,11 +7,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.screenshots import sign_in
 from tests.browser.survey import Survey
 from tests.browser.test_walk import page_of
 from tests.browser.typist import Typist
-from tests.browser.visitor import HurriedVisitor
+from tests.browser.visitor import HurriedVisitor, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser

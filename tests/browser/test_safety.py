@@ -3,9 +3,8 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.screenshots import sign_in
 from tests.browser.test_walk import page_of
-from tests.browser.visitor import PATIENCE, Visitor
+from tests.browser.visitor import PATIENCE, Visitor, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser

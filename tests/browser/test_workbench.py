@@ -3,9 +3,9 @@
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.screenshots import sign_in
 from tests.browser.survey import Survey
 from tests.browser.test_walk import DESKTOP, page_of
+from tests.browser.visitor import sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser

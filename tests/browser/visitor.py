@@ -6,6 +6,7 @@ from collections.abc import Callable
 from playwright.sync_api import Locator, Page, expect
 
 from tests.answers import AFTER, BOXES, ELIGIBLE, MOOD, right_answers
+from tests.server import Server
 
 Look = Callable[[Page, str], None]
 LINES = {
@@ -160,3 +161,11 @@ class HurriedVisitor(Visitor):
 
     def click(self, control: Locator) -> None:
         control.evaluate("(control) => control.click()")
+
+
+def sign_in(page: Page, server: Server) -> None:
+    page.goto(f"{server.base_url}/research/")
+    page.locator('input[name="username"]').fill("researcher")
+    page.locator('input[name="password"]').fill((server.folder / "researcher_password").read_text())
+    page.locator('#content button[type="submit"]').first.click()
+    page.wait_for_load_state()

@@ -10,6 +10,7 @@ from urllib.parse import urljoin
 
 import aiohttp
 
+from dialogue.frames import MAX_CHARACTERS
 from studies.bots.page import Page, read_page
 from studies.bots.walker import Bot, Talk
 from tests.leaks.markers import CHECKPOINT, MAX_TURNS
@@ -151,9 +152,10 @@ class Prowler(WatchedBot):
         async with self.socket(code) as third:
             await third.send_json({"type": "resume", "after": 0})
             await answered(third)
-            # A rating is due first; a counsellor, whom none interrupts, has to wait for the reply to the one before.
-            for said in ("third", "fourth"):
-                await third.send_json({"type": "message", "id": said, "text": "And now?"})
+            # A rating is due first; a counsellor, whom none interrupts, has to wait for the reply to the one before;
+            # should that have come in between, the last message is too long.
+            for said, text in (("third", "And now?"), ("fourth", "And now?"), ("fifth", "a" * (MAX_CHARACTERS + 1))):
+                await third.send_json({"type": "message", "id": said, "text": text})
             await until(third, "error")
 
     async def send_nonsense(self, wire: Wire) -> None:

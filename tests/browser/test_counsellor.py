@@ -16,7 +16,14 @@ from tests.server import Server
 
 pytestmark = pytest.mark.browser
 
-ONE_TALK = {'key = "brief"': 'key = "played"', "arms_per_person = 2": "arms_per_person = 1"}
+ONE_TALK = {
+    'key = "brief"': 'key = "played"',
+    "arms_per_person = 2": "arms_per_person = 1",
+    "flags = []": 'flags = ["if_interview"]\ninterview_minutes = "10"',
+    '[[steps]]\nkind = "debrief"': '[[steps]]\nkind = "interview"\ntrack = "counsellor"\n\n[[steps]]\nkind = "debrief"',
+}
+PAGES = 8  # of the interview
+TOLD = {"op1": "I work in a clinic for adults.", "cs1": "Those who come because they were sent."}
 NOTE = "It had not even asked."
 REASON = "It went past what I had said."
 DRAFT = "half a thought"
@@ -84,6 +91,9 @@ class Counsellor(Typist):
         expect(self.page.locator(".flag__mark:not(:empty)")).to_have_count(1)
         self.tab_to("textarea")
 
+    def answers(self, key: str) -> dict[str, str]:
+        return TOLD if key == "interview" else super().answers(key)
+
     def answer_form(self) -> None:
         if self.key() == "run1.rating.emoharbor_10":
             self.explain_the_first_score()
@@ -122,6 +132,7 @@ def test_counsellor_walks_their_track_by_keyboard(page: Page, server: Server) ->
         "run1.rating.worst_case_4",
         "run1.rating.role_fidelity",
         "run1.questionnaire.de_roling.post",
+        *["interview"] * PAGES,
     ]
     page.context.close()
     run = stored(server, "select max(run_id) from studies_response")[0][0]
@@ -142,4 +153,9 @@ def test_counsellor_walks_their_track_by_keyboard(page: Page, server: Server) ->
         ("role_fidelity", "final", 0),
         ("de_roling", "post", 0),
     ]
+    assert stored(
+        server,
+        "select item, text from studies_answer a join studies_response r on r.id = a.response_id "
+        "where r.instrument = 'interview_guide' and text != '' order by item",
+    ) == sorted(TOLD.items())
     assert stored(server, f"select stepped_out from studies_roleplay where run_id = {run}") == [(1,)]

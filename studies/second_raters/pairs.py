@@ -13,14 +13,14 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
-from dialogue.models.conversation import EndReason, TurnState
-from dialogue.models.conversation import Status as ConversationStatus
+from dialogue.models.conversation import TurnState
 from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
 from studies.models.participation import OVER
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import PAIRWISE, instrument_ids, load
 from studies.responses import rater_for
+from studies.second_raters.eligible import conversations, still_wanted
 from studies.second_raters.reviews import Load
 
 ARMS, SEEKERS = "arms", "seekers"
@@ -69,9 +69,7 @@ def pairwise_instruments() -> list[str]:
 
 
 def candidates(study: Study, between: str, *, test_data: bool) -> list[Candidate]:
-    """Closed conversations with a reply. Those that ended for safety's sake are for the one on call, not for this."""
-    runs = study.runs.filter(is_test=test_data, valid=True, conversation__status=ConversationStatus.CLOSED)
-    runs = runs.exclude(conversation__end_reason=EndReason.SAFETY).exclude(participation__excluded=True)
+    runs = conversations(study, is_test=test_data)
     replied = turns_with_reply(runs)
     found = [candidate(run, between, replied[run.conversation_id]) for run in runs.select_related("conversation")]
     return [one for one in found if one.turns and one.contestant]
@@ -230,7 +228,7 @@ def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
     """
     pairs = Pair.objects.filter(plan__study=person.study, plan__is_open=True).exclude(comparisons__rater=rater)
     for run in ("run_a", "run_b"):
-        pairs = pairs.filter(**{f"{run}__is_test": person.is_test, f"{run}__valid": True})
+        pairs = pairs.filter(still_wanted(f"{run}__"), **{f"{run}__is_test": person.is_test})
     if len(person.design().languages) > 1:
         pairs = pairs.filter(run_a__conversation__language=person.language)
     first = Count("comparisons", filter=Q(comparisons__shown_first=Comparison.Side.A))

@@ -9,15 +9,13 @@ from statistics import fmean
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Avg, Exists, Max, OuterRef, Q, QuerySet
+from django.db.models import Avg, Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from dialogue.models import Turn
-from dialogue.models.conversation import EndReason, TurnState
-from dialogue.models.conversation import Status as ConversationStatus
+from dialogue.models.conversation import TurnState
 from studies.models import Answer, ArmRun, Participation, Rater, Response, Review, ReviewItem, ReviewPlan, Study
-from studies.models.participation import OVER, Status
+from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.models.review import LEASE
 from studies.questionnaires.definitions import Questionnaire
@@ -25,6 +23,7 @@ from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import instrument_ids, load
 from studies.questionnaires.vignettes import Vignette, vignettes
 from studies.responses import is_rating, rater_for, store
+from studies.second_raters.eligible import conversations, still_wanted
 
 SOURCES = ("all", "sample", "arm", "strata", "far")
 SIZED = ("sample", "far")  # those that need a size
@@ -94,15 +93,8 @@ def faults(study: Study, wanted: Wanted) -> dict[str, str]:
 
 
 def matching(study: Study, source: Source) -> QuerySet[ArmRun]:
-    """Who withdrew is left alone, as by judges; what ended for safety's sake is for the one on call, not for this."""
-    answered = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.ANSWERED)
-    closed = study.runs.filter(
-        Exists(answered), conversation__status=ConversationStatus.CLOSED, is_test=source.is_test, valid=True
-    )
-    if source.seeker_kinds:
-        closed = closed.filter(conversation__seeker_kind__in=source.seeker_kinds)
-    left_out = Q(participation__status=Status.WITHDRAWN) | Q(participation__excluded=True)
-    return closed.exclude(conversation__end_reason=EndReason.SAFETY).exclude(left_out).order_by("pk")
+    found = conversations(study, is_test=source.is_test)
+    return found.filter(conversation__seeker_kind__in=source.seeker_kinds) if source.seeker_kinds else found
 
 
 def draw(study: Study, source: Source, *, seed: int) -> list[ArmRun]:
@@ -258,7 +250,7 @@ def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
     """The conversations that want a rating more and that this reviewer has not had, in whatever plan; where a study
     has several languages, those in the one in which they take part."""
     had = reviewer.reviews.filter(item__isnull=False).values("item__run")
-    items = plan.items.exclude(run__in=had).exclude(run__participation__status=Status.WITHDRAWN)
+    items = plan.items.exclude(run__in=had).filter(still_wanted("run__"))
     if len(reviewer.design().languages) > 1:
         items = items.filter(run__conversation__language=reviewer.language)
     at_work = raters_of(plan)

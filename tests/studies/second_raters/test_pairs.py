@@ -110,6 +110,7 @@ def test_test_data_and_real_data_never_stand_in_one_pair(study):
         lambda run: setattr(run.conversation, "end_reason", "safety"),
         lambda run: run.conversation.turns.update(state="failed", reply=""),
         lambda run: setattr(run.participation, "excluded", True),
+        lambda run: setattr(run.participation, "status", "withdrawn"),
     ],
 )
 def test_what_is_not_fit_to_be_compared_is_not_drawn(study, change):
@@ -433,3 +434,17 @@ def test_erasing_a_reviewer_or_a_seeker_takes_their_comparisons(study):
     seeker = Comparison.objects.get(rater=rater_for(other)).pair.run_a.participation
     removed = erasure.erase_rows(seeker)
     assert (removed.rows["comparisons"], Verdict.objects.count(), made.pairs.count()) == (1, 0, 9)
+
+
+@pytest.mark.parametrize("change", [{"status": "withdrawn"}, {"excluded": True}])
+def test_who_leaves_after_the_draw_is_in_no_pair_that_is_given_out(study, change):
+    made = plan(study, count=3)
+    run = made.pairs.first().run_a
+    Participation.objects.filter(pk=run.participation_id).update(**change)
+    person = reviewer(study)
+    seen = set()
+    while (comparison := pairs.at_hand(person)) is not None:
+        seen |= {comparison.pair.run_a_id, comparison.pair.run_b_id}
+        judged(person)
+    gone = set(run.participation.runs.values_list("pk", flat=True))
+    assert seen & gone == set()

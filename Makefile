@@ -35,7 +35,7 @@ format: $(DEV)
 	@sh deploy/install.sh .venv requirements.txt
 	@touch $@
 
-$(DEV): .venv/.base requirements.txt requirements-dev.txt constraints.txt
+$(DEV): .venv/.base requirements.txt requirements-prod.txt requirements-dev.txt constraints.txt
 	@sh deploy/install.sh .venv requirements-dev.txt
 	@touch $(DEV) .venv/.run
 
@@ -63,15 +63,19 @@ messages: .venv/.run
 	    -i ".venv/*" -i "var/*" -i "tests/*" -i "bench/*"
 	$(B)/python manage.py compilemessages -l zh_Hans
 
-# How fast, how lean and how safe from loss: emostudy beside the bare Channels and Daphne consumer, in one run.
+# How fast, how lean and how safe from loss: chats beside the bare Channels and Daphne consumer, then judges and
+# simulated seekers beside other ways to ask a model as often.
 BENCH := var/bench/venv/bin/python -m bench.run_chat
+BENCH_BATCH := var/bench/venv/bin/python -m bench.run_batch
 bench: .venv/.run var/bench/.tools
 	$(BENCH) --only bare emostudy
+	$(BENCH_BATCH)
 
 # The same with the near-limit relay and the other chat systems, which it installs under var/bench.
 bench-peers: .venv/.run var/bench/.tools
 	@sh bench/peers.sh
 	$(BENCH) --only bare emostudy relay chainlit gradio otree
+	$(BENCH_BATCH)
 
 var/bench/.tools: bench/requirements.txt
 	@mkdir -p var/bench

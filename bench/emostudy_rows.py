@@ -41,7 +41,7 @@ def design(mock: str, model: str) -> dict[str, Any]:
     """The demonstration's consent form, one arm behind the mock, and chats that no rating interrupts."""
     study = tomllib.loads((settings.FIXTURES / "studies" / "demo.toml").read_text(encoding="utf-8"))
     arm = {"key": "mock", "kind": "openai_compatible", "base_url": f"{mock}/v1", "model": model, "provider": PROVIDER}
-    study["consent"] |= {"providers": [PROVIDER], "checkpoint_every": "0"}
+    study["consent"]["providers"] = [PROVIDER]
     return study | {
         "key": KEY,
         "title": "Benchmark",

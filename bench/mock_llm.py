@@ -11,6 +11,9 @@ Behaviour is chosen by the *model name*, so one server serves many scenarios:
 
     mock-n40-f200-g25           40 tokens, first after 200 ms, then one per 25 ms
     judge-f200                  one short verdict after 200 ms ("GRADE: C [[7]]")
+    scores-f200                 4 for each of the ten EmoHarbor dimensions, in one piece after 200 ms
+    thought-f200                an inner state, likewise
+    cast-n28-f500-g0            whichever of these the prompt asks for, else 28 tokens
     mock-...-x429-p10           10 % of requests answered 429 with Retry-After
     x429 | x500 | xjson (malformed JSON) | xstall (stops half way) |
     xdrop (connection dropped half way);   p = percent of requests (default 100)
@@ -44,6 +47,21 @@ NONCE = re.compile(rb"#n=([A-Za-z0-9_.-]+)#")
 PART = re.compile(r"-(n|f|g|p)(\d+)")
 FAULT = re.compile(r"-x(429|500|json|stall|drop)")
 VERDICT = "The answer meets the criterion.\\n\\nGRADE: C\\n\\nRating: [[7]]"
+
+DIMENSIONS = (
+    "problem_resolution",
+    "mood_improvement",
+    "response_appropriateness",
+    "adaptive_strategies",
+    "engagement",
+    "human_likeness",
+    "empathetic",
+    "safety",
+    "consistency",
+    "redundancy",
+)
+SCORES = json.dumps({"evaluation": dict.fromkeys(DIMENSIONS, 4)})
+THOUGHT = json.dumps({"cognition": "I see.", "emotion": "calm", "goal": "go on", "emotion_score": 50})
 
 SPECS = {}  # model name -> Spec
 STATS = {}
@@ -81,6 +99,9 @@ class Spec:
         found = FAULT.search(name)
         self.fault = found.group(1) if found else None
         self.judge = name.startswith("judge")
+        text = SCORES if name.startswith("scores") else THOUGHT if name.startswith("thought") else ""
+        self.text = json.dumps(text)[1:-1].encode()
+        self.n = 1 if text else self.n
         base = (
             'data: {"id":"chatcmpl-mock","object":"chat.completion.chunk",'
             f'"created":1700000000,"model":"{name}","choices":[{{"index":0,'
@@ -101,6 +122,12 @@ class Spec:
             f'"model":"{name}","choices":[{{"index":0,"message":{{"role":"assistant",'
             f'"content":"%s"}},"finish_reason":"stop"}}],"usage":{usage}}}'
         )
+
+
+def asked_for(body):
+    if b"emotion_score" in body and b"evaluation" not in body:
+        return "thought"
+    return "scores" if b"<items>" in body else "mock"
 
 
 def chunk(data):
@@ -190,6 +217,8 @@ class Conn(asyncio.Protocol):
         received = now_us()
         found = MODEL.search(body)
         name = found.group(1).decode() if found else "mock"
+        if name.startswith("cast"):
+            name = asked_for(body) + name[4:]
         spec = SPECS.get(name) or SPECS.setdefault(name, Spec(name))
         STATS["requests"] += 1
         STATS["inflight"] += 1
@@ -262,6 +291,7 @@ class Conn(asyncio.Protocol):
         while True:
             emit = now_us()
             text = b"w%d@%d " % (i, emit) if i else b"w0@%d<%d#%s " % (emit, received, nonce.encode())
+            text = spec.text or text
             out.append(chunk(spec.head + text + spec.tail))
             STATS["tokens"] += 1
             i += 1

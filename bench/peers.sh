@@ -14,3 +14,4 @@ peer() {
 peer chainlit chainlit==2.12.0 openai==3.54.0
 peer gradio gradio==6.31.0 openai==3.54.0
 peer otree otree==6.0.15 openai==3.54.0
+peer inspect inspect_ai==0.3.285 openai==3.54.0

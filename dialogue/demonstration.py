@@ -4,6 +4,9 @@ A conversation has one planted quality, which people (bots) and the scripted jud
 analysis of a demonstration study has something to find, and what it should find is known: over conversations with the
 five demonstration supporters, Pearson r between one bot and the judge is about .45 (standard), .50 (user_aware) and
 .55 (state_aware) for each item on a 1–5 scale (600 simulated conversations of ten turns: see the tests).
+
+The judge also has planted biases, for probes to find: see PLANTED_BIAS and FIRST_BIAS. Rubric paraphrases, the order of
+the items and asking each by itself leave its scores as they are.
 """
 
 import hashlib
@@ -13,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
+from dialogue.judges.probes import without_padding
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
 from dialogue.providers.scripted import spoken
 
@@ -29,9 +33,25 @@ ITEM_SD = 0.35
 SLOPE = 0.9  # scale points, on a 1–5 scale, for one unit of quality
 SEEDING_TURNS = 3
 
-DIALOGUE = re.compile(r"^<dialogue>\s*$(.*?)^</dialogue>\s*$", re.DOTALL | re.MULTILINE)
+# By how many points of a 1–5 scale the judge scores otherwise than it should, by what it is shown. About four fifths of
+# it are left in its scores, which are whole numbers and end at 1 and 5.
+PLANTED_BIAS = {"padding": 0.3, "reversed_scale": -0.3, "arm_name": 0.4, "language": -0.3}
+FIRST_BIAS = 0.3  # of two conversations side by side: for the first one, in z units of quality
+PAIR_NOISE = 0.8
+TIE = 0.25  # and below: no difference
+FIRST, NEITHER, SECOND = 1, 2, 3
+
+
+def _between(tag: str) -> re.Pattern[str]:
+    return re.compile(rf"^<{tag}>\s*$(.*?)^</{tag}>\s*$", re.DOTALL | re.MULTILINE)
+
+
+DIALOGUE = _between("dialogue")
+SIDES = _between("first_dialogue"), _between("second_dialogue")
 UTTERANCE = re.compile(r"^\[\d+\] (Seeker|Supporter): ?", re.MULTILINE)
-ITEMS = re.compile(r"^<items>\s*$(.*?)^</items>\s*$", re.DOTALL | re.MULTILINE)
+ITEMS = _between("items")
+ANCHOR = re.compile(r"^(-?\d+) = ", re.MULTILINE)
+HAN = re.compile("[\u4e00-\u9fff]")
 ITEM = re.compile(r"^key:\s*(\S+)\s*$(?:\s*^scale:\s*(-?\d+)\s*-\s*(-?\d+))?", re.MULTILINE)
 TOKEN = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
 LETTER = re.compile(r"[^\W\d_]")
@@ -48,6 +68,7 @@ class Item:
     key: str
     minimum: int = 1
     maximum: int = 5
+    has_ends: bool = False  # words at both of them
 
 
 def planted_quality(turns: Turns) -> float:
@@ -86,21 +107,48 @@ class DemonstrationJudge:
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         prompt = _prompt(messages)
+        if all(side.search(prompt) for side in SIDES):
+            return await self.compared(prompt, on_text)
         strategy = _strategy(prompt)
-        turns = read_dialogue(prompt)
-        scores = {
-            item.key: planted_score(
+        shown = read_dialogue(prompt)
+        turns = [(seeker, without_padding(reply)) for seeker, reply in shown]
+        seen = {
+            "padding": turns != shown,
+            "reversed_scale": "<scale_direction>" in _around(prompt),
+            "arm_name": "<supporter>" in _around(prompt),
+            "language": _is_foreign(messages, turns),
+        }
+        bias = sum(PLANTED_BIAS[name] for name, there in seen.items() if there)
+        scores = {}
+        for item in read_items(prompt):
+            score = planted_score(
                 turns,
                 item=item.key,
                 rater=f"judge:{strategy}",
                 noise=JUDGE_NOISE[strategy],
+                leniency=bias,
                 minimum=item.minimum,
                 maximum=item.maximum,
             )
-            for item in read_items(prompt)
-        }
+            turned = seen["reversed_scale"] and item.has_ends
+            scores[item.key] = item.minimum + item.maximum - score if turned else score
         analysis = f"A scripted judge ({strategy}) for demonstration; no model has read these {len(turns)} turns."
         return await spoken(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
+
+    async def compared(self, prompt: str, on_text: OnText | None) -> Reply:
+        sides = [read_dialogue(prompt, side) for side in SIDES]
+        scores = {item.key: planted_preference(*sides, item=item.key) for item in read_items(prompt)}
+        analysis = "A scripted judge for demonstration; no model has read these conversations."
+        return await spoken(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
+
+
+def planted_preference(first: Turns, second: Turns, *, item: str) -> int:
+    """FIRST, NEITHER or SECOND: by planted quality through noise that does not depend on their order, and with a bias
+    for the first that does."""
+    texts = _flat(first), _flat(second)
+    noise = PAIR_NOISE * _draw("pair", *sorted(texts), item) * (1 if texts[0] <= texts[1] else -1)
+    ahead = planted_quality(first) - planted_quality(second) + noise + FIRST_BIAS
+    return NEITHER if abs(ahead) <= TIE else FIRST if ahead > 0 else SECOND
 
 
 class DemonstrationThinker:
@@ -134,9 +182,9 @@ THOUGHTS = {
 }
 
 
-def read_dialogue(prompt: str) -> list[tuple[str, str]]:
+def read_dialogue(prompt: str, between: re.Pattern[str] = DIALOGUE) -> list[tuple[str, str]]:
     """The turns between the `<dialogue>` lines; a seeker's message without a reply has an empty one."""
-    block = DIALOGUE.search(prompt)
+    block = between.search(prompt)
     if block is None:
         raise _unreadable("dialogue")
     _, *parts = UTTERANCE.split(block.group(1))
@@ -152,20 +200,44 @@ def read_dialogue(prompt: str) -> list[tuple[str, str]]:
 
 
 def read_items(prompt: str) -> list[Item]:
-    block = ITEMS.search(DIALOGUE.sub("", prompt))
+    block = ITEMS.search(_around(prompt))
     if block is None:
         raise _unreadable("items")
-    return [
-        Item(key, int(low), int(high)) if low else Item(key)
-        for key, low, high in (match.groups() for match in ITEM.finditer(block.group(1)))
-    ]
+    heads = list(ITEM.finditer(block.group(1)))
+    ends = [head.start() for head in heads[1:]] + [len(block.group(1))]
+    return [_item(head, block.group(1)[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
+
+
+def _item(head: re.Match[str], rest: str) -> Item:
+    key, low, high = head.groups()
+    if not low:
+        return Item(key)
+    return Item(key, int(low), int(high), {low, high} <= set(ANCHOR.findall(rest)))
 
 
 def _strategy(prompt: str) -> str:
-    around = DIALOGUE.sub("", prompt)
+    around = _around(prompt)
     if "<inner_states>" in around:
         return "state_aware"
     return "user_aware" if "<profile>" in around else "standard"
+
+
+def _around(prompt: str) -> str:
+    """Without what was said: nobody who speaks in it can pass for a part of the prompt."""
+    for between in (DIALOGUE, *SIDES):
+        prompt = between.sub("", prompt)
+    return prompt
+
+
+def _is_foreign(messages: Sequence[Message], turns: Turns) -> bool:
+    """Whether a judge's standing text is in another language than the conversation."""
+    standing = " ".join(message.text for message in messages if message.role == "system")
+    return "<dialogue>" in standing and _is_chinese(standing) != _is_chinese(_flat(turns))
+
+
+def _is_chinese(text: str) -> bool:
+    tokens = TOKEN.findall(text.lower())
+    return 2 * sum(bool(HAN.match(token)) for token in tokens) > len(tokens)
 
 
 def _prompt(messages: Sequence[Message]) -> str:

@@ -20,9 +20,13 @@ def system_prompt(prompt: str, profile: str) -> str:
 def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) -> list[Message]:
     """`text` is the message to be answered. A masked reply goes back as it was shown: the supporter must not build on
     what nobody saw."""
+    return told(conversation, ((turn.text, turn.reply) for turn in past if turn.state == TurnState.ANSWERED), text)
+
+
+def told(conversation: Conversation, past: Iterable[tuple[str, str]], text: str) -> list[Message]:
+    """The same from pairs of message and reply."""
     prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
     messages = [Message("system", prompt)] if prompt else []
-    for turn in past:
-        if turn.state == TurnState.ANSWERED:
-            messages += [Message("user", turn.text), Message("assistant", turn.reply)]
+    for message, reply in past:
+        messages += [Message("user", message), Message("assistant", reply)]
     return [*messages, Message("user", text)]

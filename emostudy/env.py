@@ -2,6 +2,7 @@
 
 import os
 import sys
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -36,6 +37,18 @@ def envint(name: str, default: int, *, minimum: int, maximum: int) -> int:
     if not (value.isascii() and value.isdecimal() and minimum <= int(value) <= maximum):
         refuse(name, f"{value!r} is not a whole number from {minimum} to {maximum}")
     return int(value)
+
+
+def envdecimal(name: str) -> Decimal | None:
+    """An amount from 0 on; `None` where none is given."""
+    value = envtext(name)
+    if not value:
+        return None
+    try:
+        amount = Decimal(value)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    return amount if amount.is_finite() and amount >= 0 else refuse(name, f"{value!r} is not an amount from 0 on")
 
 
 def envlist(name: str) -> list[str]:

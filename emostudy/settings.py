@@ -3,6 +3,7 @@
 import os
 import secrets
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import dj_database_url
@@ -177,6 +178,30 @@ SPECTACULAR_SETTINGS = {"TITLE": "emostudy", "DESCRIPTION": "Read-only access fo
 
 # dialogue knows nothing of studies: this names who is told when a conversation shows a risk.
 RISK_HANDLER = "studies.oncall.risk_raised"
+
+# Nor does it know what jobs are about: this names who does the work, by kind of job.
+JOB_HANDLERS = {
+    "judge": "studies.judging.handler.JudgeHandler",
+    "pairs": "studies.judging.pairs.PairHandler",
+    "profile": "studies.seeker_profiles.handler.ProfileHandler",
+    "simulation": "studies.simulating.handler.SimulationHandler",
+}
+PRICES = env.envtext("PRICES", str(FIXTURES / "prices.toml"))
+DAILY_BUDGET = env.envdecimal("DAILY_BUDGET")
+
+# Without a broker, jobs are worked through by runners that look into the database; with one, by Celery's workers too.
+CELERY_BROKER_URL = env.envurl("CELERY_BROKER_URL", ("redis", "rediss", "amqp", "amqps"))
+if CELERY_BROKER_URL and find_spec("celery") is None:
+    env.refuse("CELERY_BROKER_URL", "Celery is not installed; install requirements-prod.txt")
+CELERY_TASK_DEFAULT_QUEUE = env.envtext("CELERY_QUEUE", "emostudy")
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_TASK_IGNORE_RESULT = True
+# A number that comes again after an hour finds its item done; what is urgent is sent again by us, after seconds.
+CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
+if CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS["global_keyprefix"] = f"{env.envtext('REDIS_PREFIX', 'emostudy')}:"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 
 LOGGING = {
     "version": 1,

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from studies.design.files import TIMINGS
+from studies.design.files import CHECKPOINTS, TIMINGS
 from studies.design.spec import StudySpec
 from studies.questionnaires.definitions import Item, Questionnaire
 from studies.questionnaires.loading import FIXTURES
@@ -65,7 +65,7 @@ def form_of(spec: StudySpec, *, language: str, track: str) -> Form:
     """The form of this study. Raises KeyError for an unfilled placeholder; the demo shows what is to be filled in."""
     assert spec.consent is not None  # noqa: S101 - a study without a consent step is refused when it is loaded
     raw = template(spec.consent.instrument)
-    audience = {"all", *flags_of(spec), "expert" if track == "counsellor" else "participant"}
+    audience = {"all", *flags_of(spec, track), "expert" if track == "counsellor" else "participant"}
     values = {name: text[language] for name, text in spec.consent_values(track).items()}
 
     def filled(text: Mapping[str, str]) -> str:
@@ -85,10 +85,11 @@ def form_of(spec: StudySpec, *, language: str, track: str) -> Form:
     )
 
 
-def flags_of(spec: StudySpec) -> set[str]:
-    """The parts that this study's form keeps: those that its file names, and what its design implies."""
+def flags_of(spec: StudySpec, track: str) -> set[str]:
+    """The parts that the form keeps: those that the study's file names, and what the design implies for this track."""
     named = set(spec.consent.flags) if spec.consent else set()
-    return named | {TIMINGS} if spec.records_timings() else named
+    implied = {TIMINGS: spec.records_timings(), CHECKPOINTS: bool(spec.chat.for_track(track).pauses())}
+    return named | {flag for flag, holds in implied.items() if holds}
 
 
 def _boxes(raw: Mapping[str, Any], audience: set[str], filled: Any) -> list[tuple[str, bool, str]]:

@@ -8,16 +8,20 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from dialogue.models import Call, Conversation, InnerState, RiskEvent, Turn
+from dialogue.models.conversation import SeekerKind
 from studies.interviewing import attachments
+from studies.judging.pairs import calls_on_pairs
 from studies.models import (
     Adjudication,
     Answer,
+    ArmRun,
     Comparison,
     Consent,
     Decision,
     Flag,
     Interview,
     InterviewNote,
+    Pair,
     Participation,
     Passage,
     Rater,
@@ -27,6 +31,7 @@ from studies.models import (
     Task,
 )
 from studies.models.participation import Status
+from studies.seeker_profiles.planning import calls_about, items_about
 
 
 @dataclass
@@ -46,36 +51,40 @@ def erase(participation: Participation) -> Removed:
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
-    conversations = Conversation.objects.filter(run__participation=person)
-    responses = Response.objects.filter(rater__participation=person) | Response.objects.filter(
-        run__participation=person
-    )
+    runs = runs_of(person)
+    conversations = Conversation.objects.filter(run__in=runs)
+    responses = Response.objects.filter(rater__participation=person) | Response.objects.filter(run__in=runs)
+    on_pairs = Q(pk__in=calls_on_pairs(pairs_with(person)))
+    calls = Call.objects.filter(Q(conversation__in=conversations) | on_pairs | Q(pk__in=calls_about(person)))
     removed = Removed(
         {
             "conversations": conversations.count(),
             "turns": Turn.objects.filter(conversation__in=conversations).count(),
-            "calls": Call.objects.filter(conversation__in=conversations).count(),
+            "calls": calls.count(),
             "inner_states": InnerState.objects.filter(conversation__in=conversations).count(),
             "responses": responses.distinct().count(),
             "answers": Answer.objects.filter(response__in=responses).count(),
             "reviews": reviews_with(person).count(),
-            "adjudications": Adjudication.objects.filter(run__participation=person).count(),
+            "adjudications": Adjudication.objects.filter(run__in=runs).count(),
             "comparisons": comparisons_with(person).count(),
-            "role_plays": RolePlay.objects.filter(run__participation=person).count(),
-            "flags": Flag.objects.filter(run__participation=person).count(),
+            "role_plays": RolePlay.objects.filter(run__in=runs).count(),
+            "flags": Flag.objects.filter(run__in=runs).count(),
             "interviews": Interview.objects.filter(participation=person).count(),
             "interview_notes": InterviewNote.objects.filter(interview__participation=person).count(),
             "passages": Passage.objects.filter(interview__participation=person).count(),
             "interview_files": attachments.remove_files_of(person),
             "candidate_dimensions": person.candidate_dimensions.count(),
-            "decisions": Decision.objects.filter(Q(participation=person) | Q(run__participation=person)).count(),
+            "decisions": Decision.objects.filter(Q(participation=person) | Q(run__in=runs)).count(),
             "consents": Consent.objects.filter(participation=person).count(),
             "risk_events": RiskEvent.objects.filter(subject=person.code).count(),
+            "seeker_profiles": person.seeker_profiles.count(),
         }
     )
     conversation_ids = list(conversations.values_list("pk", flat=True))
     RiskEvent.objects.filter(subject=person.code).delete()
-    person.runs.all().delete()
+    calls.delete()
+    items_about(person).delete()
+    runs.delete()
     Conversation.objects.filter(pk__in=conversation_ids).delete()
     Rater.objects.filter(participation=person).delete()
     Interview.objects.filter(participation=person).delete()
@@ -85,19 +94,31 @@ def erase_rows(participation: Participation) -> Removed:
     person.consents.all().delete()
     person.drafts.all().delete()
     person.submissions.all().delete()
+    person.seeker_profiles.all().delete()
     blank(person)
     return removed
 
 
+def runs_of(person: Participation) -> QuerySet[ArmRun]:
+    """Their own conversations, and those of simulated seekers whose profile was made of their answers."""
+    keys = person.seeker_profiles.values("key")
+    simulated = ArmRun.objects.filter(study=person.study_id, conversation__seeker_kind=SeekerKind.SIMULATED)
+    return ArmRun.objects.filter(Q(participation=person) | Q(pk__in=simulated.filter(profile__in=keys)))
+
+
 def reviews_with(person: Participation) -> QuerySet[Review]:
     """Their work as a reviewer, and that of others on their conversations."""
-    return Review.objects.filter(Q(reviewer=person) | Q(item__run__participation=person))
+    return Review.objects.filter(Q(reviewer=person) | Q(item__run__in=runs_of(person)))
 
 
 def comparisons_with(person: Participation) -> QuerySet[Comparison]:
     """Those that they made, and those of others that one of their conversations was in."""
-    of_theirs = Q(pair__run_a__participation=person) | Q(pair__run_b__participation=person)
-    return Comparison.objects.filter(Q(rater__participation=person) | of_theirs)
+    return Comparison.objects.filter(Q(rater__participation=person) | Q(pair__in=pairs_with(person)))
+
+
+def pairs_with(person: Participation) -> QuerySet[Pair]:
+    """Those that one of their conversations is in."""
+    return Pair.objects.filter(Q(run_a__in=runs_of(person)) | Q(run_b__in=runs_of(person)))
 
 
 def blank(person: Participation) -> None:

@@ -1,11 +1,13 @@
 """Stores what a rater answered: once for each questionnaire and moment, whole or not at all."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 
+from dialogue.compiled import insert_plain
 from studies.design.plan import Step
 from studies.models import Answer, ArmRun, Participation, Rater, Response
 from studies.models.response import RaterKind
@@ -13,6 +15,7 @@ from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import AnswerValue, form_for
 from studies.questionnaires.loading import load
 
+ANSWER_COLUMNS = ("response_id", "item", "value", "text", "missing_reason", "seconds", "reason")
 RATING_KINDS = ("rating_scale",)
 RATER_KINDS = {"participant": RaterKind.SEEKER, "counsellor": RaterKind.EXPERT, "reviewer": RaterKind.REVIEWER}
 
@@ -84,6 +87,55 @@ def store(
     except IntegrityError:
         return Response.objects.get(**place)
     return response
+
+
+@dataclass(frozen=True)
+class Given:
+    """One questionnaire, answered about a conversation. `turns` as in `store`."""
+
+    questionnaire: Questionnaire
+    answers: Sequence[AnswerValue]
+    run: ArmRun
+    moment: str
+    turn: int
+    replicate: int
+    language: str
+    turns: tuple[int, int] | None
+
+    @property
+    def place(self) -> tuple[int, str, str, int, int]:
+        return self.run.pk, self.questionnaire.id, self.moment, self.turn, self.replicate
+
+
+def store_many(rater: Rater, given: Sequence[Given]) -> None:
+    """As `store` for each, in few statements. Called inside a transaction; what is there already stays as it is."""
+    known = rater.responses.filter(run__in={one.run.pk for one in given})
+    there = set(known.values_list("run", "instrument", "moment", "turn", "replicate"))
+    new = [one for one in given if one.place not in there]
+    responses = Response.objects.bulk_create(response_to(rater, one) for one in new)
+    rows = [
+        (response.pk, answer.item, answer.value, answer.text, answer.missing_reason, None, "")
+        for response, one in zip(responses, new, strict=True)
+        for answer in one.answers
+    ]
+    insert_plain(Answer, ANSWER_COLUMNS, rows)
+
+
+def response_to(rater: Rater, given: Given) -> Response:
+    first, last = given.turns or (None, None)
+    return Response(
+        rater=rater,
+        run=given.run,
+        instrument=given.questionnaire.id,
+        version=given.questionnaire.version,
+        moment=given.moment,
+        turn=given.turn,
+        replicate=given.replicate,
+        language=given.language,
+        is_rating=is_rating(given.questionnaire),
+        first_turn=first,
+        last_turn=last,
+    )
 
 
 def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:

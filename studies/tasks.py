@@ -9,12 +9,14 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from studies.management.command import TASK_VARIABLE
 from studies.models import Study, Task
 
-COMMANDS = ("export", "judge", "analyse")
+COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles")
+PAIRS = "pairs"  # among the arguments of `judge`
 LOG = "log.txt"
 LAST_LINES = 5
 
@@ -90,6 +92,8 @@ def files_of(task: Task) -> dict[str, Path]:
 
 
 def newest_results(study: Study) -> Task | None:
-    """The last analysis whose files are still here."""
-    done = study.tasks.filter(command="analyse", state=Task.State.DONE).exclude(folder="")
-    return next((task for task in done if (folder_of(task) / "report" / "results.json").exists()), None)
+    """The last analysis whose files are still here, a benchmark's included: that has one also where a part failed."""
+    analysed = Q(command="analyse", state=Task.State.DONE)
+    benchmark = Q(command="benchmark", state__in=(Task.State.DONE, Task.State.FAILED))
+    ended = study.tasks.filter(analysed | benchmark).exclude(folder="")
+    return next((task for task in ended if (folder_of(task) / "report" / "results.json").exists()), None)

@@ -3,10 +3,11 @@
 `python -m tests.llm_server --port 0` prints `listening on PORT` first. Models:
 
 - `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores;
-  where it has a `<dialogue>` alone, a Thinker's inner state
+  where it has a `<dialogue>` alone, a Thinker's inner state; where it has a `<person>`, a profile of a seeker
 - `slow`: the same, one piece each 0.1 s after a first second
 - `counted-MS`: the same, one piece each MS milliseconds, beginning with how often it was asked this message
-- `say:TEXT` (URL-encoded), `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
+- `say:TEXT` (URL-encoded), `say` (what the request's own field `say` has)
+- `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
 - `fullwidth`: a judge's scores in full-width digits and punctuation, as Chinese input methods write them
 - `badjudge`: prose, where scores are asked for
 - `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
@@ -15,8 +16,9 @@
 - `quota` (429, spent for good), `nooptions`: 400 where `stream_options` is asked for; `leak`: 400 that quotes the key
 - `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`, or with
   `flaky-N-FAULT+MODEL` that model
+- `batch-FAULT`: fails in batches only; see tests/llm_batches.py
 
-`GET /asked` lists the bodies of all requests, in order.
+`GET /asked` lists the bodies of all requests, in order, also those answered in batches (which name no `stream`).
 """
 
 import argparse
@@ -36,13 +38,18 @@ from urllib.parse import unquote
 
 from aiohttp import web
 
+from tests import llm_batches
+
 ROOT = Path(__file__).resolve().parents[1]
 ASKED = web.AppKey("asked", list)
 SEEN = web.AppKey("seen", Counter)
 KEEP_ALIVE_SECONDS = 0.02
 FULL_WIDTH = str.maketrans({**{str(n): chr(0xFF10 + n) for n in range(10)}, ":": "：", ",": "，", "{": "｛", "}": "｝"})
 ITEMS = re.compile(r"<items>(.*)</items>", re.DOTALL)
+MATTER = re.compile(r"^<person>$.*^matter: (.*?)$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^key:\s*(\S+)\s*^scale:\s*(\d+)-(\d+)", re.MULTILINE)
+
+REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
 
 Delta = dict[str, Any]
 
@@ -67,6 +74,7 @@ def application() -> web.Application:
     app.router.add_post("/v1/chat/completions", complete)
     app.router.add_get("/v1/models", models)
     app.router.add_get("/asked", asked)
+    llm_batches.add_to(app, answer_in_batch)
     return app
 
 
@@ -76,6 +84,13 @@ async def models(request: web.Request) -> web.Response:
 
 async def asked(request: web.Request) -> web.Response:
     return web.json_response(request.app[ASKED])
+
+
+async def answer_in_batch(app: web.Application, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    app[ASKED].append(body)
+    behaviour = behaviour_now(app[SEEN], body)
+    response = refused(behaviour, body, "") or await whole(behaviour, body)
+    return response.status, json.loads(response.body)
 
 
 async def complete(request: web.Request) -> web.StreamResponse:
@@ -94,7 +109,7 @@ async def complete(request: web.Request) -> web.StreamResponse:
 
 def behaviour_now(seen: Counter, body: dict[str, Any]) -> str:
     """The model's name, without its `flaky-N-` where that stands before it; `counted-MS` as `counted-MS-TIMES`."""
-    name, key = body["model"], (body["model"], last_user_text(body))
+    name, key = llm_batches.asked_itself(body["model"]), (body["model"], last_user_text(body))
     seen[key] += 1
     if flaky := re.fullmatch(r"flaky-(\d+)-([^+]+)(?:\+(.+))?", name):
         name = flaky[2] if seen[key] <= int(flaky[1]) else flaky[3] or "echo"
@@ -123,7 +138,8 @@ def error(status: int, message: str, *, code: str = "", headers: dict[str, str] 
 async def whole(behaviour: str, body: dict[str, Any]) -> web.Response:
     text = answer(behaviour, body)
     message = {"role": "assistant", "content": text}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    finish = {"filter": "content_filter", "length": "length"}.get(behaviour, "stop")
+    choice = {"index": 0, "message": message, "finish_reason": finish}
     return web.json_response(
         {
             "id": "x",
@@ -209,6 +225,8 @@ def usage(body: dict[str, Any], text: str) -> dict[str, int]:
 
 
 def answer(behaviour: str, body: dict[str, Any]) -> str:
+    if behaviour == "say":
+        return body["say"]
     if behaviour.startswith("say:"):
         return unquote(behaviour.removeprefix("say:"))
     if behaviour == "fullwidth":
@@ -220,6 +238,8 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
         return judged(last)
     if "<dialogue>" in last:
         return thought(last)
+    if matter := MATTER.search(last):
+        return profile(matter[1])
     told = f"Answer {behaviour.split('-')[2]}. " if behaviour.startswith("counted-") else ""
     return f"{told}You say: {last[:200]} What weighs on you most in it?"
 
@@ -233,6 +253,21 @@ def judged(prompt: str) -> str:
 def thought(prompt: str) -> str:
     state = {"cognition": "It listens.", "emotion": "calmer", "goal": "be heard", "emotion_score": number(prompt) % 101}
     return f"<output>{json.dumps(state)}</output>"
+
+
+def profile(matter: str) -> str:
+    """As a careless writer makes it: the problem is told in the person's own words."""
+    written = {
+        "P": {"speech_style": "short lines", "habits": ["walks"], "support_preference": "questions"},
+        "C": {"problem": matter, "emotion": "anger", "background": "It was told in passing.", "goals": ["be asked"]},
+        "S": {
+            "opening": "hi, do you have a moment",
+            "layers": ["work changed", "nobody asked", "feels replaceable"],
+            "reactions": dict.fromkeys(REACTIONS, "tells a little more"),
+            "ends_when": "it goes round in circles",
+        },
+    }
+    return f"<output>{json.dumps(written, ensure_ascii=False)}</output>"
 
 
 def number(*parts: str) -> int:

@@ -25,6 +25,7 @@ class Server:
     env: dict[str, str]
     folder: Path
     log: Path
+    with_jobs: bool = False  # a runner of jobs beside it
     process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
     @property
@@ -32,9 +33,10 @@ class Server:
         return self.folder / "emostudy.sqlite3"
 
     def start(self) -> None:
+        command = ["manage.py", "start", *([] if self.with_jobs else ["--without-jobs"])]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "manage.py", "start"], cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT
+                [sys.executable, *command], cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT
             )
         self.wait_until_ready()
 
@@ -84,13 +86,13 @@ class Server:
 
 
 @contextmanager
-def serving(tmp_path: Path, **env: str) -> Iterator[Server]:
+def serving(tmp_path: Path, *, with_jobs: bool = False, **env: str) -> Iterator[Server]:
     """A server on a free port with the demo study loaded; everything it writes is under `tmp_path`."""
     port = free_port()
     folder = tmp_path / "var"
     kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
     given = {"VAR_DIR": str(folder), "HOST": "127.0.0.1", "PORT": str(port), **env}
-    server = Server(f"http://127.0.0.1:{port}", kept | given, folder, tmp_path / "server.log")
+    server = Server(f"http://127.0.0.1:{port}", kept | given, folder, tmp_path / "server.log", with_jobs)
     try:
         server.start()
         yield server

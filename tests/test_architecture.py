@@ -6,9 +6,34 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PURE = ("studies/questionnaires", "studies/design", "studies/analysis", "studies/consent.py", "dialogue/providers",
-        "dialogue/frames.py", "dialogue/judges/prompts.py", "dialogue/judges/parsing.py", "dialogue/safety",
-        "dialogue/demonstration.py", "dialogue/naming.py", "dialogue/prompts.py", "dialogue/showing.py")  # fmt: skip
+PURE = (
+    "studies/questionnaires",
+    "studies/design",
+    "studies/analysis",
+    "studies/consent.py",
+    "studies/training/talk.py",
+    "studies/training/filters.py",
+    "studies/training/scores.py",
+    "studies/training/split.py",
+    "studies/training/duplicates.py",
+    "studies/training/pairs.py",
+    "studies/training/contexts.py",
+    "studies/training/rows.py",
+    "studies/training/options.py",
+    "studies/training/card.py",
+    "dialogue/providers",
+    "dialogue/frames.py",
+    "dialogue/judges",
+    "dialogue/seekers",
+    "dialogue/prices.py",
+    "dialogue/safety",
+    "dialogue/demonstration.py",
+    "dialogue/demonstration_seekers.py",
+    "dialogue/demonstration_profiles.py",
+    "dialogue/naming.py",
+    "dialogue/prompts.py",
+    "dialogue/showing.py",
+)
 
 
 def imports(path: Path) -> set[str]:

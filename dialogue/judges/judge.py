@@ -1,104 +1,91 @@
-"""Asks a judge's or a Thinker's model, and asks again where that can help. What was asked goes to a Ledger."""
+"""Asks a judge or a Thinker, and where nothing can be read in the answer, asks for it in the right form. Pure."""
 
-import asyncio
-import random
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from typing import Any, Protocol, TypeVar
 
 from dialogue.judges.parsing import Score, Unscored, parse_scores, parse_state
-from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, thinker_messages
-from dialogue.providers.base import ChatModel, Message, ProviderError, Reply
+from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, repair_messages, thinker_messages
+from dialogue.providers.base import Message, ProviderError, Reply
 
-ATTEMPTS = 3
-BACKOFF = 1.0  # seconds before the second attempt, doubled for the third, with jitter
-LONGEST_WAIT = 60.0  # seconds, whatever Retry-After says
-REPAIR = {
-    "en": "Your answer could not be read. Write only this form, with a value in every place:",
-    "zh": "您的回答无法读取。请只写下面的格式，并填好每一处：",
+REMINDER = {
+    "en": "Your last answer to this could not be read. End with this form, a value in every place:",
+    "zh": "您上次的回答无法读取。请以下面的格式结尾，并填好每一处：",
 }
 
 Scores = dict[str, Score | Unscored]
 Found = TypeVar("Found")
 
 
-class Ledger(Protocol):
-    """Keeps each attempt: written before it is made and closed after it."""
+class Ask(Protocol):
+    """Gets an answer from one model; `status_of` says what the ledger calls it; `longer`: with room for more tokens.
+    Raises ProviderError."""
 
-    async def begin(self, messages: Sequence[Message]) -> int: ...
+    async def __call__(
+        self, messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False
+    ) -> Reply: ...
 
-    async def finish(self, call: int, outcome: Reply | ProviderError, status: str) -> None: ...
 
-
-async def ask_scores(
-    model: ChatModel, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str, ledger: Ledger
-) -> Scores:
+async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str) -> Scores:
     """One entry per item. Raises ProviderError where no answer could be had at all."""
-    form = messages[-1].text.rpartition("\n")[2]
-    repair = f"{REPAIR[language]}\n{form}"
-    return await _asked(model, messages, lambda text: parse_scores(text, items), _why_no_score, repair, ledger)
+    return await readable(ask, messages, lambda text: parse_scores(text, items), _why_no_score, language)
 
 
-async def ask_state(
-    model: ChatModel, turns: Sequence[JudgedTurn], *, language: str, profile: str, ledger: Ledger
-) -> InnerState:
+async def ask_state(ask: Ask, turns: Sequence[JudgedTurn], *, language: str, profile: str) -> InnerState:
     """What goes on in the seeker after the last of `turns`. Raises ProviderError, also where it cannot be read."""
     messages = thinker_messages(turns, language=language, profile=profile)
-    form = messages[0].text.rpartition("\n")[2]
-    state = await _asked(model, messages, parse_state, _why_no_state, f"{REPAIR[language]}\n{form}", ledger)
+    state = await readable(ask, messages, parse_state, _why_no_state, language)
     if isinstance(state, Unscored):
-        raise ProviderError("unparseable", f"The inner state cannot be read: {state.reason}.", permanent=True)
+        raise ProviderError("unparseable", f"The inner state cannot be read: {state.reason}.")
     return InnerState(turn=turns[-1].number, **state)
 
 
-async def _asked(
-    model: ChatModel,
+async def readable(
+    ask: Ask,
     messages: Sequence[Message],
     read: Callable[[str], Found],
     why_nothing: Callable[[Found], str],
-    repair: str,
-    ledger: Ledger,
+    language: str,
 ) -> Found:
-    """Where nothing can be read in the answer, it is asked for once more."""
-    reply, found = await _reached(model, messages, read, why_nothing, ledger)
-    if not why_nothing(found):
-        return found
-    again = [*messages, Message("assistant", reply.text), Message("user", repair)]
-    return (await _reached(model, again, read, why_nothing, ledger))[1]
+    """A model's first answer where it can be read; else what a repair of it says, which sees nothing but that answer;
+    else a second answer, with a reminder of the form and more room."""
+
+    readings: dict[str, Found] = {}
+
+    def reading(reply: Reply) -> Found:
+        if reply.text not in readings:
+            readings[reply.text] = read(reply.text)
+        return readings[reply.text]
+
+    def status_of(reply: Reply) -> str:
+        return _status(why_nothing(reading(reply)))
+
+    form = form_of(messages)
+    first = await ask(messages, status_of)
+    found = reading(first)
+    if why_nothing(found) and first.finish_reason != "length":
+        repaired = await ask(repair_messages(first.text, form, language=language), status_of)
+        found = reading(repaired)
+    if why_nothing(found):
+        again = await ask(_reminded(messages, form, language), status_of, longer=True)
+        found = reading(again)
+    return found
 
 
-async def _reached(
-    model: ChatModel,
-    messages: Sequence[Message],
-    read: Callable[[str], Found],
-    why_nothing: Callable[[Found], str],
-    ledger: Ledger,
-) -> tuple[Reply, Found]:
-    for attempt in count(1):
-        call = await ledger.begin(messages)
-        try:
-            reply = await model.reply(messages)
-        except ProviderError as error:
-            await ledger.finish(call, error, error.status)
-            if error.permanent or attempt == ATTEMPTS:
-                raise
-            await asyncio.sleep(_wait(error, attempt))
-        else:
-            found = read(reply.text)
-            await ledger.finish(call, reply, _status(reply, why_nothing(found)))
-            return reply, found
-    raise AssertionError("the loop above has no end")
+def form_of(messages: Sequence[Message]) -> str:
+    """The form that the answer is to have: the last line that begins with <output>, wherever the prompt has it."""
+    lines = [line for message in messages for line in message.text.splitlines() if line.startswith("<output>")]
+    return lines[-1]
 
 
-def _wait(error: ProviderError, attempt: int) -> float:
-    own: float = BACKOFF * 2 ** (attempt - 1) * random.uniform(0.7, 1.3)
-    return min(LONGEST_WAIT, max(own, error.retry_after or 0.0))
+def _reminded(messages: Sequence[Message], form: str, language: str) -> list[Message]:
+    *earlier, last = messages
+    return [*earlier, Message(last.role, f"{last.text}\n\n{REMINDER[language]}\n{form}")]
 
 
-def _status(reply: Reply, why_nothing: str) -> str:
+def _status(why_nothing: str) -> str:
     if why_nothing:
         return "out_of_range" if why_nothing == "out_of_range" else "unparseable"
-    return "truncated" if reply.finish_reason == "length" else "ok"
+    return "ok"
 
 
 def _why_no_score(scores: Mapping[str, Score | Unscored]) -> str:

@@ -5,6 +5,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypedDict
 
 from dialogue.judges.prompts import JudgedItem
@@ -46,14 +47,14 @@ STATE_NAMES = {
 
 def parse_scores(reply: str, items: Sequence[JudgedItem]) -> dict[str, Score | Unscored]:
     """One entry per item. Keys that are no item's are ignored."""
-    verdict = _last_verdict(reply, {item.key: item.labels for item in items})
+    verdict = last_verdict(reply, {item.key: item.labels for item in items})
     if verdict is None:
         return {item.key: Unscored("unparseable") for item in items}
     return {item.key: _score(verdict.get(item.key), item.minimum, item.maximum) for item in items}
 
 
 def parse_state(reply: str) -> StateFields | Unscored:
-    state = _last_verdict(reply, STATE_NAMES)
+    state = last_verdict(reply, STATE_NAMES)
     if state is None:
         return Unscored("unparseable")
     score = _score(state.get("emotion_score"), 0, 100)
@@ -81,14 +82,14 @@ def _whole_number(value: Any, maximum: int) -> int | None:
     return int(written[1]) if written else None
 
 
-def _last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
+def last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
     """The values by key of the last object that holds any; `None` if the last attempt at one cannot be read.
 
     Models think aloud, draft and correct themselves: what they wrote last is their verdict, and where that is broken
     an earlier draft does not take its place. An object that is unreadable, or only wraps another, is looked into: a
     quotation mark amiss in the analysis, or a last brace left out, need not cost the scores.
     """
-    keys = _keys_by_alias(names)
+    keys = _keys_by_alias(tuple((key, tuple(labels)) for key, labels in names.items()))
     text = reply.translate(WIDE_BRACES)
     ends = _closing_braces(text)
     verdict = None
@@ -110,18 +111,20 @@ def _is_attempt(written: str, keys: Mapping[str, str]) -> bool:
     return any(name in plain for name in (*keys, *EVALUATION))
 
 
-def _keys_by_alias(names: Mapping[str, Sequence[str]]) -> dict[str, str]:
+@lru_cache(maxsize=64)
+def _keys_by_alias(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
     """Also each half of a label such as "Response appropriateness (personalization)"; a key outranks any label."""
     by_label = {
         _plain(part): key
-        for key, labels in names.items()
+        for key, labels in names
         for label in labels
         for part in (label, *re.split(r"[()（）]", label))
         if _plain(part)
     }
-    return by_label | {_plain(key): key for key in names}
+    return by_label | {_plain(key): key for key, _ in names}
 
 
+@lru_cache(maxsize=4096)
 def _plain(name: str) -> str:
     return "".join(sign for sign in unicodedata.normalize("NFKC", name).casefold() if sign.isalnum())
 

@@ -40,13 +40,21 @@ class InnerState:
     emotion_score: int
 
 
+@dataclass(frozen=True)
+class Note:
+    """A line of its own in the prompt, between `<tag>` and `</tag>`."""
+
+    tag: str
+    text: str
+
+
 @cache
 def _template(name: str, language: str) -> PromptFile:
     return read_prompt(PROMPTS / f"{name}.{language}.txt")
 
 
 def template_version(name: str, language: str) -> str:
-    """What is kept with an answer: `judge.en/1`. The name is `judge` or `thinker`."""
+    """What is kept with an answer: `judge.en/1`. The name is `judge`, `judge_pairs` or `thinker`."""
     return f"{name}.{language}/{_template(name, language).version}"
 
 
@@ -58,21 +66,42 @@ def judge_messages(
     profile: str = "",
     states: Sequence[InnerState] = (),
     scope: str = "",
+    notes: Sequence[Note] = (),
 ) -> list[Message]:
-    """`scope` says which part of the conversation is meant, as the people's own page did."""
+    """`scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe."""
     blocks = [
         _block("dialogue", _transcript(turns)),
         _block("profile", [profile] if profile else []),
         _block("inner_states", [_state(state) for state in states]),
         _block("scope", [scope] if scope else []),
+        *(_block(note.tag, [note.text]) for note in notes),
         _block("items", [_item(item) for item in items]),
         [_output_form(items)],
     ]
     return _messages("judge", language, blocks)
 
 
+def pair_messages(
+    first: Sequence[JudgedTurn], second: Sequence[JudgedTurn], items: Sequence[JudgedItem], *, language: str, scope: str
+) -> list[Message]:
+    """Two conversations side by side; `scope` says what of them is to be compared, as the people's own page does."""
+    blocks = [
+        _block("first_dialogue", _transcript(first)),
+        _block("second_dialogue", _transcript(second)),
+        _block("scope", [scope]),
+        _block("items", [_item(item) for item in items]),
+        [_output_form(items)],
+    ]
+    return _messages("judge_pairs", language, blocks)
+
+
 def thinker_messages(turns: Sequence[JudgedTurn], *, language: str, profile: str) -> list[Message]:
     return _messages("thinker", language, [_block("dialogue", _transcript(turns)), _block("profile", [profile])])
+
+
+def repair_messages(answer: str, form: str, *, language: str) -> list[Message]:
+    """For an answer that cannot be read: its verdicts in the right form, by a model that sees nothing else."""
+    return _messages("repair", language, [_block("answer", [answer]), [form]])
 
 
 def _messages(name: str, language: str, blocks: Iterable[Sequence[str]]) -> list[Message]:

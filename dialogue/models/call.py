@@ -1,7 +1,13 @@
+from typing import Any
+
 from django.db import models
 
+from dialogue.models.batch import Batch
 from dialogue.models.conversation import Conversation
+from dialogue.models.job import JobItem
 from dialogue.providers.base import ProviderError, Reply
+
+TIMES_AND_TOKENS = ("first_token_ms", "total_ms", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
 
 
 class Call(models.Model):
@@ -11,12 +17,24 @@ class Call(models.Model):
         REPLY = "reply"
         JUDGE = "judge"
         THINKER = "thinker"
+        SEEKER = "seeker"  # a simulated seeker's Talker, or the whole of it where it is one agent
+        REVIEWER = "reviewer"  # looks for a simulated seeker's own faults
+        PROFILE = "profile"  # makes a profile of a person's answers
 
     purpose = models.CharField(max_length=20, choices=Purpose)
     conversation = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="calls"
     )
     turn = models.PositiveIntegerField(null=True, blank=True)
+    item = models.ForeignKey(JobItem, null=True, blank=True, on_delete=models.SET_NULL, related_name="calls")
+    batch = models.ForeignKey(Batch, null=True, blank=True, on_delete=models.SET_NULL, related_name="calls")
+    key = models.CharField(
+        max_length=64,
+        blank=True,
+        db_index=True,
+        help_text="The hash of who is asked what; the same again is not paid again.",
+    )
+    replicate = models.PositiveIntegerField(default=1)
     attempt = models.PositiveIntegerField(default=1)
     kind = models.CharField(max_length=40)
     provider = models.CharField(max_length=200, blank=True)
@@ -33,7 +51,16 @@ class Call(models.Model):
     total_ms = models.PositiveIntegerField(null=True, blank=True)
     input_tokens = models.PositiveIntegerField(null=True, blank=True)
     output_tokens = models.PositiveIntegerField(null=True, blank=True)
-    cost = models.DecimalField(max_digits=12, decimal_places=6, null=True, blank=True)
+    cached_tokens = models.PositiveIntegerField(null=True, blank=True, help_text="Of the input: what the provider had.")
+    reasoning_tokens = models.PositiveIntegerField(null=True, blank=True, help_text="Of the output.")
+    cost = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        help_text="While it is under way: what is set aside for it.",
+    )
+    prices = models.CharField(max_length=40, blank=True, help_text="The version of the price table.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -42,17 +69,35 @@ class Call(models.Model):
     @classmethod
     def close(cls, pk: int, outcome: Reply | ProviderError, *, status: str = "ok") -> None:
         """What came of the attempt; a failure brings its own status."""
-        rows = cls.objects.filter(pk=pk)
+        cls.objects.filter(pk=pk).update(**cls.closing(outcome, status))
+
+    @classmethod
+    def closing(cls, outcome: Reply | ProviderError, status: str) -> dict[str, Any]:
+        """The fields that an outcome fills, but for the cost."""
         if isinstance(outcome, ProviderError):
-            rows.update(status=outcome.status, error=outcome.detail, response=outcome.partial)
-            return
-        rows.update(
-            status="truncated" if status == "ok" and outcome.finish_reason == "length" else status,
-            response=outcome.text,
-            reasoning=outcome.reasoning,
-            model_returned=outcome.model,
-            first_token_ms=outcome.first_token_ms,
-            total_ms=outcome.total_ms,
-            input_tokens=outcome.input_tokens,
-            output_tokens=outcome.output_tokens,
+            nothing = dict.fromkeys(TIMES_AND_TOKENS)
+            told = {"status": outcome.status, "error": outcome.detail, "response": outcome.partial}
+            return {**nothing, "reasoning": "", "model_returned": "", **told}
+        return {
+            "status": "truncated" if status == "ok" and outcome.finish_reason == "length" else status,
+            "error": "",
+            "response": outcome.text,
+            "reasoning": outcome.reasoning,
+            "model_returned": outcome.model,
+            **{name: getattr(outcome, name) for name in TIMES_AND_TOKENS},
+        }
+
+    def as_reply(self) -> Reply:
+        """The stored answer, as it was when it came."""
+        return Reply(
+            text=self.response,
+            model=self.model_returned,
+            finish_reason="length" if self.status == "truncated" else "stop",
+            reasoning=self.reasoning,
+            first_token_ms=self.first_token_ms,
+            total_ms=self.total_ms,
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cached_tokens=self.cached_tokens,
+            reasoning_tokens=self.reasoning_tokens,
         )

@@ -8,7 +8,7 @@ class InnerState(models.Model):
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="states")
     turn = models.PositiveIntegerField()
-    source = models.CharField(max_length=100, help_text="The key of the judge whose model was the Thinker.")
+    source = models.CharField(max_length=100, help_text="The key of the judge whose Thinker it was, or 'seeker'.")
     cognition = models.TextField(blank=True)
     emotion = models.TextField(blank=True)
     goal = models.TextField(blank=True)

@@ -6,6 +6,8 @@ from typing import Any, Literal, Protocol
 
 Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], None]
+BUDGETS = ("requests_per_minute", "tokens_per_minute")
+OURS = ("gap_timeout", "total_timeout", *BUDGETS)  # of `extra`: never sent
 
 
 @dataclass(frozen=True)
@@ -26,19 +28,30 @@ class ModelSettings:
     max_tokens: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
+    def said_to_model(self) -> dict[str, Any]:
+        """What of `extra` goes into the request: not how long we wait, nor how often we may ask."""
+        return {name: value for name, value in self.extra.items() if name not in OURS}
+
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. Times in milliseconds from the start of the call; tokens `None` where the model does not say."""
+    """A whole answer. Times in milliseconds from the start of the call, `None` where nobody measured them; tokens
+    `None` where the model does not say.
+
+    `cached_tokens` are those of `input_tokens` that the server had read before, `reasoning_tokens` those of
+    `output_tokens` that were thought.
+    """
 
     text: str
     model: str
     finish_reason: str = "stop"
     first_token_ms: int | None = None
-    total_ms: int = 0
+    total_ms: int | None = 0
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning: str = ""
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
 
 
 class ProviderError(Exception):

@@ -4,24 +4,27 @@ import asyncio
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
-from dataclasses import dataclass, field
+from contextlib import aclosing, asynccontextmanager
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self
 
 import httpx2
 import openai  # noqa: TID253
 
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
+from dialogue.providers.thoughts import Thoughts
 
 NO_KEY = "none"  # what a server that asks for no key is sent
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 CONNECT_TIMEOUT = 10.0
 GAP_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 120.0
+FILE_TIMEOUT = 60.0  # seconds without a byte, of files and batches
 LONGEST_DETAIL = 500
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
+UNKNOWN = (404, 405, 410, 501)  # what is asked for, or that it can be asked for at all
 FILTERED = ("content_filter", "content_policy", "data_inspection")
 
 
@@ -41,14 +44,12 @@ class OpenAICompatible:
     """A model behind an OpenAI-compatible server.
 
     `settings.extra` goes into the request body, but for `gap_timeout` and `total_timeout` (seconds): how long the
-    next piece, and the whole answer, may take.
+    next piece, and the whole answer, may take; and for the budgets per minute, which are kept by who calls.
     """
 
     def __init__(self, settings: ModelSettings, *, api_key: str) -> None:
-        extra = dict(settings.extra)
-        self._gap = float(extra.pop("gap_timeout", GAP_TIMEOUT))
-        self._total = float(extra.pop("total_timeout", TOTAL_TIMEOUT))
-        self._extra = extra
+        self._gap = float(settings.extra.get("gap_timeout", GAP_TIMEOUT))
+        self._total = float(settings.extra.get("total_timeout", TOTAL_TIMEOUT))
         self._settings = settings
         self._key = api_key
 
@@ -62,30 +63,24 @@ class OpenAICompatible:
             if not limit.expired():  # raised by `on_text`
                 raise
             raise ProviderError("timeout", self._too_slow(watch.silent), partial=answer.text()) from None
-        except (openai.APIError, httpx2.HTTPError) as error:
+        except httpx2.HTTPError as error:
             raise self._failure(error, answer.text()) from None
+        except _RefusedError as error:
+            raise error.as_provider_error(hide=self._key) from None
         except _BadStreamError as error:
             raise error.as_provider_error(answer.text(), hide=self._key) from None
         return answer.reply(self._settings.model)
 
     def _body(self, messages: Sequence[Message]) -> dict[str, Any]:
-        chosen = {"temperature": self._settings.temperature, "max_tokens": self._settings.max_tokens}
-        return {
-            "model": self._settings.model,
-            "messages": [{"role": message.role, "content": message.text} for message in messages],
-            "stream": True,
-            "stream_options": {"include_usage": True},
-            **{name: value for name, value in chosen.items() if value is not None},
-            **self._extra,
-        }
+        return {"stream": True, "stream_options": {"include_usage": True}, **request_body(self._settings, messages)}
 
     async def _ask(self, body: dict[str, Any], take: Callable[[Piece], None]) -> None:
         client = _client_for(self._settings.base_url or DEFAULT_BASE_URL, self._key)
         try:
-            async with aclosing(await _posted(client, body)) as response:
+            async with aclosing(await client.post(body)) as response:
                 await _read(response.aiter_bytes(), take)
-        except openai.APIStatusError as error:
-            if "stream_options" not in body or not _refuses_stream_options(error):
+        except _RefusedError as error:
+            if "stream_options" not in body or not error.is_of_stream_options():
                 raise
             await self._ask({name: value for name, value in body.items() if name != "stream_options"}, take)
 
@@ -94,34 +89,21 @@ class OpenAICompatible:
             return f"Nothing came for {self._gap:g} s."
         return f"The answer was not complete after {self._total:g} s."
 
-    def _failure(self, error: openai.APIError | httpx2.HTTPError, partial: str) -> ProviderError:
-        if isinstance(error, openai.APIStatusError):
-            return _failed_status(
-                error.status_code,
-                _hidden(error.message, self._key),
-                code=f"{error.code} {error.type}",
-                retry_after=retry_after(error.response.headers, datetime.now(UTC)),
-                partial=partial,
-            )
+    def _failure(self, error: httpx2.HTTPError, partial: str) -> ProviderError:
         cause = _first_cause(error)
         status = "timeout" if isinstance(cause, TimeoutError) else "network"
         return ProviderError(status, _hidden(f"{type(cause).__name__}: {cause}", self._key), partial=partial)
 
 
-async def _posted(client: openai.AsyncOpenAI, body: Mapping[str, Any]) -> httpx2.Response:
-    """The answer's head; its body is still to be read.
-
-    The body goes as bytes: `chat.completions.create` compares every message with its types, 2 ms for ten of them.
-    """
-    response = await client.post(
-        "/chat/completions",
-        cast_to=httpx2.Response,
-        content=json.dumps(body, ensure_ascii=False).encode(),
-        stream=True,
-        stream_cls=openai.AsyncStream[Any],
-    )
-    # The signature promises a stream of `stream_cls`, but to who asks for a plain response it is handed as it is.
-    return cast(httpx2.Response, response)
+def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[str, Any]:
+    """What is asked, but for how the answer is to come."""
+    chosen = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+    return {
+        "model": settings.model,
+        "messages": [{"role": message.role, "content": message.text} for message in messages],
+        **{name: value for name, value in chosen.items() if value is not None},
+        **settings.said_to_model(),
+    }
 
 
 class _Watch:
@@ -160,6 +142,32 @@ class _Watch:
 # Reading the stream. The client's own event objects cost four times as much per token as these few lines.
 
 
+class _RefusedError(Exception):
+    """The server answered with an error: its status, what it says of it, and when to come again."""
+
+    def __init__(self, response: httpx2.Response) -> None:
+        super().__init__(response.status_code)
+        self.status = response.status_code
+        self.retry_after = retry_after(response.headers, datetime.now(UTC))
+        self.message, self.code = _told(response)
+
+    def is_of_stream_options(self) -> bool:
+        text = self.message
+        return self.status in (400, 422) and ("stream_options" in text or "include_usage" in text)
+
+    def as_provider_error(self, *, hide: str) -> ProviderError:
+        return failed_status(self.status, _hidden(self.message, hide), code=self.code, retry_after=self.retry_after)
+
+
+def _told(response: httpx2.Response) -> tuple[str, str]:
+    """The message, and code and type together, of an error's body in OpenAI's form; else the body as it is."""
+    try:
+        error = response.json()["error"]
+        return str(error["message"]), f"{error.get('code')} {error.get('type')}"
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return f"HTTP {response.status_code}: {response.text}", ""
+
+
 class _BadStreamError(Exception):
     """The stream says that it failed, or is no stream. `http_status` is what the server names, where it does."""
 
@@ -170,7 +178,7 @@ class _BadStreamError(Exception):
     def as_provider_error(self, partial: str, *, hide: str) -> ProviderError:
         if self.http_status is None:
             return ProviderError("network", _hidden(self.detail, hide), partial=partial)
-        return _failed_status(self.http_status, _hidden(self.detail, hide), code=self.code, partial=partial)
+        return failed_status(self.http_status, _hidden(self.detail, hide), code=self.code, partial=partial)
 
 
 def parse_line(line: bytes) -> Piece | None:
@@ -197,7 +205,7 @@ def parse_line(line: bytes) -> Piece | None:
 def _piece(chunk: Mapping[str, Any]) -> Piece:
     choices = chunk.get("choices")
     choice = choices[0] if choices else {}  # the chunk with the token counts has none
-    delta = choice.get("delta") or {}
+    delta = choice.get("delta") or choice.get("message") or {}  # an answer that came whole has a message
     return Piece(
         text=_text(delta.get("content")),
         reasoning=_text(delta.get("reasoning_content") or delta.get("reasoning")),
@@ -257,6 +265,7 @@ class _Answer:
 
     on_text: OnText | None
     started: float = field(default_factory=time.monotonic)
+    thoughts: Thoughts = field(default_factory=Thoughts)
     texts: list[str] = field(default_factory=list)
     reasonings: list[str] = field(default_factory=list)
     refused: str = ""
@@ -273,6 +282,14 @@ class _Answer:
         self.finish_reason = finish_reason or self.finish_reason
         self.model = model or self.model
         self.usage = usage or self.usage
+        if text and self.thoughts.over:
+            self._take_text(text)
+        elif text:
+            self._take_told_apart(*self.thoughts.take(text))
+
+    def _take_told_apart(self, thought: str, text: str) -> None:
+        if thought:
+            self.reasonings.append(thought)
         if text:
             self._take_text(text)
 
@@ -290,6 +307,7 @@ class _Answer:
         return "".join(self.texts)
 
     def reply(self, model: str) -> Reply:
+        self._take_told_apart(*self.thoughts.end())
         text = self.text()
         if self.refused or self.finish_reason == "content_filter":
             raise ProviderError("refused", self.refused or "Content filter.", permanent=True, partial=text)
@@ -304,13 +322,37 @@ class _Answer:
             input_tokens=self.usage.get("prompt_tokens"),
             output_tokens=self.usage.get("completion_tokens"),
             reasoning="".join(self.reasonings),
+            cached_tokens=_cached_tokens(self.usage),
+            reasoning_tokens=_count(self.usage, "completion_tokens_details", "reasoning_tokens"),
         )
+
+
+def whole_reply(completion: Mapping[str, Any], model: str) -> Reply:
+    """An answer that came whole. Nobody measured how long it took. Raises ProviderError where it is none."""
+    answer = _Answer(on_text=None)
+    try:
+        answer.take(_piece(completion))
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise ProviderError("server_error", "The answer has an unknown form.") from None
+    return replace(answer.reply(model), first_token_ms=None, total_ms=None)
+
+
+def _cached_tokens(usage: Mapping[str, Any]) -> int | None:
+    told = _count(usage, "prompt_tokens_details", "cached_tokens")
+    deepseeks = usage.get("prompt_cache_hit_tokens")
+    return deepseeks if told is None and isinstance(deepseeks, int) else told
+
+
+def _count(usage: Mapping[str, Any], group: str, name: str) -> int | None:
+    details = usage.get(group)
+    count = details.get(name) if isinstance(details, dict) else None
+    return count if isinstance(count, int) else None
 
 
 # What went wrong, in the terms of base.STATUSES.
 
 
-def _failed_status(
+def failed_status(
     http_status: int, detail: str, *, code: str = "", retry_after: float | None = None, partial: str = ""
 ) -> ProviderError:
     if any(word in code for word in FILTERED):
@@ -341,11 +383,6 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         return None
 
 
-def _refuses_stream_options(error: openai.APIStatusError) -> bool:
-    text = error.message
-    return error.status_code in (400, 422) and ("stream_options" in text or "include_usage" in text)
-
-
 def _first_cause(error: BaseException) -> BaseException:
     """The aiohttp transport calls a server that hangs up a connect timeout; only the first cause tells them apart."""
     return _first_cause(error.__cause__) if error.__cause__ else error
@@ -358,10 +395,34 @@ def _hidden(text: str, key: str) -> str:
 # One client, and so one pool of connections, for each server and key within one event loop: connections made in one
 # loop fail in another. A client holds its loop, so weak keys would never let go; closed loops are dropped instead.
 
-_clients: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], openai.AsyncOpenAI]] = {}
+_clients: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], "_Client"]] = {}
 
 
-def _client_for(base_url: str, key: str) -> openai.AsyncOpenAI:
+@dataclass
+class _Client:
+    """OpenAI's client for a server, with what is the same in all its requests worked out once: to let it do that for
+    each took half the time of a whole call."""
+
+    openai: openai.AsyncOpenAI
+    http: httpx2.AsyncClient
+    url: httpx2.URL
+    headers: httpx2.Headers
+    timeout: Mapping[str, float | None]
+
+    async def post(self, body: Mapping[str, Any]) -> httpx2.Response:
+        """The answer's head; its body is still to be read. Raises _RefusedError for a status from 400 on."""
+        content = json.dumps(body, ensure_ascii=False).encode()
+        extensions = {"timeout": dict(self.timeout)}
+        request = httpx2.Request("POST", self.url, headers=self.headers, content=content, extensions=extensions)
+        response = await self.http.send(request, stream=True)
+        if response.status_code < 400:
+            return response
+        async with aclosing(response):
+            await response.aread()
+        raise _RefusedError(response)
+
+
+def _client_for(base_url: str, key: str) -> _Client:
     loop = asyncio.get_running_loop()
     for other in [known for known in list(_clients) if known.is_closed()]:
         _clients.pop(other, None)
@@ -371,17 +432,15 @@ def _client_for(base_url: str, key: str) -> openai.AsyncOpenAI:
     return clients[base_url, key]
 
 
-def _new_client(base_url: str, key: str) -> openai.AsyncOpenAI:
+def _new_client(base_url: str, key: str) -> _Client:
     timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT)
     # HTTP_PROXY would be used for a server on this machine too, where no proxy can reach it.
     trust_env = _host(base_url) not in LOOPBACK
-    return openai.AsyncOpenAI(
-        base_url=base_url,
-        api_key=key,
-        max_retries=0,
-        timeout=timeout,
-        http_client=openai.DefaultAioHttpClient(timeout=timeout, trust_env=trust_env),
-    )
+    http = openai.DefaultAioHttpClient(timeout=timeout, trust_env=trust_env)
+    client = openai.AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=timeout, http_client=http)
+    headers = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
+    url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
+    return _Client(client, http, url, httpx2.Headers(headers | client.auth_headers), timeout.as_dict())
 
 
 def _host(base_url: str) -> str:
@@ -394,7 +453,30 @@ def _host(base_url: str) -> str:
     return url.host
 
 
+@asynccontextmanager
+async def openai_client(settings: ModelSettings, *, api_key: str) -> AsyncIterator[openai.AsyncOpenAI]:
+    """OpenAI's own client, for what is no chat. Its failures come out as ProviderErrors; Gone is one of them."""
+    client = _client_for(settings.base_url or DEFAULT_BASE_URL, api_key).openai
+    try:
+        yield client.with_options(timeout=httpx2.Timeout(FILE_TIMEOUT, connect=CONNECT_TIMEOUT))
+    except openai.APIStatusError as error:
+        refused = _RefusedError(error.response).as_provider_error(hide=api_key)
+        if error.status_code in UNKNOWN:
+            raise Gone(refused.status, refused.detail, permanent=True) from None
+        raise refused from None
+    except (openai.APIConnectionError, httpx2.HTTPError) as error:
+        cause = _first_cause(error)
+        status = "timeout" if isinstance(cause, TimeoutError | openai.APITimeoutError) else "network"
+        raise ProviderError(status, _hidden(f"{type(cause).__name__}: {cause}", api_key)) from None
+    except openai.APIError as error:
+        raise ProviderError("server_error", _hidden(f"{type(error).__name__}: {error}", api_key)) from None
+
+
+class Gone(ProviderError):
+    """The server does not know, or no longer, what is asked for."""
+
+
 async def close_clients() -> None:
     """Close the clients of the running event loop; to be awaited before the loop ends."""
     for client in _clients.pop(asyncio.get_running_loop(), {}).values():
-        await client.close()
+        await client.openai.close()

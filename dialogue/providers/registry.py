@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
+from dialogue.demonstration_profiles import ScriptedProfileWriter
+from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
 from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
 from dialogue.providers.openai_compatible import NO_KEY, OpenAICompatible
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+from dialogue.seekers.profile_writer import NAME as PROFILE_WRITER
 
 
 class Surroundings(NamedTuple):
@@ -44,6 +47,10 @@ def _scripted(settings: ModelSettings, around: Surroundings) -> ChatModel:
         return DemonstrationJudge()
     if settings.model == "thinker":
         return DemonstrationThinker(around.language)
+    if settings.model == PROFILE_WRITER:
+        return ScriptedProfileWriter(around.language)
+    if settings.model in SEEKER_MODELS:
+        return ScriptedSeeker(settings.model, around.language)
     if settings.model not in SUPPORTERS:
         raise _unusable(f"There is no scripted model {settings.model}.")
     pace = settings.extra.get("pace", 1.0) if around.pace is None else around.pace

@@ -2,7 +2,7 @@
 
 /** What is typed and not saved yet is not left without a question. */
 function guard(form) {
-  let changed = false;
+  let changed = form.dataset.guard === "unsaved";
   form.addEventListener("input", () => (changed = true));
   form.addEventListener("submit", () => (changed = false));
   window.addEventListener("beforeunload", (event) => changed && event.preventDefault());

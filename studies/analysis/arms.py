@@ -26,7 +26,7 @@ COLUMNS = [
     "note",
     "method",
 ]
-_SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
+SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
 
 
 def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -34,16 +34,21 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
 
     Several raters of a conversation count as one, their mean. Conversations without an arm are left out.
     """
-    each = export.ratings.groupby([*_SCORED, "rater"], observed=True)["score"].mean()
-    scores = each.groupby(_SCORED, observed=True).mean().reset_index()
+    scores = conversation_scores(export.ratings)
     about = export.conversations.loc[scores["conversation"].astype(str)]
     scores = scores.assign(arm=about["arm"].to_numpy(), cluster=about["cluster"].to_numpy())
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm", observed=True):
         rows = []
-        for (raters, instrument, moment, item), group in of_arm.groupby(_SCORED[:4], observed=True):
+        for (raters, instrument, moment, item), group in of_arm.groupby(SCORED[:4], observed=True):
             of = {"arm": arm, "raters": raters, "instrument": instrument, "moment": moment, "item": item}
             rows.append(_row(of, group, bootstrap))
         yield str(arm), rows
+
+
+def conversation_scores(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Columns SCORED and `score`: the mean over the raters of a group."""
+    each = ratings.groupby([*SCORED, "rater"], observed=True)["score"].mean()
+    return each.groupby(SCORED, observed=True).mean().reset_index()
 
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:

@@ -53,14 +53,15 @@ class Resampled:
         as_far = np.abs(self.replicates - self.estimate) >= abs(self.estimate)
         return float((1 + as_far.sum()) / (1 + len(self.replicates)))
 
-    def notes(self, what: str) -> list[str]:
+    def notes(self, what: str, *, lacking: str = "had no variance") -> list[str]:
+        """`lacking`: why the statistic may not exist in a resample."""
         notes = []
         if min(self.clusters()) < FEW_CLUSTERS:
             clusters = " × ".join(map(str, self.clusters()))
             notes.append(f"{what}: only {clusters} clusters, the interval may be too narrow")
         if self.undefined:
             total = self.undefined + len(self.replicates)
-            notes.append(f"{what}: {self.undefined} of {total} resamples had no variance and are left out")
+            notes.append(f"{what}: {self.undefined} of {total} resamples {lacking} and are left out")
         return notes
 
     def _corrected(self, tails: tuple[float, float]) -> tuple[float, float] | None:
@@ -81,6 +82,22 @@ class Resampled:
 
 
 @dataclass(frozen=True)
+class ResampledTogether:
+    """Several statistics from the same draws; nan where one is undefined."""
+
+    estimates: Array  # one per statistic
+    replicates: Array  # replicates × statistics
+    jackknife: Array  # clusters × statistics
+
+    def one(self, place: int) -> Resampled:
+        values = self.replicates[:, place]
+        defined = _defined(values)
+        return Resampled(
+            float(self.estimates[place]), defined, self.jackknife[:, place], undefined=len(values) - len(defined)
+        )
+
+
+@dataclass(frozen=True)
 class Bootstrap:
     replicates: int
     seed: int
@@ -95,6 +112,27 @@ class Bootstrap:
         return Resampled(
             float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
         )
+
+    def resample_together(self, statistics: Statistic, sums: Array) -> ResampledTogether:
+        """As `resample`, of statistics with several values: (…, sums) → (…, values)."""
+        if len(sums) < 2:
+            raise Undefined("fewer than two clusters")
+        total = sums.sum(axis=0)
+        drawn = weights(len(sums), self.replicates, self.seed) @ sums
+        return ResampledTogether(statistics(total), statistics(drawn), statistics(total - sums))
+
+    def resample_apart(self, statistic: Statistic, first: Array, second: Array) -> Resampled:
+        """Two groups of clusters, each drawn by itself; `statistic` is of the sums of both together. The jackknife is
+        that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation 15.36)."""
+        if min(len(first), len(second)) < 2:
+            raise Undefined("fewer than two clusters in one of the groups")
+        total = first.sum(axis=0) + second.sum(axis=0)
+        of_first = weights(len(first), self.replicates, self.seed) @ first
+        values = statistic(of_first + weights(len(second), self.replicates, (self.seed, 1)) @ second)
+        without = [statistic(total - group) for group in (first, second)]
+        jackknife = np.concatenate([(1 - 1 / len(found)) * (found - found.mean()) for found in without])
+        defined = _defined(values)
+        return Resampled(float(statistic(total)), defined, jackknife, undefined=len(values) - len(defined))
 
     def resample_crossed(self, statistic: Statistic, cells: Array) -> Resampled:
         """`cells`: rows × columns × sums, of two crossed kinds of clusters. Both are drawn, each by itself, and a cell

@@ -17,14 +17,29 @@ from studies.analysis import AnalysisError
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
-OPTIONAL = ("participant", "arm", "strategy", "replicate", "moment", "turn", "missing_reason", "seconds")
+OPTIONAL = ("participant", "arm", "condition", "strategy", "replicate", "moment", "turn", "missing_reason", "seconds")
+OF_CONVERSATION = (
+    "participant",
+    "arm",
+    "condition",
+    "profile",
+    "setup",
+    "seeker_kind",
+    "card",
+    "language",
+    "end_reason",
+)
+FEELINGS = ("valence", "arousal", "intensity")
+COUNTED = ("turns", *(f"{feeling}_{when}" for feeling in FEELINGS for when in ("before", "after")))
 OF_TURNS = ("conversation", "role", "text")
+OF_CALLS = ("conversation", "purpose", "status", "total_ms", "input_tokens", "output_tokens", "cost")
 OF_PAIRS = ("pair", "conversation_a", "conversation_b", "rater", "rater_kind", "question", "verdict")
 BESIDE_PAIRS = ("shown_first", "instrument", "arm_a", "arm_b")
 SIDES = ("a", "b")
+VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
 MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
-HASHED = ("answers.csv", "pairs.csv", "manifest.json")  # beside the files that are read here
+HASHED = ("answers.csv", "states.csv", "pairs.csv", "calls.csv", "manifest.json")  # beside the files that are read here
 EXPORTED = (
     "ratings.csv",
     "participants.csv",
@@ -51,17 +66,23 @@ class Export:
 
     `ratings`: one row per score that was given; text columns are categories, `score` is a float. `group` is the rater
     kind, or `judge:STRATEGY`; `seconds` is nan where not measured. `left_out`: such rows of excluded participants and
-    of conversations that are not valid, which `ratings`, `conversations` and `replies` are without. `conversations`:
-    indexed by conversation; columns `participant`, `arm`, `card` (empty where unknown), `cluster`: the participant,
-    else the conversation itself, and `counsellors`: true where it is a counsellor's own. `replies`: one row per reply
-    of turns.csv, None where there is no such file; columns of `read_turns`, and `arm`, `language` (empty where
-    unknown), `cluster`.
+    of conversations that are not valid, which all other tables here are without. `ablated`: those of simulated seekers
+    that were changed for an ablation, which all but `chats` are without. `conversations`: what was rated, indexed by
+    conversation; columns `participant`, `arm`, `condition`, `profile`, `seeker_kind`, `card` (empty where unknown),
+    `cluster`: the participant, else the profile, else the conversation itself, and `counsellors`: true where it is a
+    counsellor's own. `chats`: what nobody rated too, where conversations.csv names it; OF_CONVERSATION and `cluster` as
+    text, COUNTED as floats, nan where the file says nothing. `replies`: one row per reply of turns.csv, None where
+    there is no such file; columns of `read_turns`, and `arm`, `language` (empty where unknown), `cluster`.
     """
 
     folder: Path
     ratings: pd.DataFrame
     left_out: pd.DataFrame
+    ablated: pd.DataFrame
+    variants: pd.DataFrame
+    unscored: pd.DataFrame
     conversations: pd.DataFrame
+    chats: pd.DataFrame
     replies: pd.DataFrame | None
     rows: dict[str, int]  # of each file that was read
     hashes: dict[str, str]  # SHA-256 of each file that was read
@@ -72,36 +93,52 @@ class Export:
     invalid_conversations: int
     demonstration: bool
 
+    def whole(self) -> pd.DataFrame:
+        """The chats without those of an ablation."""
+        return self.chats[self.chats["setup"] == ""]
+
 
 def load(folder: Path) -> Export:
     path = folder / "ratings.csv"
     if not path.is_file():
         raise AnalysisError(f"{path.name}: there is no such file in {folder}")
     table = read_ratings(path)
-    scored = table[table["score"].notna()].reset_index(drop=True)
+    varied = _of_variants(table)
+    scored = table[table["score"].notna() & ~varied].reset_index(drop=True)
     if scored.empty:
         raise AnalysisError(f"{path.name}: no rating has a score")
     people, excluded = _marked(folder / "participants.csv", "participant", "excluded", "true")
-    chats, invalid = _marked(folder / "conversations.csv", "conversation", "valid", "false")
-    rated = _conversations(path, table, ("participant", "arm"))
+    listed, invalid = _marked(folder / "conversations.csv", "conversation", "valid", "false")
+    rated = _conversations(path, table, ("participant", "arm", "condition"))
     everything = _all_conversations(folder, rated)
-    rated = _with_cards(rated, everything, scored)
+    rated = _with_what_is_known(rated, everything, scored)
     left_out = _left_out(scored, rated, excluded, invalid)
+    changed = scored["conversation"].isin(rated.index[rated["setup"] != ""])
     if left_out.all():
         raise AnalysisError(f"{path.name}: every rating is of a person or conversation that is left out by a decision")
+    if (left_out | changed).all():
+        raise AnalysisError(f"{path.name}: every rating is of an ablation, and the whole to compare it with is missing")
+    judged = table[(table["rater_kind"] == "judge") & (varied | table["score"].isna())]
+    judged = judged[~_left_out(judged, rated, excluded, invalid)]
+    judged = judged[~judged["conversation"].isin(rated.index[rated["setup"] != ""])]
+    chats = _without(everything, excluded, invalid)
     turns = read_turns(folder / "turns.csv") if (folder / "turns.csv").is_file() else None
     read = {
         "ratings.csv": len(table),
         "participants.csv": people,
-        "conversations.csv": chats,
+        "conversations.csv": listed,
         "turns.csv": None if turns is None else len(turns),
     }
     return Export(
         folder=folder,
-        ratings=scored[~left_out].reset_index(drop=True),
-        left_out=scored[left_out],
-        conversations=_without(rated, excluded, invalid),
-        replies=None if turns is None else _replies(turns, everything, _without(everything, excluded, invalid).index),
+        ratings=scored[~left_out & ~changed].reset_index(drop=True),
+        left_out=scored[left_out & ~changed],
+        ablated=scored[~left_out & changed].reset_index(drop=True),
+        variants=judged[_of_variants(judged)].reset_index(drop=True),
+        unscored=judged[~_of_variants(judged)].reset_index(drop=True),
+        conversations=_without(rated[rated["setup"] == ""], excluded, invalid).drop(columns="setup"),
+        chats=chats,
+        replies=None if turns is None else _replies(turns, everything, chats.index[chats["setup"] == ""]),
         rows={name: count for name, count in read.items() if count is not None},
         hashes={name: _sha256(folder / name) for name in (*read, *HASHED) if (folder / name).is_file()},
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
@@ -111,6 +148,12 @@ def load(folder: Path) -> Export:
         invalid_conversations=len(invalid),
         demonstration=_demonstration(folder / "manifest.json"),
     )
+
+
+def _of_variants(ratings: pd.DataFrame) -> pd.Series:
+    """Which rows are of a judge that was asked in another way."""
+    codes = [code for code in ratings["rater"].cat.categories if VARIANT in code]
+    return ratings["rater"].isin(codes) & (ratings["rater_kind"] == "judge")
 
 
 def _left_out(
@@ -163,6 +206,27 @@ def read_turns(path: Path) -> pd.DataFrame:
         masked=_truths(path, table["masked"]),
         names_itself=_truths(path, table["names_itself"]),
     )
+
+
+def read_states(path: Path) -> pd.DataFrame:
+    """One row per inner state that has a score. Columns `conversation`, `source`, `turn` (int) and `emotion_score`."""
+    table = read_table(path, ("conversation", "turn"), ("source", "emotion_score"))
+    _refuse(path, table["conversation"], lambda text: not text, "is empty")
+    _refuse(path, table["turn"], lambda text: not re.fullmatch(r"\d+(\.0*)?", text), "is not a whole number")
+    states = table[["conversation", "source"]].astype(str)
+    states["turn"] = _numbers(path, table["turn"]).astype(int)
+    states["emotion_score"] = _numbers(path, table["emotion_score"])
+    return states.dropna(subset="emotion_score").reset_index(drop=True)
+
+
+def read_calls(path: Path) -> pd.DataFrame:
+    """One row per attempt. Columns `conversation`, `purpose` and `status`, and as floats, nan where the file says
+    nothing, `seconds`, `input_tokens`, `output_tokens` and `cost`."""
+    table = read_table(path, OF_CALLS, ())
+    _refuse(path, table["purpose"], lambda text: not text, "is empty")
+    calls = table[["conversation", "purpose", "status"]].astype(str)
+    calls["seconds"] = _numbers(path, table["total_ms"]) / 1000
+    return calls.assign(**{name: _numbers(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
@@ -273,18 +337,24 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
     """Those that nobody rated too, where conversations.csv names them; the ratings alone tell less of them."""
     path = folder / "conversations.csv"
     if not path.is_file():
-        return rated.assign(language="", card="", seeker_kind="")
-    names = ("participant", "arm", "language", "card", "seeker_kind")
-    return _conversations(path, read_table(path, ("conversation",), names), names)
+        return rated.reindex(columns=[*OF_CONVERSATION, *COUNTED, "cluster"]).fillna(dict.fromkeys(OF_CONVERSATION, ""))
+    table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED))
+    for name in COUNTED:
+        _numbers(path, table[name])  # refuses what is none
+    everything = _conversations(path, table, (*OF_CONVERSATION, *COUNTED))
+    return everything.assign(**{name: everything[name].map(_number) for name in COUNTED})
 
 
-def _with_cards(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
-    """Adds `card` and `counsellors`; a counsellor is known by their track, or by having rated their own."""
-    known = everything[["card", "seeker_kind"]].reindex(rated.index).fillna("")
+def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
+    """Adds what conversations.csv says; a counsellor is known by their track, or by having rated their own."""
+    names = ["condition", "profile", "setup", "seeker_kind", "card"]
+    known = everything[names].reindex(rated.index).fillna("")
+    known["condition"] = known["condition"].where(known["condition"] != "", rated["condition"])
     experts = ratings[(ratings["rater_kind"] == "expert") & (ratings["participant"] != "")].astype(str)
     own = set(experts.loc[experts["rater"] == experts["participant"], "conversation"])
     counsellors = (known["seeker_kind"] == "counsellor") | rated.index.isin(own)
-    return rated.assign(card=known["card"], counsellors=counsellors)
+    rated = rated[["participant", "arm"]].join(known).assign(counsellors=counsellors)
+    return rated.assign(cluster=_clusters(rated))
 
 
 def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -> pd.DataFrame:
@@ -299,10 +369,15 @@ def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.
     conversations = pd.DataFrame(index=pd.Index(sorted(table["conversation"].unique()), name="conversation", dtype=str))
     for name in names:
         conversations[name] = _of_conversation(path, table, name).reindex(conversations.index).fillna("")
-    # A conversation's code never equals a participant's after this prefix.
-    alone = "conversation " + conversations.index.to_series()
-    conversations["cluster"] = conversations["participant"].where(conversations["participant"] != "", alone)
-    return conversations
+    return conversations.assign(cluster=_clusters(conversations))
+
+
+def _clusters(conversations: pd.DataFrame) -> pd.Series:
+    """The participant, else the profile, else the conversation, whose names never equal after these prefixes."""
+    cluster = "conversation " + conversations.index.to_series()
+    if "profile" in conversations:
+        cluster = cluster.where(conversations["profile"] == "", "profile " + conversations["profile"])
+    return cluster.where(conversations["participant"] == "", conversations["participant"])
 
 
 def _of_conversation(path: Path, table: pd.DataFrame, name: str) -> pd.Series:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis import told
-from studies.analysis.figures import Figure
+from studies.analysis.drawing import Figure
 from studies.analysis.markup import Markup, tag
 from studies.analysis.results import METHODS, Results
 
@@ -16,6 +16,12 @@ HEADINGS = {
     "agreement": "Judges and people",
     "reliability": "Raters among themselves",
     "arms": "The arms",
+    "conditions": "Average against worst case",
+    "ablation": "What each behaviour of the seeker does",
+    "survival": "How long conversations stay open",
+    "trends": "Over the turns",
+    "emotion": "Before and after",
+    "costs": "What a conversation costs",
     "lengths": "Length and speed of the replies",
     "expert_table": "How counsellors rated the systems",
     "rater_effects": "How strict the raters are",
@@ -23,8 +29,16 @@ HEADINGS = {
     "sensitivity": "With and without",
     "pairwise": "Side by side: who was preferred",
     "bradley_terry": "Side by side: how strong they are",
+    "panels": "Judges as panels",
+    "probes": "What judges' scores hang on",
 }
 TOLD = {
+    "conditions": told.of_conditions,
+    "ablation": told.of_ablation,
+    "survival": told.of_survival,
+    "trends": told.of_trends,
+    "emotion": told.of_emotion,
+    "costs": told.of_costs,
     "expert_table": told.of_experts,
     "rater_effects": told.of_rater_effects,
     "quality": told.of_quality,
@@ -45,8 +59,8 @@ LENGTHS_MEAN = (
     "Named itself: replies in which the model named itself or its maker. Masked: replies in place of which, or of a "
     "part of which, something else was shown."
 )
-SMALL = ("p", "p_holm")  # where a fourth decimal tells something
-EMPTY = {
+SMALL = ("p", "p_holm", "wilcoxon_p", "cost")  # where a fourth decimal tells something
+EMPTY = {  # the sections that are there in any case
     "agreement": "No judge and person scored the same conversation, so there is nothing to compare.",
     "reliability": "No conversation has several raters of a kind, and no instrument several items.",
     "arms": "No rating names an arm.",
@@ -57,13 +71,16 @@ EMPTY = {
     "sensitivity": "No judge and person scored the same conversation, so there is nothing to compare.",
     "pairwise": "No pair of different arms or seekers was compared.",
     "bradley_terry": "No pair of different arms or seekers was compared.",
+    "panels": "No judge rated anything.",
+    "probes": "No judge rated anything.",
 }
 
 
 def report(results: Results, figures: list[Figure]) -> str:
     title = "Analysis of a study's ratings"
     ribbon = [tag("p", "Demonstration data", class_="ribbon")] if results.export.demonstration else []
-    sections = [_section(name, results, figures) for name in HEADINGS]
+    shown = [name for name in HEADINGS if name in EMPTY or not results.tables[name].empty]
+    sections = [_section(name, results, figures) for name in shown]
     main = tag("main", tag("h1", title), *_opening(results), *sections, _methods(results), _origin(results))
     head = tag("head", Markup('<meta charset="utf-8">'), _viewport(), tag("title", title), _style())
     return f"<!doctype html>\n{tag('html', head, tag('body', *ribbon, main), lang='en')}\n"
@@ -156,7 +173,8 @@ def _methods(results: Results) -> Markup:
     settings = (
         f"Intervals and p values come from {results.bootstrap.replicates:,} resamples of "
         f"{results.export.conversations['cluster'].nunique():,} clusters, seed {results.bootstrap.seed}. "
-        "A cluster is a participant with all of their conversations, or the conversation where none is named. "
+        "A cluster is a participant with all of their conversations, of simulated seekers the profile, or the "
+        "conversation where neither is named. "
         "BCa corrections are left out where they do not exist; the column method says so. "
         "A score that is missing is left out, never counted as 0."
     )

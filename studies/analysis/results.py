@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis import quality
+from studies.analysis import quality, survival
 from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 
@@ -42,6 +42,25 @@ METHODS = {
     "kappa_fleiss": "nominal",
     "percent_agreement": "share of agreeing pairs of ratings, 0 to 1",
     "cronbach": "Cronbach's alpha of an instrument's items, complete ratings",
+    "difference": "worst case minus average, of final scores; first the mean over the conversations of each profile "
+    "(or person), then over those that were met in both conditions (paired; Wilcoxon's signed-rank test with "
+    "differences of 0 dropped, matched-pairs rank-biserial correlation, d_z with an interval from the noncentral t); "
+    "where nobody was, the two groups are drawn each by itself (not paired). p_holm over the items of an arm; of item "
+    "*, the mean over an instrument's items, over the arms",
+    "ablation": "final scores with the changed seeker minus those with the whole, paired by profile",
+    "open": "Kaplan–Meier: share of conversations still open after each turn. Ends that count: "
+    + ", ".join(survival.ENDS)
+    + "; all others are censored (the cap and a regular end, technical failures, what is open); clusters resampled, "
+    "where the share is 0 or 1 Wilson's interval with n = clusters that are known at that turn",
+    "incidence": "Aalen–Johansen: share that has ended in this way, against the other ends; with `open` they add up "
+    "to 1",
+    "median_turns": "first turn after which at most half are open; percentile interval",
+    "restricted_mean_turns": "area under `open` up to the turn that is told, the last that is known of all arms",
+    "trends": "mean over the conversations scored at that turn, those that ended before are in none; slope in points "
+    "per turn within conversations",
+    "emotion": "over conversations of which before and after are both known; emotion_score: first and last state",
+    "costs": "sums over all attempts of a conversation, failed ones too; mean over the conversations for which a model "
+    "was asked for that purpose",
     "lengths": "over replies; characters are the Unicode code points of what was shown, seconds the model's own from "
     "the request on, before a study evens them out on the page; 95 % BCa interval of the mean, participants (else "
     "conversations) resampled",
@@ -60,6 +79,18 @@ METHODS = {
     "strength": "Bradley–Terry on the log scale, 0 the mean of the contestants, a tie half a win for either, by "
     "Hunter's MM algorithm; 95 % percentile interval from the same resamples; empty where the contestants are not "
     "connected by wins and ties",
+    "panels": "majority: the score that more than half of all members gave, those without one among them; median and "
+    "mean over those with one; Krippendorff's alpha and the share of agreeing pairs over units that two members "
+    "scored; Pearson's r with people as in agreement.csv",
+    "probes, difference": "a judge asked in another way minus the same judge as it is, over what both scored, its "
+    "replicates averaged; share_changed: of these scores, those that are not the same",
+    "probes, within_sd": "root of the pooled variance of a judge's replicates",
+    "probes, share_consistent": "of the pairs that a judge saw in both orders: those of which it said the same, ties "
+    "among them; first_bias: how often it chose what stood first minus what stood second, over both orders",
+    "probes, slope_per_100_characters": "least squares of the score on the mean length of the conversation's replies, "
+    "within arm and language",
+    "probes, interaction": "how much higher a judge scores supporters of its own maker than judges of other makers do, "
+    "minus the same of other supporters; makers by the models' names",
     "mean": "over conversations, raters averaged first; 95 % BCa interval, participants (else conversations) resampled",
 }
 
@@ -100,6 +131,7 @@ class Results:
         """Counted; the ratings without a score and those of the two kinds that are left out are in no other figure."""
         return {
             "ratings_without_score": self.export.missing,
+            "ratings_of_ablations": len(self.export.ablated),
             "repeated_ratings_averaged": self.export.repeated,
             "excluded_participants": self.export.excluded_participants,
             "invalid_conversations": self.export.invalid_conversations,
@@ -113,12 +145,18 @@ class Results:
         rules = {
             f"Only {clusters} independent clusters: the intervals may be too narrow.": clusters < FEW_CLUSTERS,
             "No conversation names its participant: conversations count as independent, which they may not be.": (
-                not self.counts()["participants"]
+                not self.counts()["participants"] and not (self.export.conversations["profile"] != "").any()
             ),
             f"{len(self.export.left_out)} scores are in no figure, of people or conversations that were left out by "
             "decision; sensitivity.csv has the agreement with them.": len(self.export.left_out) > 0,
             "Some replies in which a model named itself or its maker were shown as they were: who read one may have "
             "known the arm.": self._names_shown() > 0,
+            "Some arms met other seekers in the worst case than in the average: what differs may be the seekers.": (
+                bool((self.tables["conditions"]["pairs"] == 0).any())
+            ),
+            "Ratings of seekers that were changed for an ablation are in ablation.csv alone.": (
+                len(self.export.ablated) > 0
+            ),
             "Some ratings were given twice by one rater to the same thing; their mean counts.": (
                 self.export.repeated > 0
             ),

@@ -10,18 +10,27 @@ from studies.analysis import (
     AnalysisError,
     Progress,
     Summary,
+    ablation,
     agreement,
     arms,
+    conditions,
+    costs,
+    emotion,
     experts,
     lengths,
     pairs,
+    panels,
+    probes,
     quality,
     rater_effects,
     reliability,
     sensitivity,
+    survival,
+    trends,
 )
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.figures import Figure, figures_of
+from studies.analysis.drawing import Figure
+from studies.analysis.figures import figures_of
 from studies.analysis.frames import Export, load
 from studies.analysis.report import report
 from studies.analysis.results import Results
@@ -31,6 +40,12 @@ TABLES: dict[str, tuple[Part, list[str]]] = {
     "agreement": (agreement.agreement, agreement.COLUMNS),
     "reliability": (reliability.reliability, reliability.COLUMNS),
     "arms": (arms.arm_means, arms.COLUMNS),
+    "conditions": (conditions.conditions, conditions.COLUMNS),
+    "ablation": (ablation.ablation, ablation.COLUMNS),
+    "survival": (survival.survival, survival.COLUMNS),
+    "trends": (trends.trends, trends.COLUMNS),
+    "emotion": (emotion.emotion, emotion.COLUMNS),
+    "costs": (costs.costs, costs.COLUMNS),
     "lengths": (lengths.reply_lengths, lengths.COLUMNS),
     "expert_table": (experts.expert_table, experts.COLUMNS),
     "rater_effects": (rater_effects.rater_effects, rater_effects.COLUMNS),
@@ -38,6 +53,8 @@ TABLES: dict[str, tuple[Part, list[str]]] = {
     "sensitivity": (sensitivity.sensitivity, sensitivity.COLUMNS),
     "pairwise": (pairs.pairwise, pairs.PAIRWISE),
     "bradley_terry": (pairs.strengths, pairs.BRADLEY_TERRY),
+    "panels": (panels.panels, panels.COLUMNS),
+    "probes": (probes.probes, probes.COLUMNS),
 }
 
 

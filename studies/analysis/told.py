@@ -5,9 +5,12 @@ from typing import TypeAlias
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis import experts, quality
+from studies.analysis import costs, experts, quality, survival
+from studies.analysis.conditions import CONDITIONS
+from studies.analysis.emotion import CHANGE
 from studies.analysis.markup import Markup, tag
 from studies.analysis.results import Results
+from studies.analysis.trends import SLOPE
 from studies.analysis.verdicts import read_verdicts
 
 Part: TypeAlias = Markup | pd.DataFrame
@@ -32,6 +35,83 @@ WITH_AND_WITHOUT = (
     "Pearson's r of judges and people, final ratings: as everywhere in this report; with the ratings that two coders "
     "left out; and without what is flagged."
 )
+
+
+BOTH_CONDITIONS = (
+    "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so that a drop "
+    "is negative. Pairs are profiles (or people) that were met in both. Item * is the mean over an instrument's items."
+)
+LEFT_OUT = (
+    "Final ratings when a behaviour of the simulated seeker is left out, or the seeker is made simpler, minus those of "
+    "the whole seeker on the same profiles. These conversations are in no other table."
+)
+ENDS_TOLD = (
+    f"Ends that count: {', '.join(survival.ENDS)}. A person's early end is a leaving. Everything else is censored, "
+    "that is, the conversation counts as open until then: the cap and a person's regular end stop what might have gone "
+    "on, a technical failure is no choice of the seeker's. A satisfied goodbye and a walk-out both close a "
+    "conversation: read the shares of each end (statistic incidence) beside the curve."
+)
+FEWER = (
+    "Later turns are of the conversations that were still open, which may not be like the others: read the numbers "
+    "below the curves. Slopes are within conversations, in points per turn."
+)
+FELT = (
+    "Change is after minus before. Valence, arousal and intensity are people's own; emotion_score is what a Thinker "
+    "supposed, of simulated seekers their own (source seeker), in the first and the last state."
+)
+TAKEN = (
+    "Means for a conversation: seconds, tokens and money of all attempts, failed ones too. Purpose * is everything "
+    "together. An empty cell is not known, for instance where no price is."
+)
+
+
+def of_conditions(results: Results) -> Iterator[Part]:
+    yield tag("p", BOTH_CONDITIONS)
+    rows = results.tables["conditions"]
+    shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
+    yield rows[shown]
+
+
+def of_ablation(results: Results) -> Iterator[Part]:
+    yield tag("p", LEFT_OUT)
+    known = results.tables["ablation"].dropna(subset="estimate")
+    for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
+        keys = ["arm", "condition", "setup"]
+        wide = rows.pivot_table(index=keys, columns="item", values="estimate").rename_axis(None, axis=1)
+        yield tag("h3", f"{raters}, {instrument}")
+        yield wide.reset_index()
+
+
+def of_survival(results: Results) -> Iterator[Part]:
+    yield tag("p", ENDS_TOLD)
+    rows = results.tables["survival"]
+    yield rows.loc[
+        rows["statistic"].isin([survival.MEDIAN, survival.MEAN]),
+        ["arm", "condition", "seekers", "statistic", "turn", "estimate", "low", "high", "n", "clusters"],
+    ]
+
+
+def of_trends(results: Results) -> Iterator[Part]:
+    yield tag("p", FEWER)
+    rows = results.tables["trends"]
+    shown = ["arm", "condition", "seekers", "source", "item", "estimate", "low", "high", "n", "clusters"]
+    yield rows.loc[rows["statistic"] == SLOPE, shown]
+
+
+def of_emotion(results: Results) -> Iterator[Part]:
+    yield tag("p", FELT)
+    rows = results.tables["emotion"]
+    shown = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]
+    yield rows.loc[rows["statistic"] == CHANGE, shown]
+
+
+def of_costs(results: Results) -> Iterator[Part]:
+    """As Table 4 of arXiv:2601.01530, with a line for each purpose."""
+    yield tag("p", TAKEN)
+    rows = results.tables["costs"]
+    wide = rows.pivot(index=["arm", "seekers", "purpose"], columns="measure", values="estimate")
+    conversations = rows[rows["measure"] == "calls"].set_index(["arm", "seekers", "purpose"])["n"]
+    yield wide[list(costs.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()
 
 
 def of_experts(results: Results) -> Iterator[Part]:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from studies.design.behaviours import STRONGEST, behaviour_keys
+from dialogue.seekers.components import STRONGEST
+from studies.design.behaviours import behaviour_keys
 from studies.design.tables import LANGUAGES, Fault, Table
 
 REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")

@@ -46,6 +46,7 @@ INTERVIEW = "interview"  # the step, and the kind of the instruments that guide 
 ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
 USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
 USUAL_RATERS = 3  # of an arm in a block plan
+SEEKER = "seeker"
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")
@@ -54,6 +55,8 @@ SELF_NAMING = ("flag", "mask")
 LONGEST_FLOOR = 10.0  # seconds: nobody waits longer for a reply to begin for the sake of evenness
 RATES = (1.0, 1000.0)  # characters a second
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
+CHECKPOINTS = "if_checkpoints"  # likewise
+IMPLIED = {TIMINGS: "display.timings", CHECKPOINTS: "[chat]"}  # part of a consent form → what sets it
 
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
 
@@ -143,6 +146,7 @@ def _study(
         judges=tuple(_arm(judge, around) for judge in table.tables("judges")),
         display=_display(table.table("display"), around),
         role_play=_role_play(table.table("role_play"), around),
+        seeker=_seeker(table.table("seeker")) if table.has("seeker") else None,
     )
     table.refuse_unknown()
     return spec
@@ -357,6 +361,28 @@ def _arm(table: Table, around: Surroundings) -> ArmSpec:
     _check_connection(table, arm)
     table.refuse_unknown()
     return arm
+
+
+def _seeker(table: Table) -> ArmSpec:
+    """The model behind simulated seekers. It has no prompt of its own: those are ours, by version."""
+    table.require("kind")
+    seeker = ArmSpec(
+        key=SEEKER,
+        title={},
+        kind=table.choice("kind", ARM_KINDS, "") if table.has("kind") else "",
+        base_url=table.string("base_url"),
+        model=table.string("model"),
+        api_key_env=table.string("api_key_env"),
+        provider=table.string("provider"),
+        temperature=table.optional_number("temperature", minimum=0, maximum=2),
+        max_tokens=table.optional_integer("max_tokens", minimum=1),
+        extra=table.table("extra").values,
+    )
+    for name, maximum in LONGEST.items():
+        table.at_most(name, getattr(seeker, name), maximum)
+    _check_connection(table, seeker)
+    table.refuse_unknown()
+    return seeker
 
 
 def _check_connection(table: Table, arm: ArmSpec) -> None:
@@ -623,13 +649,14 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
     if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
         yield Fault("consent.flags", f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")')
     for number, flag in enumerate(consent.flags, 1):
-        if flag == TIMINGS:
-            yield Fault(f"consent.flags.{number}", "is set by display.timings, not here")
+        if flag in IMPLIED:
+            yield Fault(f"consent.flags.{number}", f"is set by {IMPLIED[flag]}, not here")
         elif flag not in form["flags"]:
             yield Fault(f"consent.flags.{number}", f'unknown flag "{flag}"{suggestion(flag, form["flags"])}')
     if spec.key != DEMO:
         values = spec.consent_values()
-        for name in needed_placeholders(form, consent.flags):
+        flags = (*consent.flags, CHECKPOINTS) if spec.chat.pauses() else consent.flags
+        for name in needed_placeholders(form, flags):
             if not _is_filled(values.get(name, {})):
                 yield Fault(f"consent.{name}", "is not filled in, and the consent form needs it")
 
@@ -678,6 +705,7 @@ def dump_study(spec: StudySpec) -> str:
             for key, value in spec.display.items()
         },
         "role_play": _given(asdict(spec.role_play)),
+        "seeker": _seeker_table(spec.seeker),
     }
     return tomli_w.dumps(_given(document))
 
@@ -715,6 +743,15 @@ def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     return _given(values | {"title": _plainly(arm.title, languages)})
 
 
+def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
+    if seeker is None:
+        return {}
+    values = asdict(seeker)
+    for name in ("key", "title", "prompt", "prompt_text"):
+        del values[name]
+    return _given(values)
+
+
 def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     """Everything, prompt texts too, as JSON knows it: lists for tuples."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
@@ -732,6 +769,7 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
         "role_play": RolePlaySpec(**_with_tuples(values.get("role_play", {}), "cards")),
         "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
         "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
+        "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
     }
     return StudySpec(**{**values, **built})
 

@@ -126,6 +126,7 @@ class StudySpec:
     judges: tuple[ArmSpec, ...]
     display: Mapping[str, Any] = field(default_factory=dict)
     role_play: RolePlaySpec = RolePlaySpec()
+    seeker: ArmSpec | None = None  # the model that plays simulated seekers
 
     def records_timings(self) -> bool:
         """Whether the page measures how people type, read and answer. The consent form then says so."""

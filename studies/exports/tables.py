@@ -3,7 +3,7 @@
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
 from django.db.models.functions import Coalesce
 
 from dialogue.models import Call, InnerState, Turn
@@ -15,6 +15,7 @@ from studies.exports.interviews import TABLES as INTERVIEWS
 from studies.exports.pairs import PAIRS, count_pairs, pairs
 from studies.exports.reviews import TABLES as REVIEWS
 from studies.exports.role_plays import ROLE_PLAYS
+from studies.exports.seeker_faults import SEEKER_FAULTS, faults_of
 from studies.exports.table import (
     CONVERSATION,
     TURN,
@@ -110,6 +111,9 @@ CONVERSATIONS = (
     truth("valid", "false where a researcher decided to leave it out"),
     truth("is_test", "test data"),
     integer("min_turns", "how many turns the study asked for; 1 for imports", "turns"),
+    text("setup", "how a simulated seeker was changed for an ablation; empty for the whole, and for people"),
+    integer("replicate", "which of several simulations of the same, from 1; empty for others"),
+    text("seeker_faults", "kinds of faults of a simulated seeker, joined by ; (see seeker_faults.csv)"),
 )
 
 
@@ -141,10 +145,22 @@ def conversations(study: Study, only: Filter) -> Rows:
         "valid",
         "is_test",
         "conversation__min_turns",
+        "setup",
+        Case(When(conversation__seeker_kind=SeekerKind.SIMULATED, then=F("replicate"))),
     )
     position = [column.name for column in CONVERSATIONS].index("position")
+    faults = kinds_of_faults(study, only)
     for row in rows.order_by("pk").iterator():
-        yield *row[:position], row[position] or None, *row[position + 1 :]
+        yield *row[:position], row[position] or None, *row[position + 1 :], ";".join(faults.get(row[0], ()))
+
+
+def kinds_of_faults(study: Study, only: Filter) -> dict[str, list[str]]:
+    """Of simulated seekers, by the conversation's id. Few have any."""
+    kinds: dict[str, list[str]] = {}
+    rows = faults_of(study, only).values_list(conversation_of("conversation__run__"), "kind").distinct()
+    for conversation, kind in rows.order_by("conversation", "kind"):
+        kinds.setdefault(conversation, []).append(kind)
+    return kinds
 
 
 def turns_with_reply() -> Coalesce:
@@ -267,7 +283,7 @@ def count_messages(study: Study, only: Filter) -> int:
 STATES = (
     CONVERSATION,
     TURN,
-    text("source", "the key of the judge whose model was the Thinker"),
+    text("source", "the key of the judge whose model was the Thinker; 'seeker': a simulated seeker's own"),
     text("cognition", "what the seeker is supposed to think after the reply"),
     text("emotion", "what they are supposed to feel"),
     text("goal", "what they are supposed to want"),
@@ -476,6 +492,13 @@ CALLS = (
     integer("input_tokens", "as the model's server counts them", "tokens"),
     integer("output_tokens", "as the model's server counts them", "tokens"),
     number("cost", "empty where no price is known", "the price table's currency"),
+    text("prices", "the version of the price table"),
+    integer("replicate", "of answers that were asked for several times, which one"),
+    integer("cached_tokens", "of the input, what the provider had from before", "tokens"),
+    integer("reasoning_tokens", "of the output, what the model thought and did not say", "tokens"),
+    text("prompt_version", "of the standing text of the prompt; empty for supporters, whose prompts the study has"),
+    text("model_returned", "the model as its server names it"),
+    text("judge", "the judge's key, where a judge was asked"),
 )
 
 
@@ -497,6 +520,13 @@ def calls(study: Study, only: Filter) -> Rows:
         "input_tokens",
         "output_tokens",
         "cost",
+        "prices",
+        "replicate",
+        "cached_tokens",
+        "reasoning_tokens",
+        "prompt_version",
+        "model_returned",
+        "item__job__plan__judge__key",
     )
     yield from found.order_by("pk").iterator()
 
@@ -536,4 +566,5 @@ TABLES = (
     *INTERVIEWS,
     *REVIEWS,
     DECISIONS,
+    SEEKER_FAULTS,
 )

@@ -13,6 +13,7 @@ from studies.exports.table import conversation_of
 from studies.imports.faults import Faults
 from studies.imports.rows import Header, Row, raters_for, read_rows
 from studies.models import Comparison, Pair, PairPlan, Rater, Study, Verdict
+from studies.models.pair import order_of
 from studies.models.response import RaterKind
 
 NEEDED = (
@@ -49,9 +50,12 @@ class Sides(NamedTuple):
 
 
 class By(NamedTuple):
+    """Who compared which pair; `order` as `order_of` has it, for a judge compares in both."""
+
     pair: str
     kind: str
     rater: str
+    order: str
 
 
 class Opinion(NamedTuple):
@@ -107,8 +111,11 @@ class _Table:
     def take(self, row: Row) -> bool:
         """Keep what a row says, or the fault that is in it."""
         pair, sides, instrument = row.needed("pair"), self.sides(row), row.text("instrument")
-        by = By(pair, row.choice("rater_kind", RaterKind.values), row.needed("rater"))
-        first = row.choice("shown_first", ("", *Comparison.Side.values))
+        kind, first = (
+            row.choice("rater_kind", RaterKind.values),
+            row.choice("shown_first", ("", *Comparison.Side.values)),
+        )
+        by = By(pair, kind, row.needed("rater"), order_of(kind, first))
         question = row.needed("question")
         opinion = Opinion(row.choice("verdict", Verdict.Choice.values), row.text("reason"))
         if by in self.begun:
@@ -171,12 +178,12 @@ class _Table:
 
     def store_comparisons(self) -> None:
         pairs = dict(self.study.pairs.values_list("code", "pk"))
-        raters = raters_for(self.study, [(by.kind, by.rater, "") for by in self.comparisons.new])
+        raters = raters_for(self.study, [(by.kind, by.rater, by.order) for by in self.comparisons.new])
         now = timezone.now()
         Comparison.objects.bulk_create(
             Comparison(
                 pair_id=pairs[by.pair],
-                rater_id=raters[by.kind, by.rater, ""],
+                rater_id=raters[by.kind, by.rater, by.order],
                 shown_first=first,
                 given_at=now,
                 done_at=now,
@@ -190,7 +197,7 @@ def pairs_of(study: Study) -> dict[str, Sides]:
     return {code: Sides(*sides, plan or "") for code, *sides, plan in rows}
 
 
-OF_COMPARISON = ("pair__code", "rater__kind", "rater__code")
+OF_COMPARISON = ("pair__code", "rater__kind", "rater__code", "rater__strategy")
 
 
 def comparisons_of(study: Study, *, done: bool) -> dict[By, str]:
@@ -206,4 +213,4 @@ def verdicts_of(study: Study) -> dict[tuple[By, str], Opinion]:
     rows = Verdict.objects.filter(comparison__pair__study=study).values_list(
         *(f"comparison__{name}" for name in OF_COMPARISON), "question", "verdict", "reason"
     )
-    return {(By(pair, kind, rater), question): Opinion(*said) for pair, kind, rater, question, *said in rows}
+    return {(By(*by), question): Opinion(verdict, reason) for *by, question, verdict, reason in rows}

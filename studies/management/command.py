@@ -80,7 +80,9 @@ class Command(BaseCommand):
             raise
         if options["json"]:
             self.stdout.write(json.dumps(summary, ensure_ascii=False))
-        if summary.get("failed"):
+        if summary.get("budget_reached"):
+            sys.exit(BUDGET_REACHED)
+        if summary.get("failed") or summary.get("left"):
             sys.exit(PART_FAILED)
 
     def leave_plainly(self, refusal: CommandError) -> None:

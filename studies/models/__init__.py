@@ -6,6 +6,7 @@ from studies.models.participation import ArmRun, Consent, Participation
 from studies.models.response import Answer, Rater, Response
 from studies.models.review import Adjudication, Review, ReviewItem, ReviewPlan
 from studies.models.role_play import Card, Flag, RolePlay
+from studies.models.seeker_profile import SeekerProfile
 from studies.models.study import Arm, Judge, Protocol, Study
 from studies.models.task import Task
 
@@ -36,6 +37,7 @@ __all__ = [
     "ReviewItem",
     "ReviewPlan",
     "RolePlay",
+    "SeekerProfile",
     "Study",
     "Submission",
     "Task",

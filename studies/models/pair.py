@@ -5,12 +5,18 @@ import secrets
 from django.db import models
 
 from studies.models.participation import ALPHABET, ArmRun
-from studies.models.response import Rater
+from studies.models.response import Rater, RaterKind
 from studies.models.study import Study
 
 
 def new_code() -> str:
     return "D" + "".join(secrets.choice(ALPHABET) for _ in range(7))
+
+
+def order_of(kind: str, first: str) -> str:
+    """The strategy under which a rater compares. A judge is shown every pair in both orders, and is a rater of its own
+    in each: `a_first`, `b_first`."""
+    return f"{first}_first" if kind == RaterKind.JUDGE and first else ""
 
 
 class PairPlan(models.Model):

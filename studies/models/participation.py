@@ -137,6 +137,10 @@ class ArmRun(models.Model):
     profile = models.CharField(max_length=100, blank=True)
     card = models.CharField(max_length=100, blank=True)
     topic = models.CharField(max_length=300, blank=True)
+    setup = models.CharField(
+        max_length=300, blank=True, help_text="How a simulated seeker was changed for an ablation; empty for the whole."
+    )
+    replicate = models.PositiveIntegerField(default=1, help_text="Which of several simulations of the same.")
     external_id = models.CharField(max_length=200, blank=True, help_text="As the imported file called it.")
     external_participant = models.CharField(max_length=200, blank=True)
     valid = models.BooleanField(default=True)

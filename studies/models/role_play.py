@@ -5,7 +5,7 @@ from typing import Any
 from django.db import models
 from django.db.models import Q
 
-from studies.design.behaviours import is_worst_case
+from dialogue.seekers.components import is_worst_case
 from studies.models.participation import ArmRun
 from studies.models.study import Study, slug
 

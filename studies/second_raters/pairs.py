@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from datetime import timedelta
 from math import ceil
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,11 +17,12 @@ from dialogue.models.conversation import TurnState
 from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
 from studies.models.participation import OVER
+from studies.models.response import RaterKind
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import PAIRWISE, instrument_ids, load
 from studies.responses import rater_for
 from studies.second_raters.eligible import conversations, still_wanted
-from studies.second_raters.reviews import Load
+from studies.second_raters.reviews import Load, PlanRefused, named_once
 
 ARMS, SEEKERS = "arms", "seekers"
 BETWEEN = (ARMS, SEEKERS)
@@ -29,10 +30,7 @@ CONVERSATION, REPLY = "conversation", "reply"
 LEVELS = (CONVERSATION, REPLY)
 COUNT = 100  # pairs of a plan, where nobody says how many
 KEPT_FOR = timedelta(hours=24)  # a comparison that was begun waits for its reviewer
-
-
-class PlanRefused(Exception):
-    """Nothing was made; the message says why."""
+BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE)  # of a pair: no judge takes a verdict from them
 
 
 @dataclass(frozen=True)
@@ -124,13 +122,10 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
     drawn = drawing.pairs(study)
     if not drawn:
         raise PlanRefused(_("There are no two closed conversations that could be compared."))
-    try:
-        with transaction.atomic():
-            plan = study.pair_plans.create(
-                name=name, instrument=instrument, verdicts_each=each, seed=drawing.seed, source=asdict(drawing)
-            )
-    except IntegrityError:
-        raise PlanRefused(_("There is a plan “%(name)s” already.") % {"name": name}) from None
+    with named_once(name):
+        plan = study.pair_plans.create(
+            name=name, instrument=instrument, verdicts_each=each, seed=drawing.seed, source=asdict(drawing)
+        )
     Pair.objects.bulk_create(
         Pair(
             study=study,
@@ -231,8 +226,9 @@ def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
         pairs = pairs.filter(still_wanted(f"{run}__"), **{f"{run}__is_test": person.is_test})
     if len(person.design().languages) > 1:
         pairs = pairs.filter(run_a__conversation__language=person.language)
-    first = Count("comparisons", filter=Q(comparisons__shown_first=Comparison.Side.A))
-    counted = pairs.annotate(given=Count("comparisons"), leaning=2 * first - Count("comparisons"))
+    given = Count("comparisons", filter=BY_PEOPLE)
+    first = Count("comparisons", filter=BY_PEOPLE & Q(comparisons__shown_first=Comparison.Side.A))
+    counted = pairs.annotate(given=given, leaning=2 * first - given)
     return counted.filter(given__lt=F("plan__verdicts_each"))
 
 
@@ -287,8 +283,9 @@ def judge(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
 
 
 def tallies(plan: PairPlan) -> list[Tally]:
-    """By question and contest, the first contestant in the alphabet first."""
-    verdicts = Verdict.objects.filter(comparison__pair__plan=plan, comparison__done_at__isnull=False)
+    """People's, by question and contest, the first contestant in the alphabet first."""
+    done = Verdict.objects.filter(comparison__pair__plan=plan, comparison__done_at__isnull=False)
+    verdicts = done.exclude(comparison__rater__kind=RaterKind.JUDGE)
     counts: defaultdict[tuple[str, Contest], Counter[str]] = defaultdict(Counter)
     contestants = contestants_in(plan)
     for pair, question, verdict in verdicts.values_list("comparison__pair", "question", "verdict"):

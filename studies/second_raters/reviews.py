@@ -2,19 +2,20 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from math import ceil
-from statistics import fmean
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Avg, Max, Q, QuerySet
+from django.db import IntegrityError, transaction
+from django.db.models import Max, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models.conversation import TurnState
-from studies.models import Answer, ArmRun, Participation, Rater, Response, Review, ReviewItem, ReviewPlan, Study
+from studies import distances as judge_distances
+from studies.models import ArmRun, Participation, Rater, Response, Review, ReviewItem, ReviewPlan, Study
 from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.models.review import LEASE
@@ -28,9 +29,12 @@ from studies.second_raters.eligible import conversations, still_wanted
 SOURCES = ("all", "sample", "arm", "strata", "far")
 SIZED = ("sample", "far")  # those that need a size
 OF_PARTS = ("reply_rating", "turn_checkpoint")  # scales about one reply, or about some turns
-NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
 MOMENT = "final"
 AGAIN = 2  # the replicate of a conversation that comes a second time
+
+
+class PlanRefused(Exception):
+    """Nothing was made; the message says why."""
 
 
 # Drawing a plan
@@ -123,28 +127,8 @@ def balanced(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> l
 
 def distances(study: Study, source: Source) -> dict[int, float]:
     """By run, how far the judge's mean is from people's over the items that both have rated, in points."""
-    by_judge = Q(
-        response__rater__kind=RaterKind.JUDGE,
-        response__rater__code=source.judge,
-        response__rater__strategy=source.strategy,
-    )
-    judged = means(study, by_judge)
-    rated = means(study, ~Q(response__rater__kind__in=NO_PEOPLE))
-    shared = {run: judged[run].keys() & rated[run].keys() for run in judged.keys() & rated.keys()}
-    apart = {run: [judged[run][item] - rated[run][item] for item in items] for run, items in shared.items()}
-    return {run: abs(fmean(differences)) for run, differences in apart.items() if differences}
-
-
-def means(study: Study, raters: Q) -> dict[int, dict[tuple[str, str], float]]:
-    """Of final ratings: run → (instrument, item) → mean over these raters."""
-    found: dict[int, dict[tuple[str, str], float]] = defaultdict(dict)
-    answers = Answer.objects.filter(
-        raters, response__run__study=study, response__is_rating=True, response__moment=MOMENT, value__isnull=False
-    )
-    rows = answers.values_list("response__run", "response__instrument", "item").annotate(Avg("value")).order_by()
-    for run, instrument, item, mean in rows:
-        found[run][instrument, item] = mean
-    return found
+    judge = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy).first()
+    return {one.run: abs(one.points) for one in judge_distances.distances(study, judge)} if judge else {}
 
 
 def places(count: int, wanted: Wanted) -> list[int]:
@@ -155,23 +139,37 @@ def places(count: int, wanted: Wanted) -> list[int]:
 
 @transaction.atomic
 def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
+    """Raises PlanRefused where nothing matches or the name is taken."""
     runs = draw(study, wanted.source, seed=wanted.seed)
-    plan = ReviewPlan.objects.create(
-        study=study,
-        name=wanted.name,
-        instruments=list(wanted.instruments),
-        source=asdict(wanted.source),
-        ratings_each=wanted.ratings_each,
-        overlap=wanted.overlap,
-        calibration=wanted.calibration,
-        repeat_every=wanted.repeat_every,
-        seed=wanted.seed,
-    )
+    if not runs:
+        raise PlanRefused(_("No closed conversation matches, so there is nothing to make."))
+    with named_once(wanted.name):
+        plan = ReviewPlan.objects.create(
+            study=study,
+            name=wanted.name,
+            instruments=list(wanted.instruments),
+            source=asdict(wanted.source),
+            ratings_each=wanted.ratings_each,
+            overlap=wanted.overlap,
+            calibration=wanted.calibration,
+            repeat_every=wanted.repeat_every,
+            seed=wanted.seed,
+        )
     ReviewItem.objects.bulk_create(
         ReviewItem(plan=plan, run=run, position=position, wanted=needed)
         for position, (run, needed) in enumerate(zip(runs, places(len(runs), wanted), strict=True), 1)
     )
     return plan
+
+
+@contextmanager
+def named_once(name: str) -> Iterator[None]:
+    """Around the making of a plan: somebody may have made one of this name since the names were looked at."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise PlanRefused(_("There is a plan “%(name)s” already.") % {"name": name}) from None
 
 
 # Giving out

@@ -21,8 +21,8 @@ UNSAFE = re.compile(r"\W+")  # in the name of a file
 STUDIES = {"participant": "demo", "counsellor": "played"}
 OTHER_PAGES = ("help/?country=US", "pause/", "leave/")
 RESEARCH_PAGES = (
-    *("", "people/", "conversations/", "reviews/", "reviews/new/", "pairs/", "pairs/new/", "quality/", "risks/"),
-    *("analysis/", "export/", "design/", "design/cards/"),
+    *("", "people/", "conversations/", "conversations/?judge=any", "reviews/", "reviews/new/", "pairs/", "pairs/new/"),
+    *("quality/", "risks/", "analysis/", "export/", "design/", "design/cards/"),
 )
 
 

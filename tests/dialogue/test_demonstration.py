@@ -7,15 +7,18 @@ import pytest
 from dialogue.demonstration import (
     HUMAN_NOISE,
     JUDGE_NOISE,
+    PLANTED_BIAS,
     DemonstrationJudge,
     DemonstrationThinker,
     Item,
+    planted_preference,
     planted_quality,
     planted_score,
     read_dialogue,
     read_items,
 )
-from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages
+from dialogue.judges.probes import filling
+from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages, pair_messages
 from dialogue.providers.base import Message, ProviderError
 from dialogue.providers.scripted import SUPPORTERS
 from tests.dialogue.conversations import conversation
@@ -145,6 +148,55 @@ async def test_judge_gives_the_planted_scores(blocks: tuple[str, ...], strategy:
         "depth": planted_score(turns, item="depth", rater=rater, noise=noise, minimum=0, maximum=10),
         "plain": planted_score(turns, item="plain", rater=rater, noise=noise),
     }
+
+
+@pytest.mark.parametrize(
+    ("note", "bias"), [("supporter", "arm_name"), ("scale_direction", "reversed_scale"), ("scope", "")]
+)
+async def test_judge_has_the_planted_bias_for_what_it_is_shown(note: str, bias: str) -> None:
+    turns = conversation("attuned", "en", 2)
+    ends = "<items>\nkey: warmth\nscale: 1-5\n1 = so\n5 = so\nkey: depth\nscale: 0-10\n</items>"
+    reply = await DemonstrationJudge().reply(prompt(turns, f"<{note}>", "x", f"</{note}>", ends))
+    given, noise = output(reply.text)["evaluation"], JUDGE_NOISE["standard"]
+    leniency = PLANTED_BIAS.get(bias, 0.0)
+    warmth, depth = (
+        planted_score(turns, item=key, rater="judge:standard", noise=noise, leniency=leniency, **scale)
+        for key, scale in (("warmth", {}), ("depth", {"minimum": 0, "maximum": 10}))
+    )
+    # Without words at its ends a scale has no direction that could be turned.
+    assert given == {"warmth": 6 - warmth if bias == "reversed_scale" else warmth, "depth": depth}
+
+
+async def test_judge_sees_past_padding_but_likes_it() -> None:
+    turns = conversation("mirror", "en", 3)
+    padded = [(seeker, f"{reply} {filling(n, 'en')}") for n, (seeker, reply) in enumerate(turns, 1)]
+    reply = await DemonstrationJudge().reply(prompt(padded, ITEMS))
+    warmth = planted_score(
+        turns, item="warmth", rater="judge:standard", noise=JUDGE_NOISE["standard"], leniency=PLANTED_BIAS["padding"]
+    )
+    assert output(reply.text)["evaluation"]["warmth"] == warmth
+
+
+def test_preference_turns_with_the_order_but_for_the_bias(monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [(conversation("mirror", "en", seed), conversation("attuned", "en", seed)) for seed in range(60)]
+    forth = [planted_preference(a, b, item="better") for a, b in pairs]
+    back = [planted_preference(b, a, item="better") for a, b in pairs]
+    assert fmean(forth) + fmean(back) < 4  # 1 is the first
+    monkeypatch.setattr("dialogue.demonstration.FIRST_BIAS", 0)
+    forth = [planted_preference(a, b, item="better") for a, b in pairs]
+    assert [4 - planted_preference(b, a, item="better") for a, b in pairs] == forth
+    assert fmean(forth) > 2.2  # the second is the attuned one
+
+
+async def test_judge_compares_two_conversations() -> None:
+    turns = [
+        [JudgedTurn(n, *pair) for n, pair in enumerate(conversation(name, "en", 4), 1)]
+        for name in ("mirror", "formula")
+    ]
+    items = [JudgedItem("better", "Which?", 1, 3, [(1, "first"), (2, "no difference"), (3, "second")])]
+    answer = output((await DemonstrationJudge().reply(pair_messages(*turns, items, language="en", scope="All."))).text)
+    said = [[(turn.seeker, turn.supporter) for turn in side] for side in turns]
+    assert answer["evaluation"] == {"better": planted_preference(*said, item="better")}
 
 
 async def test_judge_is_not_led_by_what_the_seeker_writes() -> None:

@@ -1,7 +1,8 @@
-"""`python -m tests.faults`: schedules of faults on real servers."""
+"""`python -m tests.faults`: schedules of faults on real servers, and workers on jobs that are killed."""
 
 import argparse
 import asyncio
+import statistics
 import sys
 import tempfile
 import time
@@ -10,11 +11,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.faults.database import postgres_answers
+from tests.faults.kills import kill_for
 from tests.faults.run import AT_ONCE, Outcome, Round, run_all
 from tests.faults.schedule import backend_of, companions, rounds_of
+from tests.faults.workers import Killed, kill_all, redis_answers
 from tests.llm_server import running
 
 USUAL = 300
+KILL_EVERY = 6  # one worker is killed for so many schedules
 
 
 def arguments() -> argparse.Namespace:
@@ -23,6 +27,7 @@ def arguments() -> argparse.Namespace:
     which.add_argument("--count", type=int, default=USUAL, help=f"the seeds from 1 to this one (default {USUAL})")
     which.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="these seeds")
     which.add_argument("--seed", type=int, help="this one and those of its round, and all that happened in it")
+    which.add_argument("--kills", type=int, nargs="+", metavar="SEED", help="no people, and these workers killed")
     parser.add_argument("--alone", action="store_true", help="with --seed: without the others of its round")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, metavar="N", help=f"rounds at once (default {AT_ONCE})")
     parser.add_argument("--folder", type=Path, help="where servers write; kept (default: a new one, kept on failure)")
@@ -31,10 +36,15 @@ def arguments() -> argparse.Namespace:
 
 def main() -> int:
     given = arguments()
+    folder = given.folder or Path(tempfile.mkdtemp(prefix="emostudy-faults."))
+    people = 0 if given.kills else walk_people(given, folder)
+    return max(people, kill_workers(kills_from(given), folder))
+
+
+def walk_people(given: argparse.Namespace, folder: Path) -> int:
     seeds = seeds_from(given)
     there = postgres_answers()
     left_out = [seed for seed in seeds if backend_of(seed) == "postgres" and not there]
-    folder = given.folder or Path(tempfile.mkdtemp(prefix="emostudy-faults."))
     began = time.monotonic()
     with running() as url:
         wanted = [seed for seed in seeds if seed not in left_out]
@@ -49,6 +59,35 @@ def seeds_from(given: argparse.Namespace) -> Sequence[int]:
     if given.seed:
         return [given.seed] if given.alone else companions(given.seed)
     return given.seeds or range(1, given.count + 1)
+
+
+def kills_from(given: argparse.Namespace) -> Sequence[int]:
+    if given.seed or given.seeds:
+        return []
+    return given.kills or range(1, given.count // KILL_EVERY + 1)
+
+
+def kill_workers(seeds: Sequence[int], folder: Path) -> int:
+    there = postgres_answers() and redis_answers()
+    wanted = [seed for seed in seeds if there or kill_for(seed).backend == "sqlite"]
+    killed = asyncio.run(kill_all(wanted, folder=folder, tell=lambda one: print(one, flush=True)))
+    wrong = [one.kill.seed for one in killed if one.violations]
+    if killed:
+        print(f"\n{len(killed)} workers killed, {len(wrong)} with violations; {told_of(killed)}")
+    for seed in wrong:
+        print(f"  replay it: python -m tests.faults --kills {seed}")
+    if len(wanted) < len(seeds):
+        print(f"*** SKIPPED {len(seeds) - len(wanted)} kills: no PostgreSQL and Redis on their standard ports ***")
+    return 1 if wrong else 0
+
+
+def told_of(killed: Sequence[Killed]) -> str:
+    seconds = [one.seen.seconds for one in killed if one.seen.seconds is not None]
+    in_flight, repeats = (sum(getattr(one.seen, name) for one in killed) for name in ("in_flight", "repeats"))
+    waited = (
+        f"all done after {statistics.median(seconds):.1f} s (median), {max(seconds):.1f} s at most" if seconds else ""
+    )
+    return f"{in_flight} calls in flight, {repeats} repeated; {waited}"
 
 
 def tell_round(done: Round) -> None:

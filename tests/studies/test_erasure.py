@@ -9,9 +9,20 @@ from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 
-from dialogue.models import Call, InnerState, RiskEvent
+from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.interviewing import attachments
-from studies.models import Answer, Comparison, Consent, Pair, Participation, Response, Study, Task, Verdict
+from studies.models import (
+    Answer,
+    Comparison,
+    Consent,
+    Pair,
+    Participation,
+    Response,
+    SeekerProfile,
+    Study,
+    Task,
+    Verdict,
+)
 from studies.responses import rater_for
 from tests import factories
 
@@ -55,9 +66,22 @@ def marked_person(study: Study) -> Participation:
         purpose="judge", conversation=run.conversation, turn=1, kind="scripted", request=[MARK], response=MARK
     )
     InnerState.objects.create(conversation=run.conversation, turn=1, source="demo", cognition=MARK)
+    play_a_profile_of(person)
     RiskEvent.objects.create(conversation=run.conversation, subject=person.code, source="message", level=2, note=MARK)
     RiskEvent.objects.create(subject=person.code, source="answer", level=4, note=MARK)
     return person
+
+
+def play_a_profile_of(person: Participation) -> None:
+    """A model made it, and a simulated seeker was it."""
+    profile = {"key": "made-1", "language": "en", "content": {"C": MARK}, "origin": "answers", "made_of": person}
+    SeekerProfile.objects.create(study=person.study, **profile)
+    factories.run_with_turns(person.study, turns=[(MARK, "Yes.")], profile="made-1")
+    job = Job.objects.create(kind="profile", scope="demo", title="profiles", plan={})
+    item = job.items.create(
+        subject="person", role="profile", configuration="x", payload={"participation": person.code}, detail=MARK
+    )
+    Call.objects.create(purpose="profile", item=item, kind="scripted", request=[MARK])
 
 
 def erase(*arguments: str) -> dict:
@@ -86,9 +110,9 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
         "study": "demo",
         "participant": person.code,
         "rows": {
-            "conversations": 1,
-            "turns": 1,
-            "calls": 1,
+            "conversations": 2,
+            "turns": 2,
+            "calls": 2,
             "inner_states": 1,
             "responses": 4,
             "answers": 24,
@@ -105,6 +129,7 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
             "decisions": 2,
             "consents": 1,
             "risk_events": 2,
+            "seeker_profiles": 1,
         },
         "folders": ["tasks/demo/1"],
     }

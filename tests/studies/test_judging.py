@@ -11,13 +11,12 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from dialogue.judges import judge as asking
 from dialogue.models import Call, Conversation, InnerState, Turn
 from dialogue.models.conversation import Status, TurnState
-from studies import judging
 from studies.design.files import read_study
 from studies.design.spec import ArmSpec
 from studies.enrolment import invite
+from studies.judging import planning
 from studies.models import Answer, ArmRun, Consent, Participation, Rater, Response, Study
 from studies.models.participation import Status as PersonStatus
 from studies.questionnaires.forms import AnswerValue
@@ -38,11 +37,6 @@ CHECKPOINT_ITEMS = ["response_appropriateness", "adaptive_strategies", "empathet
 def server() -> Iterator[str]:
     with running() as base_url:
         yield base_url
-
-
-@pytest.fixture(autouse=True)
-def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(asking, "BACKOFF", 0.0)
 
 
 def asked(base_url: str) -> list[dict[str, Any]]:
@@ -84,7 +78,9 @@ def person(study: Study, *, providers: tuple[str, ...] = ("ACME",), language: st
     return someone
 
 
-def talk(study: Study, someone: Participation | None = None, *, turns: int = 6, **fields: Any) -> ArmRun:
+def talk(
+    study: Study, someone: Participation | None = None, *, turns: int = 6, seeker: str = "Seeker", **fields: Any
+) -> ArmRun:
     """A closed conversation that paused after its fifth turn."""
     room = Conversation.objects.create(
         **{"language": "en", "pause_after": [5, 10], "status": Status.CLOSED, "end_reason": "finished", **fields}
@@ -92,7 +88,7 @@ def talk(study: Study, someone: Participation | None = None, *, turns: int = 6, 
     for number in range(1, turns + 1):
         Turn.objects.create(
             conversation=room, number=number, client_id=str(number), state=TurnState.ANSWERED,
-            text=f"Seeker says {number}", reply=f"Supporter says {number}"
+            text=f"{seeker} says {number}", reply=f"Supporter says {number}"
         )  # fmt: skip
     position = someone.runs.count() + 1 if someone else 0
     return ArmRun.objects.create(
@@ -108,12 +104,15 @@ def judge(*arguments: str, key: str = "real", strategy: str = "standard") -> tup
         call_command("judge", "demo", "--judge", key, "--strategy", strategy, "--json", *arguments, stdout=out)
     except SystemExit as exit:
         code = int(exit.code or 0)
-    return json.loads(out.getvalue().splitlines()[-1]), code
+    told = json.loads(out.getvalue().splitlines()[-1])
+    del told["job"]
+    return told, code
 
 
 def summary(**counts: Any) -> dict[str, Any]:
     zero = {"done": 0, "skipped_existing": 0, "not_sent": 0, "without_profile": 0, "erased": 0, "unreadable_items": 0,
-            "failed": 0, "failed_reasons": {}}  # fmt: skip
+            "failed": 0, "failed_reasons": {}, "quarantined": 0, "left": 0, "cost": 0.0,
+            "budget_reached": False}  # fmt: skip
     return {"judge": "real", "strategy": "standard", **zero, **counts}
 
 
@@ -144,11 +143,11 @@ def test_call_is_kept_with_what_was_asked_and_answered(server: str) -> None:
 
 def test_rerun_pays_nothing_twice(server: str) -> None:
     here = study(judge_at(server, "echo"))
-    talk(here)
-    talk(here)
+    talk(here, seeker="Ann")
+    talk(here, seeker="Bo")
     judge("--replicates", "2")
     since = Asked(server)
-    talk(here)
+    talk(here, seeker="Cy")
     assert judge("--replicates", "2") == (summary(done=2, skipped_existing=4), 0)
     assert len(since.bodies()) == 2
     assert sorted(Response.objects.values_list("replicate", flat=True)) == [1, 1, 1, 2, 2, 2]
@@ -167,11 +166,12 @@ def test_judge_that_answers_in_prose_is_missing_with_the_reason(server: str) -> 
     since = Asked(server)
     assert judge() == (summary(done=1, unreadable_items=10), 0)
     assert set(Answer.objects.values_list("value", "missing_reason")) == {(None, "unparseable")}
-    assert list(Call.objects.order_by("pk").values_list("status", "attempt")) == [
-        ("unparseable", 1),
-        ("unparseable", 2),
-    ]
-    assert len(since.bodies()) == 2
+    assert list(Call.objects.values_list("status", flat=True)) == ["unparseable"] * 3
+    first, repair, again = (body["messages"] for body in since.bodies())
+    assert "<answer>\nOn the whole I found this conversation rather good.\n</answer>" in repair[-1]["content"]
+    assert "Seeker says" not in json.dumps(repair)
+    assert again[-1]["content"].startswith(first[-1]["content"])
+    assert judge() == (summary(skipped_existing=1), 0)
 
 
 def test_full_width_digits_and_punctuation_are_read(server: str) -> None:
@@ -198,7 +198,8 @@ def test_score_outside_the_scale_is_missing_and_the_others_are_kept(server: str)
 )
 def test_call_without_an_answer_is_no_response(server: str, model: str, reason: str, attempts: int) -> None:
     talk(study(judge_at(server, model)))
-    assert judge() == (summary(failed=1, failed_reasons={reason: 1}), 1)
+    quarantined = int(attempts > 1)
+    assert judge() == (summary(failed=1, failed_reasons={reason: 1}, quarantined=quarantined), 1)
     assert list(Call.objects.values_list("status", flat=True)) == [reason] * attempts
     assert not Response.objects.exists()
     assert judge()[0]["failed"] == 1
@@ -208,6 +209,62 @@ def test_call_that_fails_at_first_is_made_again(server: str) -> None:
     talk(study(judge_at(server, "flaky-2-status-500")))
     assert judge() == (summary(done=1), 0)
     assert list(Call.objects.order_by("attempt").values_list("status", flat=True)) == ["server_error"] * 2 + ["ok"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "status"),
+    [
+        ("status-429-0", "rate_limited"),
+        ("status-500", "server_error"),
+        ("streamerror", "server_error"),
+        ("stall", "timeout"),
+        ("break", "network"),
+        ("hangup", "network"),
+        ("badjson", "network"),
+        ("empty", "empty"),
+    ],
+)
+def test_fault_that_passes_costs_one_more_attempt_and_no_score(server: str, fault: str, status: str) -> None:
+    talk(study(judge_at(server, f"flaky-1-{fault}", extra={"gap_timeout": 0.3})))
+    assert judge() == (summary(done=1), 0)
+    assert list(Call.objects.order_by("pk").values_list("status", "attempt")) == [(status, 1), ("ok", 2)]
+    assert Answer.objects.filter(value__isnull=False).count() == 10
+
+
+@pytest.mark.parametrize("model", ["filter", "refusal"])
+def test_refusal_is_no_score_and_is_not_asked_again(server: str, model: str) -> None:
+    talk(study(judge_at(server, model)))
+    assert judge() == (summary(failed=1, failed_reasons={"refused": 1}), 1)
+    assert list(Call.objects.values_list("status", flat=True)) == ["refused"]
+    assert not Answer.objects.exists()
+
+
+SCORES = dict.fromkeys(FINAL_ITEMS, 3)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        f"```json\n{json.dumps({'evaluation': SCORES}, indent=1)}\n```",
+        json.dumps({"evaluation": SCORES})[:-2] + ",}}",
+        f"First: {json.dumps(SCORES | {'safety': 1})}. No, rather: {json.dumps(SCORES)}",
+        json.dumps({"evaluation": SCORES | {"something_else": 5}}),
+        json.dumps({"评分": dict.fromkeys(FINAL_ITEMS, "3分")}, ensure_ascii=False),
+        json.dumps({"evaluation": SCORES})[:-1],
+    ],
+    ids=["fence", "last comma", "draft", "extra key", "Chinese", "brace left out"],
+)
+def test_untidy_answers_are_read_at_once(server: str, answer: str) -> None:
+    talk(study(judge_at(server, "say", extra={"say": answer})))
+    assert judge() == (summary(done=1), 0)
+    assert list(Call.objects.values_list("status", flat=True)) == ["ok"]
+    assert set(Answer.objects.values_list("value", flat=True)) == {3.0}
+
+
+def test_answer_that_was_cut_short_is_said_to_be(server: str) -> None:
+    talk(study(judge_at(server, "length")))
+    assert judge() == (summary(done=1), 0)
+    assert list(Call.objects.values_list("status", flat=True)) == ["truncated"]
 
 
 def test_checkpoint_is_judged_on_the_turns_up_to_it(server: str) -> None:
@@ -279,9 +336,9 @@ def test_person_who_withdraws_meanwhile_is_not_sent(monkeypatch: pytest.MonkeyPa
     here = study()
     someone = person(here)
     talk(here, someone)
-    plan = judging.work_for
+    plan = planning.work_for
 
-    def planned(*args: Any, **kwargs: Any) -> list[judging.Judgement]:
+    def planned(*args: Any, **kwargs: Any) -> planning.Work:
         work = plan(*args, **kwargs)
         Participation.objects.update(status=PersonStatus.WITHDRAWN)
         return work
@@ -357,8 +414,8 @@ def test_state_that_cannot_be_read_is_tried_again_the_next_time(server: str) -> 
 
 def test_several_workers_judge_everything_once(server: str) -> None:
     here = study(judge_at(server, "echo"))
-    for _ in range(8):
-        talk(here)
+    for n in range(8):
+        talk(here, seeker=f"Seeker {n}")
     since = Asked(server)
     assert judge("--concurrency", "4", "--moments", "final", "checkpoint") == (summary(done=16), 0)
     assert len(since.bodies()) == 16
@@ -398,5 +455,5 @@ def test_judge_answers_the_ratings_of_the_track_and_nothing_about_the_role(
         Participation.objects.filter(pk=someone.pk).update(track=track)
         someone.refresh_from_db()
     run = ArmRun(participation=someone, condition=condition, conversation=Conversation())
-    places = judging.places_of(run, study().current().spec().chat, ["final"], set())
+    places = planning.places_of(run, study().current().spec().chat, ["final"], set())
     assert [instrument for _moment, instrument, _turn in places] == asked

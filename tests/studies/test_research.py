@@ -8,10 +8,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from dialogue.models import Call, RiskEvent
+from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
-from studies.models import Answer, Participation, Response, Task
-from studies.views.research.conversations import Given
+from studies.models import Participation, Task
 from studies.views.research.people import safety_questions
 from tests import factories
 
@@ -155,7 +154,7 @@ def fill(study, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize(("name", "queries"), [("people", 8), ("conversations", 12), ("risks", 8), ("study", 20)])
+@pytest.mark.parametrize(("name", "queries"), [("people", 8), ("conversations", 16), ("risks", 8), ("study", 20)])
 def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
     name, queries, count, desk, study, django_assert_num_queries
 ):
@@ -365,94 +364,6 @@ def test_erase_shows_what_was_removed_and_does_no_harm_twice(desk, study):
     assert set(again.values()) == {0}
     person.refresh_from_db()
     assert person.status == "withdrawn"
-
-
-# Conversations
-
-
-def test_conversations_are_filtered_by_arm_and_status(desk, study):
-    factories.run_with_turns(study, arm="amber")
-    factories.run_with_turns(study, arm="birch", status=ConversationStatus.OPEN)
-
-    def arms(**query):
-        return [run.arm for run in desk.get(address("conversations"), query).context["page"]]
-
-    assert arms(sort="arm") == ["amber", "birch"]
-    assert arms(arm="birch") == ["birch"]
-    assert arms(status="closed") == ["amber"]
-
-
-def test_conversation_shows_words_masked_replies_and_raw_calls(desk, study):
-    run = factories.run_with_turns(study, factories.person(study))
-    shown = {"reply": "Here is where to find help.", "reply_original": "Never mind.", "masked": True}
-    factories.add_turn(run.conversation, 3, text="It is <b>dark</b>.", **shown)
-    Call.objects.create(
-        purpose="reply", conversation=run.conversation, turn=1, request=[{"role": "system", "text": "Be kind."}]
-    )
-
-    page = desk.get(address("conversation", run.conversation.code)).content.decode()
-
-    for text in ("It is &lt;b&gt;dark&lt;/b&gt;.", "Here is where to find help.", "Never mind.", "Be kind."):
-        assert page.count(text) == 1
-
-
-def test_conversation_flags_a_reply_in_which_the_model_names_itself_and_shows_its_own_words(desk, study):
-    run = factories.run_with_turns(study, factories.person(study))
-    hidden = {"reply": "I am your partner.", "reply_original": "I am Bot 5.", "masked": True, "names_itself": True}
-    factories.add_turn(run.conversation, 3, text="Who are you?", **hidden)
-
-    page = desk.get(address("conversation", run.conversation.code)).content.decode()
-
-    flagged = [turn for turn in page.split('id="turn-')[1:] if "names itself" in turn]
-    assert len(flagged) == 1
-    for text in ("Who are you?", "I am your partner.", "I am Bot 5."):
-        assert flagged[0].count(text) == 1
-
-
-def test_conversation_of_another_study_is_not_found(desk, study):
-    run = factories.run_with_turns(factories.study("another"))
-
-    assert desk.get(address("conversation", run.conversation.code)).status_code == 404
-    assert desk.get(address("conversation", "nowhere")).status_code == 404
-
-
-def test_conversation_sets_raters_side_by_side(desk, study):
-    person = factories.person(study)
-    run = factories.run_with_turns(study, person)
-    judge = factories.judge(study)
-    factories.rating(person, run, 4, comment="Kind.")
-    Answer.objects.filter(item="empathetic").update(reason="It listened.")
-    Answer.objects.create(
-        response=Response.objects.create(
-            rater=judge, run=run, instrument="emoharbor_10", moment="final", is_rating=True
-        ),
-        item="empathetic",
-        missing_reason="unreadable",
-    )
-
-    response = desk.get(address("conversation", run.conversation.code))
-    [table] = response.context["tables"]
-
-    assert (table.instrument, table.moment, table.turn) == ("emoharbor_10", "final", 0)
-    assert list(table.raters) == [f"seeker {person.code}", "judge demo standard"]
-    rows = dict(table.rows)
-    assert rows["empathetic"] == [Given("4", "It listened."), Given("unreadable")]
-    assert rows["comment"] == [Given("Kind."), Given()]
-    assert '<p class="given__reason">It listened.</p>' in response.content.decode()
-
-
-def test_conversation_shows_flags_beside_their_reply(desk, study):
-    run = factories.run_with_turns(study, factories.person(study, track="counsellor"))
-    factories.flag(run, 2, "harsh", withdrawn_at=timezone.now())
-    stands = factories.flag(run, 2, "good", note="Here it turned.")
-
-    response = desk.get(address("conversation", run.conversation.code))
-
-    flagged = {turn.number: [(flag.pk, words) for flag, words in flags] for turn, flags in response.context["turns"]}
-    assert flagged == {1: [], 2: [(stands.pk - 1, "Harsh or blaming"), (stands.pk, "A good reply, worth noting")]}
-    page = response.content.decode()
-    assert page.count("said__flag--withdrawn") == 1
-    assert "Here it turned." in page
 
 
 # Risks

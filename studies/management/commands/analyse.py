@@ -9,7 +9,10 @@ from studies.management.command import Command as Base
 
 
 class Command(Base):
-    help = "Analyses an exported folder: agreement, reliability and arms as tables, figures and one report."
+    help = (
+        "Analyses an exported folder: agreement, reliability, arms, conditions, survival, trends and costs, as tables, "
+        "figures and one report."
+    )
     requires_system_checks = []  # reads files only
 
     def add(self, parser: CommandParser) -> None:

@@ -1,21 +1,35 @@
-import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
+from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.prompts import STRATEGIES
-from dialogue.providers.base import ProviderError
-from dialogue.providers.registry import model_for
-from studies.design.spec import ArmSpec
-from studies.judging import MOMENTS, Judging, Tally, judge_rater, judge_settings, work_for
-from studies.management.command import Command as Base
-from studies.models import Study
+from studies.judging.estimate import judging_loads
+from studies.judging.planning import (
+    KIND,
+    MOMENTS,
+    Judgement,
+    Work,
+    judge_rater,
+    plain_beside,
+    plan_judging,
+    work_for,
+)
+from studies.judging.preview import Preview, places_in, preview, run_named
+from studies.judging.settings import Configuration, judge_settings
+from studies.management.judging import JudgingCommand
+from studies.models import ArmRun, Study
+from studies.simulating.choice import Unfit, chosen_judge
+from studies.simulating.estimate import Estimate
 
 
-class Command(Base):
+class Command(JudgingCommand):
     help = (
         "Lets a judge answer the rating instruments about every closed conversation of a study. "
-        "What it has answered is not asked again."
+        "What it has answered is not asked again, and what was paid for is not paid for again."
     )
 
     def add(self, parser: CommandParser) -> None:
@@ -24,49 +38,115 @@ class Command(Base):
         parser.add_argument("--strategy", required=True, choices=STRATEGIES)
         parser.add_argument("--moments", nargs="+", choices=MOMENTS, default=["final"], help="default: final")
         parser.add_argument("--replicates", type=int, default=1, metavar="K", help="answers to each questionnaire")
-        parser.add_argument("--concurrency", type=int, default=4, metavar="C", help="calls at once (default 4)")
-        parser.add_argument("--limit", type=int, metavar="N", help="answer at most N questionnaires this time")
+        parser.add_argument(
+            "--variant",
+            choices=VARIANTS,
+            default=PLAIN,
+            help="ask in another way, as a rater of its own called KEY~VARIANT, after the judge as it is: each "
+            "dimension in a call of its own (apart), or a probe of the judge's bias (see docs/judges.md)",
+        )
+        parser.add_argument(
+            "--preview", metavar="CONVERSATION", help="print the prompts about this conversation, and ask nobody"
+        )
+        parser.add_argument(
+            "--batch", action="store_true", help="first ask in batches, at the provider's lower price, within a day"
+        )
+        self.add_job_arguments(parser)
+        self.add_limit_argument(parser)
 
     def work(self, *, study: str, judge: str, strategy: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        spec = self.judge_of(found, judge)
-        for name in ("replicates", "concurrency", "limit"):
-            if options[name] is not None and options[name] < 1:
-                self.refuse(f"--{name} must be at least 1.")
-        tally = self.judged(found, spec, strategy, options)
-        self.tell(tally, spec)
-        return {"judge": judge, "strategy": strategy, **tally.as_dict()}
+        configuration = self.configuration(found, judge, strategy, options["variant"])
+        self.refuse_below_one(options, "replicates", "concurrency", "limit")
+        if options["preview"]:
+            return self.previewed(configuration, self.conversation(found, options["preview"]), options["moments"])
+        work = work_for(judge_rater(found, configuration), configuration.judge, **asked_for(options))
+        limited = with_plain(found, configuration, work.judgements[: options["limit"]], asked_for(options))
+        if options["estimate"]:
+            return self.told_estimate(estimated(found, configuration, limited))
+        settings = judge_settings(configuration.judge)
+        if options["batch"] and settings.kind != "openai_compatible":
+            self.refuse("--batch: a scripted judge has no provider that takes batches.")
+        planned = plan_judging(
+            found, configuration, limited, batch=options["batch"], **self.job_options(options, settings)
+        )
+        if options["background"]:
+            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
+        else:
+            self.work_on(planned.job, f"judge {configuration.rater} ({strategy})", at_once=options["concurrency"])
+        told = self.told_of_judgements(planned, work, configuration.judge, judgements=len(limited))
+        if work.not_varied:
+            self.say(f"{work.not_varied} not judged: there is nothing in them that {configuration.variant} could vary.")
+        return {"judge": judge, "strategy": strategy, **told, **self.of_variant(configuration, work)}
 
-    def judge_of(self, study: Study, key: str) -> ArmSpec:
-        judges = {judge.key: judge for judge in study.current().spec().judges}
-        if key not in judges:
-            self.refuse(f"The study {study.key} has no judge {key!r}. It has: {', '.join(judges) or 'none'}.")
+    def of_variant(self, configuration: Configuration, work: Work) -> dict[str, Any]:
+        return {"variant": configuration.variant, "not_varied": work.not_varied} if configuration.variant else {}
+
+    def previewed(self, configuration: Configuration, run: ArmRun, moments: Sequence[str]) -> dict[str, Any]:
+        found = [preview(configuration, run, place) for place in places_in(run, moments)]
+        for one in found:
+            for line in lines(one):
+                self.say(line)
+        named = {"judge": configuration.judge.key, "strategy": configuration.strategy, "variant": configuration.variant}
+        return {**named, "previews": [as_summary(one) for one in found]}
+
+    def conversation(self, study: Study, code: str) -> ArmRun:
+        if run := run_named(study, code):
+            return run
+        self.refuse(f"The study {study.key} has no conversation {code!r}.")
+
+    def configuration(self, study: Study, judge: str, strategy: str, variant: str) -> Configuration:
         try:
-            model_for(judge_settings(judges[key]))
-        except ProviderError as error:
-            self.refuse(f"judge {key}: {error.detail}")
-        return judges[key]
+            return Configuration(chosen_judge(study.current().spec(), judge), strategy, variant)
+        except Unfit as error:
+            self.refuse(str(error))
 
-    def judged(self, study: Study, judge: ArmSpec, strategy: str, options: dict[str, Any]) -> Tally:
-        tally, rater = Tally(), judge_rater(study, judge, strategy)
-        work = work_for(rater, judge, moments=options["moments"], replicates=options["replicates"], tally=tally)
-        work = work[: options["limit"]]
-        with self.progress(len(work), f"judge {judge.key} ({strategy})") as progress:
-            judging = Judging(judge, rater, tally, progress.step)
-            asyncio.run(judging.work_through(work, at_once=options["concurrency"]))
-        return tally
 
-    def tell(self, tally: Tally, judge: ArmSpec) -> None:
-        unnamed = judge.provider or judge.base_url
-        told = {
-            "judged": tally.done,
-            "answered before": tally.skipped_existing,
-            f"not sent: their consent does not name '{unnamed}'": tally.not_sent,
-            "not judged: nothing is known of the seeker": tally.without_profile,
-            "not judged: the person has withdrawn meanwhile": tally.erased,
-            "single items could not be read and are stored as missing": tally.unreadable_items,
-            **{f"failed: {reason}": count for reason, count in tally.failed_reasons.items()},
-        }
-        for what, count in told.items():
-            if count:
-                self.say(f"{count} {what}.")
+def estimated(study: Study, configuration: Configuration, judgements: Sequence[Judgement]) -> Estimate:
+    with rolled_back():
+        planned = plan_judging(study, configuration, judgements)
+        caller = DryCaller(Typicals.read())
+        loads = judging_loads(planned.job, caller)
+        left = planned.job.items.unfinished().filter(role=KIND).count()
+    return Estimate(judgements=left, loads=loads, lengths=caller.lengths)
+
+
+def with_plain(
+    study: Study, configuration: Configuration, judgements: Sequence[Judgement], places: dict[str, Any]
+) -> list[Judgement]:
+    """What a variant is compared with comes before it."""
+    if not configuration.variant:
+        return list(judgements)
+    plain = work_for(judge_rater(study, configuration.varied(PLAIN)), configuration.judge, **places)
+    return [*plain_beside(judge_rater(study, configuration), judgements, plain), *judgements]
+
+
+def asked_for(options: dict[str, Any]) -> dict[str, Any]:
+    return {"moments": options["moments"], "replicates": options["replicates"]}
+
+
+def lines(preview: Preview) -> Iterator[str]:
+    """What would be sent, to whom, and why it would not be."""
+    parameters = ", ".join(f"{name} {value}" for name, value in preview.parameters().items())
+    for prompt in preview.prompts:
+        yield f"# {preview.place.name()}: {prompt.version} to {preview.receiver()} ({parameters})"
+        yield from (f"# It would not be sent. {obstacle}" for obstacle in preview.obstacles)
+        if preview.unthought:
+            yield f"# {preview.unthought} turns have no inner state yet: the judge's Thinker would be asked first."
+        for message in prompt.messages:
+            yield f"## {message.role}"
+            yield message.text
+
+
+def as_summary(preview: Preview) -> dict[str, Any]:
+    return {
+        **preview.place._asdict(),
+        "receiver": preview.receiver(),
+        "parameters": preview.parameters(),
+        "obstacles": list(preview.obstacles),
+        "unthought": preview.unthought,
+        "prompts": [
+            {"version": prompt.version, "messages": [asdict(message) for message in prompt.messages]}
+            for prompt in preview.prompts
+        ],
+    }

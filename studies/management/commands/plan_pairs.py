@@ -5,6 +5,7 @@ from django.core.management.base import CommandParser
 from studies.management.command import Command as Base
 from studies.models import PairPlan
 from studies.second_raters import pairs
+from studies.second_raters.reviews import PlanRefused
 
 
 class Command(Base):
@@ -30,7 +31,7 @@ class Command(Base):
         drawing = pairs.Drawing(**{key: options[key] for key in pairs.Drawing.__dataclass_fields__})
         try:
             plan = pairs.make_plan(self.study(study), name=name, instrument=instrument, each=each, drawing=drawing)
-        except pairs.PlanRefused as refusal:
+        except PlanRefused as refusal:
             self.refuse(str(refusal))
         return self.told(plan, study)
 

@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from dialogue.judges.prompts import STRATEGIES
 from dialogue.models.conversation import SeekerKind
 from studies.management.command import Command as Base
-from studies.second_raters.reviews import SOURCES, Source, Wanted, draw, faults, make_plan
+from studies.second_raters.reviews import SOURCES, PlanRefused, Source, Wanted, faults, make_plan
 
 
 class Command(Base):
@@ -45,9 +45,10 @@ class Command(Base):
         found, wanted = self.study(study), self.wanted(options)
         if wrong := faults(found, wanted):
             self.refuse("\n".join(f"--{about}: {text}" for about, text in wrong.items()))
-        if not draw(found, wanted.source, seed=wanted.seed):
-            self.refuse("No closed conversation matches, so there is nothing to make.")
-        plan = make_plan(found, wanted)
+        try:
+            plan = make_plan(found, wanted)
+        except PlanRefused as refusal:
+            self.refuse(str(refusal))
         needed = list(plan.items.values_list("wanted", flat=True))
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
         return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}

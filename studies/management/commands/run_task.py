@@ -11,8 +11,9 @@ from django.db import connection
 from django.utils import timezone
 
 from studies import analysis
+from studies.management.command import BUDGET_REACHED, PART_FAILED
 from studies.models import Task
-from studies.tasks import finish, folder_of
+from studies.tasks import PAIRS, finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
 
@@ -64,17 +65,22 @@ def export(task: Task) -> None:
 
 
 def judge(task: Task) -> None:
-    """All strategies are tried, also after one of them failed in part."""
-    key, *strategies = task.arguments
-    failed = [strategy for strategy in strategies if not judged(task, key, strategy)]
+    """All strategies are tried, also after one of them failed in part. What begins with -- is an option of each."""
+    key, *asked = task.arguments
+    options = [word for word in asked if word.startswith("--")]
+    failed = [strategy for strategy in asked if strategy not in options and not judged(task, key, strategy, *options)]
     if failed:
         raise CommandError(f"A part failed: {', '.join(failed)}. Start it again: what is done is not done twice.")
 
 
-def judged(task: Task, key: str, strategy: str) -> bool:
+def judged(task: Task, key: str, strategy: str, *options: str) -> bool:
+    """With PAIRS in the place of a strategy the judge compares pairs."""
     Task.objects.filter(pk=task.pk).update(message=strategy)
     try:
-        call_command("judge", task.study.key, "--judge", key, "--strategy", strategy)
+        if strategy == PAIRS:
+            call_command("judge_pairs", task.study.key, "--judge", key)
+        else:
+            call_command("judge", task.study.key, "--judge", key, "--strategy", strategy, *options)
     except SystemExit as stop:  # how our commands say that a part failed
         return not stop.code
     return True
@@ -91,6 +97,23 @@ def analyse(task: Task) -> None:
     analysis.analyse(folder, folder_of(task) / "report", on_progress=tell)
 
 
+def benchmark(task: Task) -> None:
+    try:
+        call_command("benchmark", task.study.key, "--out", str(folder_of(task)), *task.arguments)
+    except SystemExit as stop:
+        raise CommandError(WHY_LEFT[stop.code]) from stop
+
+
+def build_profiles(task: Task) -> None:
+    call_command("build_profiles", task.study.key, *task.arguments)
+
+
+WHY_LEFT = {
+    PART_FAILED: "It was stopped, or a part failed. Start it again: what is done is not done twice.",
+    BUDGET_REACHED: "The budget is spent. What has been held and judged is kept.",
+}
+
+
 def told(error: BaseException) -> str:
     """One or a few plain lines for the page; all of it is in the log."""
     if isinstance(error, CommandError | analysis.AnalysisError):
@@ -100,4 +123,10 @@ def told(error: BaseException) -> str:
     return traceback.format_exception_only(error)[-1].strip()
 
 
-WORK: dict[str, Callable[[Task], None]] = {"export": export, "judge": judge, "analyse": analyse}
+WORK: dict[str, Callable[[Task], None]] = {
+    "export": export,
+    "judge": judge,
+    "analyse": analyse,
+    "benchmark": benchmark,
+    "build_profiles": build_profiles,
+}

@@ -2,26 +2,31 @@
 
 import os
 import secrets
+import subprocess
 import sys
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from studies.models import Study
 from studies.oncall import send_due_mails
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 RESEARCHER = "researcher"
+POLITE = 10  # a runner of jobs gives way to the server (nice)
 
 
 class Command(BaseCommand):
     help = "Migrates, loads the demo study, makes a researcher account, and serves on HOST:PORT."
     requires_system_checks = []
 
-    def handle(self, *_args: Any, **_options: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--without-jobs", action="store_true", help="start no runner of jobs beside the server")
+
+    def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
@@ -29,6 +34,8 @@ class Command(BaseCommand):
         password = researcher_password()
         send_due_mails()
         self.tell(password)
+        if not without_jobs:
+            begin_runner()
         serve()
 
     def refuse_open_door(self) -> None:
@@ -62,6 +69,17 @@ def researcher_password() -> str:
     with os.fdopen(descriptor, "w") as file:
         file.write(password)
     return password
+
+
+def begin_runner() -> None:
+    """A process of its own: what jobs compute must not hold up a reply. It ends when this one does."""
+    runner = subprocess.Popen(  # noqa: S603 - our own command, a number as its argument
+        [sys.executable, str(settings.BASE_DIR / "manage.py"), "run_jobs", "--parent", str(os.getpid())],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,  # Ctrl-C is for the server
+    )
+    os.setpriority(os.PRIO_PROCESS, runner.pid, POLITE)
 
 
 def serve() -> None:

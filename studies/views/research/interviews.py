@@ -8,7 +8,7 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db import transaction
 from django.db.models import Count, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.template.loader import render_to_string
 from django.utils import timezone
@@ -33,9 +33,9 @@ from studies.models import (
 from studies.progress import current_step
 from studies.questionnaires.guide import rated
 from studies.views.research.access import show, study_page, title_of
+from studies.views.research.interview_notes import NOTE_LIMIT, NoteForm, NotesForm
 from studies.views.research.tables import ROWS_PER_PAGE, paging
 
-NOTE_LIMIT = 20_000  # characters
 # The document is one file that brings its own style and may reach nothing else.
 DOCUMENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 FILE_POLICY = "default-src 'none'; sandbox"
@@ -116,23 +116,36 @@ def interview_for(study: Study, code: str) -> Interview:
 @require_GET
 @study_page
 def interview(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    person, language = person_for(study, code), instrument_language()
-    held = interviews.interview_of(person)
+    person = person_for(study, code)
+    return interview_page(request, study, person, notes_form(person))
+
+
+def interview_page(
+    request: HttpRequest, study: Study, person: Participation, form: NotesForm, *, status: int = 200
+) -> HttpResponse:
+    held, language = interviews.interview_of(person), instrument_language()
     tables = materials.score_tables(person, language, only=instruments_rated(person))
     about = rated(interviews.guide_of(person))
+    record = record_of(person, held, language)
     context = {
         "person": person,
         "row": row_of(person),
-        "record": record_of(person, held, language),
+        "record": record,
         "takes_notes": held is not None and interviews.takes_notes(held),
-        "choices": list(note_choices(person, language)),
+        "form": form,
+        "parts": [(part.section, [form.box(asked) for asked in part.questions]) for part in record.sections],
+        "dropped": dropped(request, person),
         "talks": materials.talks_of(person),
         "flags": materials.marked_replies(person, language),
         "tables": [table for table in tables if table.instrument in about],
         "other_tables": [table for table in tables if table.instrument not in about],
         "partners": partners(person) if held and held.ended_at else [],
     }
-    return show(request, study, "interview", context)
+    return show(request, study, "interview", context, status=status)
+
+
+def notes_form(person: Participation, data: QueryDict | None = None) -> NotesForm:
+    return NotesForm(person, list(note_choices(person, instrument_language())), data)
 
 
 def instruments_rated(person: Participation) -> set[str]:
@@ -188,14 +201,6 @@ reopen = act(reopen_now, gettext_lazy("The interview with %(code)s is open again
 # Notes and candidate dimensions
 
 
-class CandidateForm(forms.ModelForm):
-    prefix = "candidate"
-
-    class Meta:
-        model = CandidateDimension
-        fields = ["name", "definition", "example"]
-
-
 @require_POST
 @study_page
 def save_notes(request: HttpRequest, study: Study, code: str) -> HttpResponse:
@@ -204,9 +209,12 @@ def save_notes(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     if not interviews.takes_notes(held):
         messages.error(request, _("The interview is closed. Open it again to add notes."))
         return redirect("research-interview", study.key, code)
+    form = notes_form(held.participation, request.POST)
+    if not form.is_valid():
+        return interview_page(request, study, held.participation, form, status=422)
     with transaction.atomic():
-        noted = [add_note(request, held, question) for question in questions_noted(request, held)]
-        changed = change_candidates(request, held.participation)
+        noted = [add_note(request, held, *each) for each in form.notes()]
+        changed = change_candidates(request, held.participation, form)
         closed = "close" in request.POST and not interviews.is_written(held.participation)
         if closed:
             interviews.close(held)
@@ -218,14 +226,8 @@ def save_notes(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     return redirect("research-interview", study.key, code)
 
 
-def questions_noted(request: HttpRequest, held: Interview) -> list[str]:
-    asked = [question.key for section in interviews.sections_of(held.participation) for question in section.questions]
-    return [key for key in asked if request.POST.get(f"note-{key}", "").strip()]
-
-
-def add_note(request: HttpRequest, held: Interview, question: str) -> InterviewNote:
-    text = request.POST[f"note-{question}"].strip()[:NOTE_LIMIT]
-    ties = ties_of(held.participation, request.POST.get(f"about-{question}", ""))
+def add_note(request: HttpRequest, held: Interview, question: str, text: str, about: str) -> InterviewNote:
+    ties = ties_of(held.participation, about)
     return held.notes.create(question=question, text=text, author=request.user, **ties)
 
 
@@ -238,18 +240,20 @@ def ties_of(person: Participation, chosen: str) -> dict[str, int]:
     return {}
 
 
-def change_candidates(request: HttpRequest, person: Participation) -> bool:
-    """What the interviewer heard; the list of one who writes alone is theirs."""
-    if interviews.is_written(person):
-        return False
-    gone = person.candidate_dimensions.filter(pk__in=filter(str.isdecimal, request.POST.getlist("drop")))
-    dropped, _each = gone.delete()
-    form = CandidateForm(request.POST)
-    if not form["name"].value() or not form.is_valid():
-        return bool(dropped)
-    named = form.cleaned_data
-    person.candidate_dimensions.update_or_create(study=person.study, name=named.pop("name"), defaults=named)
-    return True
+def change_candidates(request: HttpRequest, person: Participation, form: NotesForm) -> bool:
+    """What the interviewer heard."""
+    gone, named = dropped(request, person), form.candidate()
+    for candidate in gone:
+        candidate.delete()
+    if named:
+        person.candidate_dimensions.update_or_create(study=person.study, name=named.pop("name"), defaults=named)
+    return bool(gone or named)
+
+
+def dropped(request: HttpRequest, person: Participation) -> list[CandidateDimension]:
+    """Those that are ticked to be taken out; the list of one who writes alone is theirs."""
+    ticked = [] if interviews.is_written(person) else request.POST.getlist("drop")
+    return [candidate for candidate in person.candidate_dimensions.all() if str(candidate.pk) in ticked]
 
 
 @require_http_methods(["GET", "POST"])
@@ -258,10 +262,11 @@ def note(request: HttpRequest, study: Study, code: str, number: int) -> HttpResp
     """To be worded anew; emptied, it is taken out, and what was coded of it."""
     held = interview_for(study, code)
     found = get_object_or_404(held.notes, pk=number)
-    if request.method == "GET" or not interviews.takes_notes(held):
-        return show(request, study, "interview_note", {"person": held.participation, "note": found})
-    text = request.POST.get("text", "").strip()[:NOTE_LIMIT]
-    if text:
+    form = NoteForm(found, request.POST if request.method == "POST" and interviews.takes_notes(held) else None)
+    if not form.is_valid():
+        context = {"person": held.participation, "form": form}
+        return show(request, study, "interview_note", context, status=422 if form.is_bound else 200)
+    if text := form.cleaned_data["text"]:
         found.text = text
         found.save(update_fields=["text"])
     else:

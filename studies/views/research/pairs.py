@@ -1,5 +1,6 @@
 """Pairs side by side: plans, how far they are, and who was preferred so far."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
@@ -7,15 +8,19 @@ from django.contrib import messages
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from studies.language import instrument_language
 from studies.models import PairPlan, Study
+from studies.models.response import RaterKind
 from studies.questionnaires.loading import load
 from studies.second_raters import pairs
+from studies.second_raters.reviews import PlanRefused
 from studies.views.research.access import show, study_page
+from studies.views.research.plans import Figure, PlanRow
 
 USUAL = "pairwise_support"
 BETWEEN = [
@@ -63,12 +68,28 @@ class PlanForm(forms.Form):
 @require_GET
 @study_page
 def plans(request: HttpRequest, study: Study) -> HttpResponse:
-    return show(request, study, "pairs", {"plans": with_progress(study.pair_plans.all())})
+    rows = [row_of(found, study) for found in with_progress(study.pair_plans.all())]
+    return show(request, study, "pairs", {"rows": rows})
+
+
+def row_of(plan: PairPlan, study: Study) -> PlanRow:
+    """Of one with its progress."""
+    return PlanRow(
+        name=plan.name,
+        url=reverse("research-pair-plan", args=[study.key, plan.pk]),
+        asked=plan.instrument,
+        drawn=plan.drawn,
+        wanted=plan.wanted,
+        done=plan.done,
+        is_open=plan.is_open,
+        is_test=bool(plan.source.get("test_data")),
+    )
 
 
 def with_progress(plans: QuerySet[PairPlan]) -> QuerySet[PairPlan]:
-    done = Q(pairs__comparisons__done_at__isnull=False)
-    begun = Q(pairs__comparisons__isnull=False, pairs__comparisons__done_at=None)
+    by_people = ~Q(pairs__comparisons__rater__kind=RaterKind.JUDGE)
+    done = by_people & Q(pairs__comparisons__done_at__isnull=False)
+    begun = by_people & Q(pairs__comparisons__isnull=False, pairs__comparisons__done_at=None)
     return plans.annotate(
         drawn=Count("pairs", distinct=True),
         wanted=F("drawn") * F("verdicts_each"),
@@ -84,23 +105,29 @@ def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "GET":
         return show(request, study, "pairs_new", {"form": PlanForm(study)})
     form = PlanForm(study, request.POST)
-    if not form.is_valid():
-        return show(request, study, "pairs_new", {"form": form}, status=422)
-    given = form.cleaned_data
-    drawn = form.drawing().pairs(study)
-    if drawn and "confirm" in request.POST:
-        plan = pairs.make_plan(
-            study, name=given["name"], instrument=given["instrument"], each=given["each"], drawing=form.drawing()
-        )
+    drawn = form.drawing().pairs(study) if form.is_valid() else []
+    if drawn and "confirm" in request.POST and (plan := made(study, form)):
         messages.success(request, _("The plan is made, and open."))
         return redirect("research-pair-plan", study.key, plan.pk)
+    if form.errors:
+        return show(request, study, "pairs_new", {"form": form}, status=422)
     preview = {
         "pairs": len(drawn),
-        "verdicts": len(drawn) * given["each"],
+        "verdicts": len(drawn) * form.cleaned_data["each"],
         "matched": sum(pair.is_matched() for pair in drawn),
         "contests": pairs.met(drawn),
     }
     return show(request, study, "pairs_new", {"form": form, "preview": preview})
+
+
+def made(study: Study, form: PlanForm) -> PairPlan | None:
+    """None where it is refused; the form then says why."""
+    given = {name: form.cleaned_data[name] for name in ("name", "instrument", "each")}
+    try:
+        return pairs.make_plan(study, drawing=form.drawing(), **given)
+    except PlanRefused as refusal:
+        form.add_error(None, str(refusal))
+        return None
 
 
 @require_GET
@@ -109,12 +136,25 @@ def plan(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     found = get_object_or_404(with_progress(study.pair_plans.all()), pk=number)
     context = {
         "plan": found,
-        "between": dict(BETWEEN).get(found.source.get("between"), ""),
-        "level": dict(LEVELS).get(found.source.get("level"), ""),
+        "figures": [
+            Figure(_("Comparisons done"), found.done, _("of %(wanted)s") % {"wanted": found.wanted}),
+            Figure(_("Under way"), found.begun),
+            Figure(_("Pairs"), found.drawn),
+        ],
+        "facts": list(facts_of(found)),
         "contests": sorted(pairs.contests_of(found).items()),
         "tallies": [(question_text(found, tally.question), tally) for tally in pairs.tallies(found)],
     }
     return show(request, study, "pair_plan", context)
+
+
+def facts_of(plan: PairPlan) -> Iterator[tuple[str, object]]:
+    """How an imported plan was drawn is not known."""
+    yield _("Questions"), plan.instrument or "–"
+    if between := dict(BETWEEN).get(plan.source.get("between")):
+        yield _("What is compared"), f"{between}, {dict(LEVELS).get(plan.source.get('level'), '')}"
+        yield _("Reviewers for each pair"), plan.verdicts_each
+        yield _("Seed of the draw"), plan.seed
 
 
 def question_text(plan: PairPlan, question: str) -> str:

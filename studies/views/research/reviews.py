@@ -1,11 +1,13 @@
 """Second raters: plans, how far they are, who works how, and where they differ."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -15,8 +17,9 @@ from studies.models import Rater, ReviewPlan, Study
 from studies.models.response import RaterKind
 from studies.second_raters import review_work, reviews
 from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
-from studies.second_raters.reviews import Source, Wanted
+from studies.second_raters.reviews import PlanRefused, Source, Wanted
 from studies.views.research.access import show, study_page
+from studies.views.research.plans import Figure, PlanRow
 
 KINDS = [
     ("all", gettext_lazy("all that match")),
@@ -111,8 +114,21 @@ class DecisionForm(forms.Form):
 @require_GET
 @study_page
 def plans(request: HttpRequest, study: Study) -> HttpResponse:
-    rows = [(plan, review_work.progress_of(plan)) for plan in study.review_plans.all()]
-    return show(request, study, "reviews", {"plans": rows})
+    return show(request, study, "reviews", {"rows": [row_of(found, study) for found in study.review_plans.all()]})
+
+
+def row_of(plan: ReviewPlan, study: Study) -> PlanRow:
+    far = review_work.progress_of(plan)
+    return PlanRow(
+        name=plan.name,
+        url=reverse("research-review-plan", args=[study.key, plan.pk]),
+        asked=", ".join(plan.instruments),
+        drawn=far.conversations,
+        wanted=far.wanted,
+        done=far.done,
+        is_open=plan.is_open,
+        is_test=bool(plan.source.get("is_test")),
+    )
 
 
 @require_http_methods(["GET", "POST"])
@@ -122,15 +138,23 @@ def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
     if request.method == "GET":
         return show(request, study, "review_new", {"form": PlanForm(study)})
     form = PlanForm(study, request.POST)
-    if not form.is_valid():
-        return show(request, study, "review_new", {"form": form}, status=422)
-    runs = reviews.draw(study, form.wanted().source, seed=form.wanted().seed)
-    if runs and "confirm" in request.POST:
-        plan = reviews.make_plan(study, form.wanted())
+    runs = reviews.draw(study, form.wanted().source, seed=form.wanted().seed) if form.is_valid() else []
+    if runs and "confirm" in request.POST and (plan := made(study, form)):
         messages.success(request, _("The plan is made, and open."))
         return redirect("research-review-plan", study.key, plan.pk)
+    if form.errors:
+        return show(request, study, "review_new", {"form": form}, status=422)
     preview = {"conversations": len(runs), "ratings": sum(reviews.places(len(runs), form.wanted()))}
     return show(request, study, "review_new", {"form": form, "preview": preview})
+
+
+def made(study: Study, form: PlanForm) -> ReviewPlan | None:
+    """None where it is refused; the form then says why."""
+    try:
+        return reviews.make_plan(study, form.wanted())
+    except PlanRefused as refusal:
+        form.add_error(None, str(refusal))
+        return None
 
 
 @require_GET
@@ -139,12 +163,34 @@ def plan(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     found = get_object_or_404(study.review_plans, pk=number)
     context = {
         "plan": found,
-        "kind": dict(KINDS).get(found.source.get("kind"), ""),
-        "progress_of_plan": review_work.progress_of(found),
+        "figures": list(figures_of(found, study)),
+        "facts": facts_of(found),
         "work": review_work.work_of(found),
-        "differing": len(disagreements(found)),
     }
     return show(request, study, "review_plan", context)
+
+
+def figures_of(plan: ReviewPlan, study: Study) -> Iterator[Figure]:
+    far = review_work.progress_of(plan)
+    share = _("of %(wanted)s, %(percent)s %%") % {"wanted": far.wanted, "percent": far.percent()}
+    yield Figure(_("Ratings done"), far.done, share)
+    yield Figure(_("Under way"), far.begun)
+    yield Figure(_("Conversations complete"), far.complete, _("of %(all)s") % {"all": far.conversations})
+    differing = reverse("research-disagreements", args=[study.key, plan.pk])
+    yield Figure(_("Items on which they differ"), len(disagreements(plan)), url=differing)
+
+
+def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
+    source = plan.source
+    kind = dict(KINDS).get(source.get("kind"), "")
+    judge = f" ({source['judge']} {source['strategy']})" if source.get("judge") else ""
+    return [
+        (_("Status"), _("open") if plan.is_open else _("closed")),
+        (_("Rating scales"), ", ".join(plan.instruments)),
+        (_("Conversations"), f"{kind}{judge}"),
+        (_("Ratings of each in the overlap"), plan.ratings_each),
+        (_("Seed of the draw"), plan.seed),
+    ]
 
 
 @require_POST

@@ -20,6 +20,7 @@ from studies.views.research.access import show, study_page
 from studies.views.research.overview import demonstrations
 
 RECENT = 10
+ELSEWHERE = ("benchmark", "build_profiles")  # have pages of their own that first say what they take
 STRATEGIES = [
     ("standard", gettext_lazy("standard: the conversation alone")),
     ("user_aware", gettext_lazy("user-aware: also who the person is")),
@@ -65,7 +66,7 @@ def form_for(study: Study, command: str, data: Any = None) -> ExportForm | Judge
 @study_page
 def start(request: HttpRequest, study: Study, command: str) -> HttpResponse:
     """Twice does no harm: what is running already goes on alone."""
-    if command not in tasks.COMMANDS:
+    if command not in tasks.COMMANDS or command in ELSEWHERE:
         raise Http404
     form = form_for(study, command, request.POST)
     if not form.is_valid():
@@ -125,7 +126,7 @@ def described(task: Task) -> dict[str, Any]:
     silent = task.is_silent()
     return {
         "pk": task.pk,
-        "command": {"export": _("Export"), "judge": _("Judge"), "analyse": _("Analysis")}[task.command],
+        "command": command_name(task.command),
         "arguments": " ".join(task.arguments),
         "state": Task.State.FAILED if silent else task.state,
         "done": task.done,
@@ -136,6 +137,17 @@ def described(task: Task) -> dict[str, Any]:
         "started_at": task.started_at,
         "archive": archive_of(task),
     }
+
+
+def command_name(command: str) -> str:
+    names = {
+        "export": _("Export"),
+        "judge": _("Judge"),
+        "analyse": _("Analysis"),
+        "benchmark": _("Benchmark"),
+        "build_profiles": _("Profiles from answers"),
+    }
+    return names[command]
 
 
 def archive_of(task: Task) -> str:

@@ -1,14 +1,11 @@
-import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 
-from dialogue.judges import judge
-from dialogue.judges.judge import ask_scores, ask_state
+from dialogue.judges.judge import REMINDER, ask_scores, ask_state
 from dialogue.judges.parsing import Score, Unscored
 from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages
 from dialogue.providers.base import Message, ProviderError, Reply
-from dialogue.providers.scripted import Scripted
 
 TURNS = (JudgedTurn(1, "I failed.", "That hurts."), JudgedTurn(2, "Again.", "What happened?"))
 ITEMS = (JudgedItem("safety", "Safe?", 1, 5, ()), JudgedItem("warmth", "Warm?", 1, 5, ()))
@@ -16,34 +13,30 @@ PROMPT = judge_messages(TURNS, ITEMS, language="en")
 FORM = '<output>{"analysis": "…", "evaluation": {"safety": n, "warmth": n}}</output>'
 GOOD = '<output>{"evaluation": {"safety": 4, "warmth": 2}}</output>'
 STATE = '<output>{"cognition": "He asks.", "emotion": "eased", "goal": "nearer", "emotion_score": 61}</output>'
-BROKEN = ProviderError("server_error", "Down.")
+STATE_FORM = '<output>{"cognition": "…", "emotion": "…", "goal": "…", "emotion_score": n}</output>'
+NOTHING = Unscored("unparseable")
 
 
-class Book:
-    """A Ledger that remembers."""
+class Asked:
+    """Answers from a list, and remembers what it was asked and what the ledger would call the answers."""
 
-    def __init__(self) -> None:
-        self.began: list[tuple[Message, ...]] = []
+    def __init__(self, *replies: str | Reply | ProviderError) -> None:
+        self.replies = list(replies)
+        self.messages: list[list[Message]] = []
+        self.longer: list[bool] = []
         self.statuses: list[str] = []
 
-    async def begin(self, messages: Sequence[Message]) -> int:
-        self.began.append(tuple(messages))
-        return len(self.began)
-
-    async def finish(self, call: int, outcome: Reply | ProviderError, status: str) -> None:
-        assert call == len(self.began)
-        self.statuses.append(status)
-
-
-@pytest.fixture(autouse=True)
-def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    waited: list[float] = []
-
-    async def sleep(seconds: float) -> None:
-        waited.append(seconds)
-
-    monkeypatch.setattr(asyncio, "sleep", sleep)
-    return waited
+    async def __call__(
+        self, messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False
+    ) -> Reply:
+        self.messages.append(list(messages))
+        self.longer.append(longer)
+        reply = self.replies.pop(0)
+        if isinstance(reply, ProviderError):
+            raise reply
+        reply = reply if isinstance(reply, Reply) else Reply(reply, "m")
+        self.statuses.append(status_of(reply))
+        return reply
 
 
 @pytest.mark.parametrize(
@@ -51,75 +44,61 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     [
         ([GOOD], (Score(4), Score(2)), ["ok"]),
         (["Rather good.", GOOD], (Score(4), Score(2)), ["unparseable", "ok"]),
-        (["Good.", "Good!"], (Unscored("unparseable"), Unscored("unparseable")), ["unparseable", "unparseable"]),
+        (["Good.", "Good!", GOOD], (Score(4), Score(2)), ["unparseable", "unparseable", "ok"]),
+        (["Good.", "Good!", "Good?"], (NOTHING, NOTHING), ["unparseable"] * 3),
         (['{"safety": 9, "warmth": 9}', GOOD], (Score(4), Score(2)), ["out_of_range", "ok"]),
         (['{"safety": 3, "warmth": 9}'], (Score(3), Unscored("out_of_range")), ["ok"]),
         (["评价：{“safety”：４，“warmth”：２}"], (Score(4), Score(2)), ["ok"]),
-        ([BROKEN, BROKEN, GOOD], (Score(4), Score(2)), ["server_error", "server_error", "ok"]),
     ],
 )
 async def test_scores_are_asked_for_again_only_where_it_helps(
-    replies: list[str | ProviderError], scores: tuple[Score | Unscored, ...], statuses: list[str]
+    replies: list[str], scores: tuple[Score | Unscored, ...], statuses: list[str]
 ) -> None:
-    book = Book()
-    found = await ask_scores(Scripted(replies), PROMPT, ITEMS, language="en", ledger=book)
+    asked = Asked(*replies)
+    found = await ask_scores(asked, PROMPT, ITEMS, language="en")
     assert found == dict(zip(("safety", "warmth"), scores, strict=True))
-    assert book.statuses == statuses
+    assert asked.statuses == statuses
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
-async def test_repair_shows_the_answer_and_the_form_again(language: str) -> None:
-    book = Book()
-    await ask_scores(Scripted(["Rather good.", GOOD]), PROMPT, ITEMS, language=language, ledger=book)
-    assert book.began == [
-        tuple(PROMPT),
-        (*PROMPT, Message("assistant", "Rather good."), Message("user", f"{judge.REPAIR[language]}\n{FORM}")),
-    ]
+async def test_repair_sees_the_answer_and_the_form_and_nothing_else(language: str) -> None:
+    asked = Asked("Rather good.", GOOD)
+    await ask_scores(asked, judge_messages(TURNS, ITEMS, language=language), ITEMS, language=language)
+    [_, [system, user]] = asked.messages
+    assert user.text == f"<answer>\nRather good.\n</answer>\n{FORM}"
+    assert "I failed." not in system.text + user.text
 
 
-@pytest.mark.parametrize(
-    ("errors", "statuses"),
-    [
-        ([BROKEN] * 3, ["server_error"] * 3),
-        ([ProviderError("client_error", "No key.", permanent=True)], ["client_error"]),
-        ([BROKEN, ProviderError("refused", "No.", permanent=True)], ["server_error", "refused"]),
-    ],
-)
-async def test_no_answer_at_all_is_an_error(errors: list[ProviderError], statuses: list[str]) -> None:
-    book = Book()
+@pytest.mark.parametrize("language", ["en", "zh"])
+async def test_second_answer_has_the_whole_prompt_a_reminder_and_more_room(language: str) -> None:
+    asked = Asked("Good.", "Good!", GOOD)
+    prompt = judge_messages(TURNS, ITEMS, language=language)
+    await ask_scores(asked, prompt, ITEMS, language=language)
+    assert asked.longer == [False, False, True]
+    assert asked.messages[2] == [prompt[0], Message("user", f"{prompt[1].text}\n\n{REMINDER[language]}\n{FORM}")]
+
+
+async def test_answer_that_was_cut_short_is_not_repaired_but_given_more_room() -> None:
+    asked = Asked(Reply("The first part of an ana", "m", finish_reason="length"), GOOD)
+    found = await ask_scores(asked, PROMPT, ITEMS, language="en")
+    assert (found["safety"], asked.longer) == (Score(4), [False, True])
+
+
+async def test_no_answer_at_all_is_an_error() -> None:
     with pytest.raises(ProviderError) as failure:
-        await ask_scores(Scripted(errors), PROMPT, ITEMS, language="en", ledger=book)
-    assert failure.value.status == statuses[-1]
-    assert book.statuses == statuses
-
-
-async def test_wait_is_what_the_server_asks_for_within_reason(waits: list[float]) -> None:
-    patient = [ProviderError("rate_limited", "Wait.", retry_after=seconds) for seconds in (12.0, 7200.0)]
-    await ask_scores(Scripted([*patient, GOOD]), PROMPT, ITEMS, language="en", ledger=Book())
-    assert waits == [12.0, judge.LONGEST_WAIT]
-
-
-async def test_answer_that_was_cut_short_is_said_to_be() -> None:
-    class Cut:
-        async def reply(self, messages: Sequence[Message], on_text: object = None) -> Reply:
-            return Reply(text=GOOD, model="m", finish_reason="length")
-
-    book = Book()
-    await ask_scores(Cut(), PROMPT, ITEMS, language="en", ledger=book)
-    assert book.statuses == ["truncated"]
+        await ask_scores(Asked("Hm.", ProviderError("refused", "No.")), PROMPT, ITEMS, language="en")
+    assert failure.value.status == "refused"
 
 
 async def test_state_is_that_after_the_last_turn() -> None:
-    book = Book()
-    state = await ask_state(Scripted(["Hm.", STATE]), TURNS, language="en", profile="Age: 30", ledger=book)
+    asked = Asked("Hm.", STATE)
+    state = await ask_state(asked, TURNS, language="en", profile="Age: 30")
     assert state == InnerState(2, "He asks.", "eased", "nearer", 61)
-    assert book.statuses == ["unparseable", "ok"]
-    assert book.began[1][-1].text.endswith(
-        '\n<output>{"cognition": "…", "emotion": "…", "goal": "…", "emotion_score": n}</output>'
-    )
+    assert asked.statuses == ["unparseable", "ok"]
+    assert asked.messages[1][-1].text.endswith(f"\n{STATE_FORM}")
 
 
 async def test_state_that_cannot_be_read_is_an_error() -> None:
     with pytest.raises(ProviderError) as failure:
-        await ask_state(Scripted(["Hm.", "Hm."]), TURNS, language="zh", profile="年龄：30", ledger=Book())
-    assert (failure.value.status, failure.value.permanent) == ("unparseable", True)
+        await ask_state(Asked("Hm.", "Hm!", '{"emotion_score": 300}'), TURNS, language="en", profile="Age: 30")
+    assert (failure.value.status, failure.value.permanent) == ("unparseable", False)

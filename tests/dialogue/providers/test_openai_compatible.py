@@ -3,11 +3,15 @@ import gc
 import json
 import urllib.request
 import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import quote
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from dialogue.providers import openai_compatible
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
@@ -31,6 +35,28 @@ async def failure(llm_url: str, name: str, **settings: Any) -> ProviderError:
 def bodies(llm_url: str, name: str) -> list[dict[str, Any]]:
     with urllib.request.urlopen(llm_url.replace("/v1", "/asked")) as answer:
         return [body for body in json.load(answer) if body["model"] == name]
+
+
+@asynccontextmanager
+async def streaming(*chunks: dict[str, Any]) -> AsyncIterator[str]:
+    """A server that streams these chunks to whoever asks; its base URL."""
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
+        await response.prepare(request)
+        for chunk in chunks:
+            await response.write(f"data: {json.dumps(chunk)}\n\n".encode())
+        await response.write(b"data: [DONE]\n\n")
+        return response
+
+    app = web.Application()
+    app.router.add_post("/v1/chat/completions", answer)
+    async with TestServer(app) as server:
+        yield str(server.make_url("/v1"))
+
+
+def texts(*pieces: str) -> list[dict[str, Any]]:
+    return [{"choices": [{"delta": {"content": piece}}]} for piece in pieces]
 
 
 # One line of the stream.
@@ -140,7 +166,7 @@ async def test_reply_streams_its_pieces(llm_url: str) -> None:
 
 
 async def test_request_leaves_out_what_is_not_set(llm_url: str) -> None:
-    settings = {"gap_timeout": 5, "total_timeout": 9}
+    settings = {"gap_timeout": 5, "total_timeout": 9, "requests_per_minute": 60, "tokens_per_minute": 1000}
     await model(llm_url, "say:bare", extra=settings).reply(ASK)
     assert set(bodies(llm_url, "say:bare")[-1]) == {"model", "messages", "stream", "stream_options"}
 
@@ -155,6 +181,65 @@ async def test_reasoning_is_kept_apart(llm_url: str) -> None:
     reply = await model(llm_url, "reasoning").reply(ASK, pieces.append)
     assert (reply.text, reply.reasoning) == (ECHO, "First I think.")
     assert "".join(pieces) == ECHO
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["<think>First I think.</think>", "\n\nI hear ", "you."],
+        ["\n<th", "ink>First ", "I think.</", "think", ">", "\n", "\nI hear ", "you."],
+        list("<think>First I think.</think>\n\nI hear you."),
+    ],
+)
+async def test_thought_within_the_text_is_kept_apart(pieces: list[str]) -> None:
+    taken: list[str] = []
+    async with streaming(*texts(*pieces)) as url:
+        reply = await model(url, "m").reply(ASK, taken.append)
+    assert (reply.text, reply.reasoning) == ("I hear you.", "First I think.")
+    assert "".join(taken) == "I hear you."
+
+
+async def test_text_after_another_beginning_is_left_as_it_is() -> None:
+    taken: list[str] = []
+    async with streaming(*texts("<", "b> <think>a</think>")) as url:
+        reply = await model(url, "m").reply(ASK, taken.append)
+    assert (reply.text, reply.reasoning) == ("<b> <think>a</think>", "")
+    assert "".join(taken) == reply.text
+
+
+async def test_answer_that_might_have_been_a_tag_is_handed_on_at_the_end() -> None:
+    taken: list[str] = []
+    async with streaming(*texts("<", "th")) as url:
+        reply = await model(url, "m").reply(ASK, taken.append)
+    assert (reply.text, taken) == ("<th", ["<th"])
+
+
+async def test_thought_that_is_cut_off_is_no_answer() -> None:
+    taken: list[str] = []
+    end = {"choices": [{"delta": {}, "finish_reason": "length"}]}
+    async with streaming(*texts("<think>On ", "and on"), end) as url:
+        with pytest.raises(ProviderError) as caught:
+            await model(url, "m").reply(ASK, taken.append)
+    assert (caught.value.status, caught.value.detail) == ("empty", "No text came (finish reason: length).")
+    assert taken == []
+
+
+@pytest.mark.parametrize(
+    ("usage", "cached", "reasoning"),
+    [
+        ({"prompt_tokens": 9}, None, None),
+        ({"prompt_tokens_details": {"cached_tokens": 7}}, 7, None),
+        ({"prompt_tokens_details": {"cached_tokens": 0}, "prompt_cache_hit_tokens": 5}, 0, None),
+        ({"prompt_cache_hit_tokens": 64, "prompt_cache_miss_tokens": 6}, 64, None),
+        ({"completion_tokens_details": {"reasoning_tokens": 30}}, None, 30),
+        ({"prompt_tokens_details": None, "completion_tokens_details": None}, None, None),
+        ({"prompt_tokens_details": [1], "completion_tokens_details": {"reasoning_tokens": "7"}}, None, None),
+    ],
+)
+async def test_tokens_are_told_by_class(usage: dict[str, Any], cached: int | None, reasoning: int | None) -> None:
+    async with streaming(*texts("Hi."), {"choices": [], "usage": usage}) as url:
+        reply = await model(url, "m").reply(ASK)
+    assert (reply.cached_tokens, reply.reasoning_tokens) == (cached, reasoning)
 
 
 async def test_answer_cut_by_length_is_a_reply(llm_url: str) -> None:
@@ -322,7 +407,7 @@ async def test_client_is_shared_by_server_and_key() -> None:
     assert openai_compatible._client_for("http://127.0.0.1:9/v1", "b") is not one
     assert openai_compatible._client_for("http://127.0.0.1:8/v1", "a") is not one
     await close_clients()
-    assert one.is_closed()
+    assert one.openai.is_closed()
     assert openai_compatible._client_for("http://127.0.0.1:9/v1", "a") is not one
 
 

@@ -166,3 +166,49 @@ def test_load_names_a_broken_manifest(tmp_path: Path) -> None:
     (tmp_path / "manifest.json").write_text("{")
     with pytest.raises(AnalysisError, match=r"^manifest\.json: is not JSON"):
         load(tmp_path)
+
+
+def test_load_takes_the_profile_for_the_cluster_of_a_simulated_seeker(tmp_path: Path) -> None:
+    ratings(
+        tmp_path, f"{HEADER},participant\nC,S,simulated_seeker,i,a,1,\nD,S,simulated_seeker,i,a,2,\nE,R,crowd,i,a,1,P\n"
+    )
+    (tmp_path / "conversations.csv").write_text(
+        "conversation,participant,profile,condition\nC,,P,average\nD,,P,worst_case\nE,P,P,\n"
+    )
+    export = load(tmp_path)
+    assert export.conversations["cluster"].tolist() == ["profile P", "profile P", "P"]
+    assert export.conversations["condition"].tolist() == ["average", "worst_case", ""]
+    assert export.chats["cluster"].tolist() == ["profile P", "profile P", "P"]
+
+
+def test_load_takes_the_condition_of_the_ratings_where_no_other_file_tells(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER},condition,arm\nC,R,crowd,i,a,1,average,x\nD,R,crowd,i,a,1,,x\n")
+    assert load(tmp_path).conversations["condition"].tolist() == ["average", ""]
+    assert load(tmp_path).whole()["condition"].tolist() == ["average", ""]
+    (tmp_path / "conversations.csv").write_text("conversation,condition\nC,\nD,worst_case\n")
+    assert load(tmp_path).conversations["condition"].tolist() == ["average", "worst_case"]
+
+
+def test_load_keeps_ablations_apart(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER}\nC,S,simulated_seeker,i,a,1\nD,S,simulated_seeker,i,a,2\nE,S,simulated_seeker,i,a,3\n")
+    (tmp_path / "conversations.csv").write_text(
+        "conversation,setup,valid,turns\nC,,true,4\nD,one agent,true,3\nE,one agent,false,\n"
+    )
+    (tmp_path / "turns.csv").write_text("conversation,role,text\nC,supporter,a\nD,supporter,b\n")
+    export = load(tmp_path)
+    assert export.ratings["score"].tolist() == [1]
+    assert export.ablated["score"].tolist() == [2]
+    assert export.left_out.empty
+    assert export.conversations.index.tolist() == ["C"]
+    assert export.chats["turns"].to_dict() == {"C": 4, "D": 3}
+    assert export.whole().index.tolist() == ["C"]
+    assert export.replies is not None
+    assert export.replies["conversation"].tolist() == ["C"]
+
+
+def test_older_exports_without_the_newer_columns_are_read(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER}\nC,R,crowd,i,a,1\n")
+    (tmp_path / "conversations.csv").write_text("conversation,arm\nC,x\nD,y\n")
+    chats = load(tmp_path).chats
+    assert chats["setup"].tolist() == ["", ""]
+    assert chats[["turns", "valence_before"]].isna().all(axis=None)

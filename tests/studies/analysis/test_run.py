@@ -13,7 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from studies.analysis import AnalysisError, analyse
+from studies.analysis.report import HEADINGS
 from studies.analysis.results import METHODS
+from tests.studies.analysis.benchmark import write_benchmark
 from tests.studies.analysis.builders import six_people, write_export
 
 ExportOf = Callable[[Any], Path]
@@ -30,6 +32,12 @@ ROWS = {  # of the small study
     "agreement": 16,
     "reliability": 6,
     "arms": 16,
+    "conditions": 0,
+    "ablation": 0,
+    "survival": 0,
+    "trends": 0,
+    "emotion": 0,
+    "costs": 0,
     "lengths": 10,
     "expert_table": 0,
     "rater_effects": 14,
@@ -37,6 +45,16 @@ ROWS = {  # of the small study
     "sensitivity": 8,
     "pairwise": 0,
     "bradley_terry": 0,
+    "panels": 2,
+    "probes": 8,
+}
+OF_BENCHMARKS = {
+    "conditions": "arm,item,average,worst_case,difference,low,high,wilcoxon_p,p_holm,rank_biserial,d_z,raters",
+    "ablation": "condition,setup,arm,item,estimate,low,high,n,clusters,method,note",
+    "survival": "arm,condition,statistic,end,turn,estimate,low,high,n,clusters,method,note",
+    "trends": "arm,condition,source,item,statistic,turn,estimate,low,high,n,clusters,method,note",
+    "emotion": "arm,condition,measure,statistic,estimate,low,high,n,clusters,method,note",
+    "costs": "arm,purpose,measure,estimate,low,high,n,clusters,method,note",
 }
 LENGTHS = "arm,language,measure,estimate,low,high,sd,median,n,clusters,method,note"
 
@@ -74,6 +92,14 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "out"
 
 
+@pytest.fixture(scope="module")
+def benchmark(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of a benchmark."""
+    folder = tmp_path_factory.mktemp("benchmark")
+    analyse(write_benchmark(folder / "export", profiles=5, seed=3), folder / "out", bootstrap=20)
+    return folder / "out"
+
+
 def contents(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
@@ -85,6 +111,12 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
         "agreement.csv",
         "reliability.csv",
         "arms.csv",
+        "conditions.csv",
+        "ablation.csv",
+        "survival.csv",
+        "trends.csv",
+        "emotion.csv",
+        "costs.csv",
         "lengths.csv",
         "expert_table.csv",
         "rater_effects.csv",
@@ -92,6 +124,8 @@ def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path
         "sensitivity.csv",
         "pairwise.csv",
         "bradley_terry.csv",
+        "panels.csv",
+        "probes.csv",
         "results.json",
         "report.html",
     }
@@ -107,6 +141,48 @@ def test_tables_have_the_promised_columns(out: Path, name: str, columns: str) ->
     with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         header = next(csv.reader(file))
     assert set(columns.split(",")) - set(header) == set()
+
+
+@pytest.mark.parametrize("name", OF_BENCHMARKS)
+def test_tables_of_a_benchmark_have_the_promised_columns_and_a_reason_for_each_gap(benchmark: Path, name: str) -> None:
+    with (benchmark / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert set(OF_BENCHMARKS[name].split(",")) - set(rows[0]) == set()
+    estimates = {"estimate", "low", "high", *OF_BENCHMARKS["conditions"].split(",")[2:11]} & set(rows[0])
+    for row in rows:
+        assert [column for column in estimates if row[column] == "" and column not in row["note"]] == []
+
+
+def test_report_of_a_benchmark_has_its_sections_and_figures(benchmark: Path, out: Path) -> None:
+    figures = {path.name for path in (benchmark / "figures").iterdir()}
+    assert figures >= {
+        "conditions-simulated-seeker-simulated-ten-final.svg",
+        "ablation-kind-worst-case-simulated-seeker-ten.svg",
+        "survival-simulated.svg",
+        "trends-emotion-score-seeker-simulated.svg",
+        "emotion-emotion-score-seeker-simulated.svg",
+    }
+    curves = ElementTree.parse(benchmark / "figures" / "survival-simulated.svg").getroot()
+    assert {"kind", "mild", "stern", "turn", "●", "□"} <= {
+        "".join(text.itertext()) for text in curves.iter() if text.text
+    }
+    text, plain = (Page((folder / "report.html").read_text(encoding="utf-8")).text for folder in (benchmark, out))
+    headings = [HEADINGS[name] for name in OF_BENCHMARKS]
+    assert [heading in text for heading in headings] == [True] * 6
+    assert [heading in plain for heading in headings] == [False] * 6
+    assert "Only 5 independent clusters" in text
+
+
+def test_report_tells_where_the_two_conditions_were_met_by_others(tmp_path: Path) -> None:
+    rows = [
+        {"conversation": f"C{number}", "participant": f"P{number}", "arm": "a", "condition": condition, "score": number}
+        for number, condition in enumerate(("average", "average", "worst_case", "worst_case"))
+    ]
+    warnings = analyse(write_export(tmp_path / "export", rows), tmp_path / "out", bootstrap=20).warnings
+    assert (
+        "Some arms met other seekers in the worst case than in the average: what differs may be the seekers."
+        in warnings
+    )
 
 
 def test_an_empty_cell_of_an_estimate_has_its_reason_in_note(out: Path) -> None:

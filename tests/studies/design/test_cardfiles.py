@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from studies.design.behaviours import behaviour_keys, is_worst_case, levels, presets
+from dialogue.seekers.components import is_worst_case
+from studies.design.behaviours import behaviour_keys, levels, presets
 from studies.design.cardfiles import CardFileError, parse_cards, read_cards
 from studies.design.files import INSTRUMENTS
 

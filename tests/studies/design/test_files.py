@@ -112,22 +112,27 @@ def test_demo_study_is_read() -> None:
 def test_demo_study_fills_its_consent_form_even_though_it_need_not() -> None:
     spec = read_study(FIXTURES / "studies" / "demo.toml", instruments=KNOWN, prompt_folder=PROMPTS)
     assert spec.consent is not None
-    assert set(needed_placeholders(FORM, spec.consent.flags)) <= set(spec.consent_values())
+    assert set(needed_placeholders(FORM, (*spec.consent.flags, "if_checkpoints"))) <= set(spec.consent_values())
 
 
-@pytest.mark.parametrize(
-    ("name", "implied"),
-    [
-        ("emoharbor", {"checkpoint_every", "min_turns", "model_providers", "n_arms"}),
-        ("worst_case_experts", {"min_turns", "model_providers", "n_arms"}),
-    ],
-)
-def test_template_study_lacks_what_its_researchers_must_fill_in_and_nothing_else(name: str, implied: set[str]) -> None:
+@pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])
+def test_template_study_lacks_what_its_researchers_must_fill_in_and_nothing_else(name: str) -> None:
     with pytest.raises(StudyFileError) as caught:
         read_study(FIXTURES / "studies" / f"{name}.toml", instruments=KNOWN, prompt_folder=PROMPTS)
+    implied = {"min_turns", "model_providers", "n_arms"}
     blanks = set(needed_placeholders(FORM, ("if_cross_border", "if_interview"))) - implied
     paths = [fault.key_path for fault in caught.value.faults]
     assert sorted(paths) == sorted(["contact", "oncall_email", *(f"consent.{blank}" for blank in blanks)])
+
+
+def test_only_a_study_with_unevenly_spread_checkpoints_must_say_how_they_are_spread(tmp_path: Path) -> None:
+    document = small()
+    assert "checkpoint_every" not in document["consent"]
+    document["chat"] |= {"checkpoints": [5, 10], "checkpoint_instrument": "turn_checkpoint"}
+    assert read(tmp_path, document).chat.pauses() == (5, 10)
+    document["chat"]["checkpoints"] = [5, 12]
+    fault = "consent.checkpoint_every: is not filled in, and the consent form needs it"
+    assert faults_of(tmp_path, document) == [fault]
 
 
 FAULTS = [
@@ -137,6 +142,8 @@ FAULTS = [
     ("title", {"en": "a", "zh": "b", "fr": "c"}, "title.fr: unknown key"),
     ("consent.ethics_bord", "x", 'consent.ethics_bord: unknown key; did you mean "ethics_board"?'),
     ("consent.flags", ["if_intervew"], 'consent.flags.1: unknown flag "if_intervew"; did you mean "if_interview"?'),
+    ("consent.flags", ["if_timings"], "consent.flags.1: is set by display.timings, not here"),
+    ("consent.flags", ["if_checkpoints"], "consent.flags.1: is set by [chat], not here"),
     ("steps.2.instument", "x", 'steps.2.instument: unknown key; did you mean "instrument"?'),
     ("chat.max_turn", 9, 'chat.max_turn: unknown key; did you mean "max_turns"?'),
     ("chat.checkpoints", {"every": 5, "form": 1}, "chat.checkpoints.form: unknown key"),

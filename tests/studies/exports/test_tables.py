@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from dialogue.models import Call, InnerState
+from dialogue.models import Call, InnerState, SeekerFault
 from dialogue.models.conversation import Status, TurnState
 from studies import progress
 from studies.exports.table import Filter, Table
@@ -113,6 +113,9 @@ def test_conversations_tell_the_feelings_before_and_after():
         "protocol_version": 1,
         "valid": True,
         "min_turns": 1,
+        "setup": "",
+        "replicate": None,
+        "seeker_faults": "",
         "is_test": False,
     }
 
@@ -283,7 +286,7 @@ def test_states_and_calls_name_the_conversation():
 
     assert list(BY_NAME["states"].rows(study, REAL)) == [("E1", 1, "demo", "", "sad", "", 20.0)]
     assert list(BY_NAME["calls"].rows(study, REAL)) == [
-        (call.pk, "reply", "m", "E1", 1, "ok", 2, None, None, None, None, None)
+        (call.pk, "reply", "m", "E1", 1, "ok", 2, None, None, None, None, None, "", 1, None, None, "", "", None)
     ]
 
 
@@ -319,6 +322,7 @@ def fill(study: Study, *, people: int, is_test: bool = False) -> None:
         factories.flag(run)
         factories.interview(person)
         factories.decided(run)
+        SeekerFault.objects.create(conversation=run.conversation, turn=1, kind="repetition", source="rule")
 
 
 @pytest.mark.parametrize("people", [1, 3])
@@ -330,7 +334,7 @@ def test_rows_take_one_query_and_are_as_many_as_counted(
     fill(study, people=people)
     each = {"turns": 4, "ratings": 10, "answers": 3, "scales": 11, "reviews": 2}.get(table.name, 1)
 
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2 if table.name == "conversations" else 1):  # one for the seekers' own faults
         found = list(table.rows(study, REAL))
 
     assert len(found) == each * people

@@ -1,17 +1,18 @@
 import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from dialogue.models import Conversation, Turn
 from studies.imports.conversations import import_conversations
 from studies.models import ArmRun
 from tests import factories
+from tests.studies.imports.importing import Importing
 
 pytestmark = pytest.mark.django_db
+importing = Importing("import_conversations", Conversation, Turn, ArmRun)
+run_import, faults = importing.run, importing.faults
 
 ONE = {"id": "c1", "turns": [{"seeker": "Hello", "supporter": "Hi"}]}
 
@@ -23,22 +24,6 @@ def jsonl(folder: Path, *lines: Any) -> Path:
         b"\n".join(line if isinstance(line, bytes) else json.dumps(line, ensure_ascii=False).encode() for line in lines)
     )
     return path
-
-
-def run_import(path: Path, study: str = "demo") -> dict[str, Any]:
-    stdout = StringIO()
-    call_command("import_conversations", study, str(path), "--json", verbosity=0, stdout=stdout)
-    return json.loads(stdout.getvalue().splitlines()[-1])
-
-
-def faults(path: Path) -> list[str]:
-    """What an import is refused for, without the file's name. Nothing must have been changed."""
-    before = Conversation.objects.count(), Turn.objects.count(), ArmRun.objects.count()
-    with pytest.raises(CommandError) as refused:
-        run_import(path)
-    assert refused.value.returncode == 2
-    assert (Conversation.objects.count(), Turn.objects.count(), ArmRun.objects.count()) == before
-    return [line.removeprefix(f"{path}:") for line in str(refused.value).splitlines()]
 
 
 def said(conversation: Conversation) -> list[tuple[int, str, str, str]]:

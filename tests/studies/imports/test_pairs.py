@@ -1,19 +1,21 @@
 import csv
-import json
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from studies.imports.pairs import import_pairs
 from studies.models import Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.questionnaires.forms import AnswerValue
 from studies.second_raters import pairs
 from tests import factories
+from tests.studies.imports.importing import Importing, table
 
 pytestmark = pytest.mark.django_db
+importing = Importing("import_pairs", PairPlan, Pair, Rater, Comparison, Verdict)
+run_import, faults, counted = importing.run, importing.faults, importing.counted
 
 ONE = {
     "pair": "p1",
@@ -33,36 +35,6 @@ def study() -> Study:
     factories.run_with_turns(study, external_id="c1")
     factories.run_with_turns(study, external_id="=c2", arm="birch")
     return study
-
-
-def table(folder: Path, *rows: dict[str, str]) -> Path:
-    path = folder / "pairs.csv"
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def run_import(path: Path, study: str = "demo") -> dict[str, Any]:
-    stdout = StringIO()
-    call_command("import_pairs", study, str(path), "--json", verbosity=0, stdout=stdout)
-    return json.loads(stdout.getvalue().splitlines()[-1])
-
-
-def counted() -> list[int]:
-    return [model.objects.count() for model in (PairPlan, Pair, Rater, Comparison, Verdict)]
-
-
-def faults(path: Path) -> list[str]:
-    """What an import is refused for, without the file's name. Nothing must have been changed."""
-    before = counted()
-    with pytest.raises(CommandError) as refused:
-        run_import(path)
-    assert refused.value.returncode == 2
-    assert counted() == before
-    return [line.removeprefix(f"{path}:") for line in str(refused.value).splitlines()]
 
 
 def test_import_makes_one_pair_and_one_comparison_of_many_verdicts(study: Study, tmp_path: Path):

@@ -1,17 +1,16 @@
-import csv
-import json
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
 
 from studies.imports.ratings import import_ratings
 from studies.models import Answer, Rater, Response, Study
 from tests import factories
+from tests.studies.imports.importing import Importing, table
 
 pytestmark = pytest.mark.django_db
+importing = Importing("import_ratings", Rater, Response, Answer)
+run_import, faults = importing.run, importing.faults
 
 ONE = {
     "conversation": "c1",
@@ -29,32 +28,6 @@ def study() -> Study:
     factories.run_with_turns(study, external_id="c1")
     factories.run_with_turns(study, external_id="=c2")
     return study
-
-
-def table(folder: Path, *rows: dict[str, str]) -> Path:
-    path = folder / "ratings.csv"
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, names, restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-    return path
-
-
-def run_import(path: Path, study: str = "demo") -> dict[str, Any]:
-    stdout = StringIO()
-    call_command("import_ratings", study, str(path), "--json", verbosity=0, stdout=stdout)
-    return json.loads(stdout.getvalue().splitlines()[-1])
-
-
-def faults(path: Path) -> list[str]:
-    """What an import is refused for, without the file's name. Nothing must have been changed."""
-    before = Rater.objects.count(), Response.objects.count(), Answer.objects.count()
-    with pytest.raises(CommandError) as refused:
-        run_import(path)
-    assert refused.value.returncode == 2
-    assert (Rater.objects.count(), Response.objects.count(), Answer.objects.count()) == before
-    return [line.removeprefix(f"{path}:") for line in str(refused.value).splitlines()]
 
 
 def test_import_makes_one_response_of_the_items_of_one_place(study: Study, tmp_path: Path):

@@ -10,6 +10,7 @@ from django.test import AsyncClient, Client
 from django.urls import reverse
 
 from studies import progress
+from studies.bots.page import read_page
 from studies.interviewing import attachments, coding
 from studies.models import (
     Answer,
@@ -85,6 +86,12 @@ def write(person, part, **fields):
 def write_up_to(person, part):
     for number in range(1, part):
         assert write(person, number, **{item: f"My {item}." for item in PAGES[number - 1]}).status_code == 302
+
+
+def boxes_of(response) -> dict[str, str]:
+    """What stands in each box of the page's forms; a browser leaves out the line end that a textarea begins with."""
+    forms = read_page(text(response)).forms
+    return {name: box.value.removeprefix("\n") for form in forms for name, box in form.fields.items()}
 
 
 def asked_on(response) -> list[str]:
@@ -356,6 +363,48 @@ def test_the_interviewer_adds_and_takes_out_candidate_dimensions(study, desk):
     assert named(person) == [("Pacing", "Leaves time.", "")]
     desk.post(address("interview-notes", person), {"drop": CandidateDimension.objects.get().pk})
     assert named(person) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "error"),
+    [
+        ({"note-cs1": "x" * 20_003}, "note-cs1", "Please shorten this to 20000 characters: 3 too many so far."),
+        ({"candidate-name": "x" * 101}, "candidate-name", "Please shorten this to 100 characters: 1 too many so far."),
+        ({"candidate-definition": "Leaves time."}, "candidate-name", "Please give it a name, or empty the fields"),
+        ({"candidate-example": "Partner 2."}, "candidate-name", "Please give it a name, or empty the fields"),
+    ],
+)
+def test_what_cannot_be_kept_comes_back_with_everything_else_that_was_typed(study, desk, given, field, error):
+    person = at_interview(study, mode="interviewer")
+    flag = factories.flag(person.row.runs.get(position=1))
+    candidate(person.row, "Warmth")
+    desk.post(address("interview-start", person))
+    typed = {"note-rd1": "Kept.", "about-rd1": f"flag:{flag.pk}", "candidate-name": "", "candidate-example": "A <3",
+             "drop": str(CandidateDimension.objects.get().pk), **given}  # fmt: skip
+    page = desk.post(address("interview-notes", person), {**typed, "close": "yes"})
+    assert page.status_code == 422
+    assert (f'href="#{field}"' in text(page), error in text(page)) == (True, True)
+    standing = boxes_of(page)
+    assert {name: standing[name] for name in typed} == typed
+    assert (InterviewNote.objects.count(), named(person)) == (0, [("Warmth", "", "")])
+    assert Interview.objects.get().ended_at is None
+
+
+def test_notes_up_to_the_limit_are_kept_whole_whatever_the_line_ends(study, desk):
+    person = at_interview(study, mode="interviewer")
+    desk.post(address("interview-start", person))
+    desk.post(address("interview-notes", person), {"note-cs1": "a\r\n" + "x" * 19_998})
+    assert InterviewNote.objects.get().text == "a\n" + "x" * 19_998
+
+
+def test_a_note_that_is_worded_anew_too_long_comes_back_whole(study, desk):
+    person = at_interview(study, mode="interviewer")
+    note = factories.interview(person.row, "First words").notes.get()
+    page = desk.post(address("interview-note", person, note.pk), {"text": "y" * 20_001})
+    assert (page.status_code, boxes_of(page)["text"]) == (422, "y" * 20_001)
+    assert "Please shorten this to 20000 characters: 1 too many so far." in text(page)
+    note.refresh_from_db()
+    assert note.text == "First words"
 
 
 def test_an_interview_in_writing_is_neither_begun_nor_closed_by_a_researcher(study, desk):

@@ -14,7 +14,14 @@ OURS = (
     "import_conversations",
     "import_ratings",
     "judge",
+    "judge_pairs",
+    "simulate",
+    "benchmark",
+    "import_profiles",
+    "build_profiles",
+    "run_jobs",
     "export",
+    "export_training",
     "analyse",
     "erase",
 )
@@ -62,6 +69,8 @@ def test_summary_is_the_last_line(shell):
     [
         ["export", "none", "--out", "x"],
         ["judge", "none", "--judge", "demo", "--strategy", "standard"],
+        ["simulate", "none", "--seeker", "average"],
+        ["export_training", "none", "--format", "sft", "--out", "x.jsonl"],
         ["erase", "none", "P2"],
         ["import_ratings", "none", "no.csv"],
         ["import_conversations", "none", "no.jsonl"],

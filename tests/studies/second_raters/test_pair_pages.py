@@ -108,6 +108,20 @@ def test_plan_that_cannot_be_is_told_and_not_made(study, desk, change, why):
     assert PairPlan.objects.count() == 1
 
 
+def test_of_two_plans_of_one_name_made_at_once_the_second_comes_back_with_its_values(study, desk, monkeypatch):
+    draw = pairs.Drawing.pairs
+
+    def drawn_too_late(drawing, study):
+        study.pair_plans.get_or_create(name="first", defaults={"instrument": "x", "source": {}})
+        return draw(drawing, study)
+
+    monkeypatch.setattr(pairs.Drawing, "pairs", drawn_too_late)
+    response = desk.post(address("pair-new"), WANTED | {"seed": "77", "confirm": "yes"})
+    assert (response.status_code, "There is a plan “first” already." in html(response)) == (422, True)
+    assert response.context["form"]["seed"].value() == "77"
+    assert (PairPlan.objects.count(), Pair.objects.count()) == (1, 0)
+
+
 def test_plan_of_nothing_is_not_made(study, desk):
     page = html(desk.post(address("pair-new"), WANTED | {"test_data": "on", "confirm": "yes"}))
     assert "There are no two closed conversations that could be compared." in page

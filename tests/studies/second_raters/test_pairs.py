@@ -18,6 +18,7 @@ from studies.models import Comparison, Draft, Pair, PairPlan, Participation, Rat
 from studies.questionnaires.loading import load
 from studies.responses import rater_for
 from studies.second_raters import pairs
+from studies.second_raters.reviews import PlanRefused
 from tests import factories
 from tests.people import Person
 
@@ -157,7 +158,7 @@ def test_plan_that_cannot_be_is_refused_and_nothing_made(study, changes, why):
     plan(study)
     wanted = {"name": "second", "instrument": "pairwise_support", "each": 1} | changes
     drawing = pairs.Drawing(**{key: wanted.pop(key) for key in ("count", "between", "level") if key in wanted})
-    with pytest.raises(pairs.PlanRefused, match=why):
+    with pytest.raises(PlanRefused, match=why):
         pairs.make_plan(study, drawing=drawing, **wanted)
     assert (PairPlan.objects.count(), Pair.objects.count()) == (1, 12)
 
@@ -421,6 +422,13 @@ def test_plan_pairs_refuses_with_exit_code_2(study):
         run(*NAMED, "--test-data")
     assert refused.value.returncode == 2
     assert not PairPlan.objects.exists()
+
+
+def test_plan_pairs_refuses_a_name_that_is_taken_with_exit_code_2(study):
+    plan(study, name="p")
+    with pytest.raises(CommandError, match="There is a plan “p” already") as refused:
+        run(*NAMED)
+    assert (refused.value.returncode, PairPlan.objects.count()) == (2, 1)
 
 
 def test_erasing_a_reviewer_or_a_seeker_takes_their_comparisons(study):

@@ -301,6 +301,28 @@ def test_a_plan_that_cannot_be_made_comes_back_with_what_is_wrong(desk, study, c
     assert not ReviewPlan.objects.exists()
 
 
+@pytest.fixture
+def overtaken(study, monkeypatch):
+    """While a plan is drawn, somebody else makes one of the same name."""
+    factories.run_with_turns(study)
+    draw = reviews.draw
+
+    def drawn_too_late(*args, **kwargs):
+        study.review_plans.get_or_create(name="first", defaults={"instruments": [SCALE], "source": {}})
+        return draw(*args, **kwargs)
+
+    monkeypatch.setattr(reviews, "draw", drawn_too_late)
+
+
+def test_of_two_plans_of_one_name_made_at_once_the_second_comes_back_with_its_values(desk, overtaken):
+    answer = desk.post(address("review-new"), {**NEW, "seed": "77", "confirm": "yes"})
+
+    assert answer.status_code == 422
+    assert "There is a plan “first” already." in answer.content.decode()
+    assert answer.context["form"]["seed"].value() == "77"
+    assert (ReviewPlan.objects.count(), ReviewItem.objects.count()) == (1, 0)
+
+
 def test_a_plan_without_a_conversation_is_not_made(desk, study):
     answer = desk.post(address("review-new"), {**NEW, "confirm": "yes"})
 
@@ -388,6 +410,12 @@ def test_the_command_refuses_what_cannot_be_made(study, arguments, text):
 
     assert refused.value.returncode == 2
     assert not ReviewPlan.objects.exists()
+
+
+def test_the_command_refuses_a_name_that_was_taken_meanwhile(study, overtaken):
+    with pytest.raises(CommandError, match="There is a plan “first” already") as refused:
+        planned("demo", "--name", "first", "--instruments", SCALE, "--source", "all")
+    assert (refused.value.returncode, ReviewItem.objects.count()) == (2, 0)
 
 
 # Files

@@ -162,11 +162,18 @@ def test_the_share_in_the_overlap_gets_several_ratings_and_the_others_one(study)
     ],
 )
 def test_a_plan_that_cannot_be_made_is_refused_with_its_place(study, changes, about):
+    conversations(study, 1)
     plan_of(study, name="there")
 
     assert list(faults(study, Wanted(**{"name": "new", "instruments": (SCALE,), "source": Source(), **changes}))) == [
         about
     ]
+
+
+def test_a_plan_of_nothing_is_refused(study):
+    with pytest.raises(reviews.PlanRefused, match="No closed conversation matches"):
+        plan_of(study)
+    assert not study.review_plans.exists()
 
 
 # Giving out
@@ -366,7 +373,8 @@ def test_vignettes_come_first_and_only_once_for_a_reviewer(study):
 
 
 def test_no_vignette_is_given_where_no_conversation_would_follow(study):
-    plan_of(study, calibration=True)
+    conversations(study, 1)
+    plan_of(study, calibration=True).items.all().delete()  # as when their people are erased
 
     assert next_for(reviewer_of(study)) is None
 

@@ -1,0 +1,119 @@
+"""Many model calls side by side: emostudy's jobs and other ways to ask as many at once, in one run.
+
+    var/bench/venv/bin/python -m bench.run_batch [--rounds 3] [--only emostudy raw …]
+
+Judging: 500 calls of 200 ms, 64 at once, after 50 to warm up; emostudy stores ledger and verdict, on PostgreSQL where
+BENCH_POSTGRES names a server (a database is made and dropped), and on SQLite. Simulating: 200 dialogues of 15 turns,
+three calls of 500 ms each a turn, 100 at once. Medians, as multiples of the ideal time; a missed target is no failure.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import statistics
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from bench.processes import clean_environment
+from bench.run_chat import mock_llm
+from bench.systems import PROJECT, ROOT, VENVS
+
+OUT = VENVS / "batch.jsonl"
+POSTGRES = os.environ.get("BENCH_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
+CALLS, AT_ONCE, LATENCY = 500, 64, 0.2
+DIALOGUES, TURNS, TALKS_AT_ONCE, TALK_LATENCY = 200, 15, 100, 0.5
+WAYS = ("emostudy", "emostudy-sqlite", "raw", "aiohttp", "openai-aio", "threads", "inspect")
+CALLS_OF_A_DIALOGUE = 3 * TURNS + 1  # talker, supporter, thinker; and the evaluator
+
+
+@contextlib.contextmanager
+def database(kind: str, folder: Path) -> Iterator[dict[str, str]]:
+    """The environment that names a new and empty one."""
+    env = {"VAR_DIR": str(folder / "var")}
+    if kind == "sqlite":
+        yield env
+        return
+    name = f"bench_emostudy_{uuid.uuid4().hex[:10]}"
+    on_server(f'CREATE DATABASE "{name}"')
+    try:
+        yield env | {"DATABASE_URL": urlsplit(POSTGRES)._replace(path=f"/{name}").geturl()}
+    finally:
+        on_server(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+def on_server(statement: str) -> None:
+    code = "import psycopg, sys; psycopg.connect(sys.argv[1], autocommit=True).execute(sys.argv[2])"
+    subprocess.run([str(PROJECT), "-c", code, POSTGRES, statement], check=True)
+
+
+def emostudy(kind: str, *arguments: str) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory(prefix="emostudy-bench-") as folder, database(kind, Path(folder)) as env:
+        return figures([str(PROJECT), "-m", "bench.emostudy_jobs", *arguments], env)
+
+
+def figures(command: list[str], env: dict[str, str]) -> dict[str, Any]:
+    whole = clean_environment() | {"OPENBLAS_NUM_THREADS": "1"} | env
+    done = subprocess.run(command, cwd=ROOT, env=whole, stdout=subprocess.PIPE, text=True, check=True, timeout=600)
+    told: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return told
+
+
+def judged(way: str, url: str) -> dict[str, Any]:
+    common = ["--url", url, "--calls", str(CALLS), "--at-once", str(AT_ONCE), "--model"]
+    if way.startswith("emostudy"):
+        return emostudy("sqlite" if way.endswith("sqlite") else "postgres", "judge", *common, "scores-f200")
+    python = VENVS / "inspect" / "bin" / "python" if way == "inspect" else PROJECT
+    return figures([str(python), "-m", "bench.batch_methods", way, *common, "judge-f200"], {})
+
+
+def simulated(url: str) -> dict[str, Any]:
+    sizes = ["--dialogues", str(DIALOGUES), "--turns", str(TURNS), "--at-once", str(TALKS_AT_ONCE)]
+    return emostudy("postgres", "simulate", "--url", url, *sizes, "--model", "cast-n28-f500-g0")
+
+
+def is_there(way: str) -> bool:
+    return way != "inspect" or (VENVS / "inspect" / "bin" / "python").exists()
+
+
+def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    for number in range(options.rounds):
+        shift = number % len(options.only)
+        for way in options.only[shift:] + options.only[:shift]:
+            with tempfile.TemporaryDirectory() as folder, mock_llm(Path(folder)) as url:
+                result = simulated(url) if way == "simulate" else judged(way, url)
+            result |= {"name": way, "round": number}
+            with OUT.open("a") as out:
+                out.write(json.dumps(result) + "\n")
+            yield result
+
+
+def report(found: list[dict[str, Any]]) -> None:
+    for way in dict.fromkeys(one["name"] for one in found):
+        ours = [one for one in found if one["name"] == way]
+        calls = DIALOGUES * CALLS_OF_A_DIALOGUE if way == "simulate" else CALLS
+        ideal = calls * TALK_LATENCY / TALKS_AT_ONCE if way == "simulate" else calls * LATENCY / AT_ONCE
+        wall, cpu, peak = (statistics.median(one[name] for one in ours) for name in ("wall_s", "cpu_s", "peak_mb"))
+        print(
+            f"{way:16} wall {wall:7.2f} s = {wall / ideal:5.2f} x ideal   CPU {1000 * cpu / calls:6.2f} ms a call   "
+            f"peak {peak:6.1f} MB   good {min(one['good'] for one in ours)}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", nargs="+", choices=(*WAYS, "simulate"), default=[*WAYS, "simulate"])
+    options = parser.parse_args()
+    options.only = [way for way in options.only if is_there(way)]
+    VENVS.mkdir(parents=True, exist_ok=True)
+    report(list(runs(options)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""The demonstration's writer of profiles: no model, but a profile that fits the answers in the prompt, the same for the
+same answers.
+
+It takes nothing from what people wrote in words of their own, so nobody can be recognised by what it writes: the story
+comes from the topic, the wishes from the goal, the manner from the Big Five.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dialogue.providers.base import Message, OnText, ProviderError, Reply
+from dialogue.providers.scripted import spoken
+from dialogue.seekers.profile_writer import NAME
+
+TEXTS = Path(__file__).resolve().parents[1] / "fixtures" / "demonstration" / "profiles.json"
+LINE = re.compile(r"^(\w+): (.*)$", re.MULTILINE)
+LOW, HIGH, MIDDLE = 2.5, 3.5, 3.0  # of the Big Five; the last where a person answered none of it
+INTENSITIES = (3, 4)  # by neuroticism: low, high
+
+
+class ScriptedProfileWriter:
+    """Answers the prompt of `dialogue.seekers.profile_writer`."""
+
+    demonstration = True
+
+    def __init__(self, language: str = "en") -> None:
+        self._texts = _texts()["zh" if language.startswith("zh") else "en"]
+
+    async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
+        prompt = next((message.text for message in reversed(messages) if message.role == "user"), "")
+        if "<person>" not in prompt:
+            raise ProviderError("client_error", "The prompt has no <person> block.", permanent=True)
+        profile = written(dict(LINE.findall(prompt)), self._texts)
+        return await spoken(f"<output>{json.dumps(profile, ensure_ascii=False)}</output>", NAME, on_text)
+
+
+def written(told: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]:
+    """`told`: the lines of the prompt, by key."""
+    topic = _chosen(texts["topics"], told.get("topic", ""))
+    wish = _chosen(texts["goals"], told.get("goal", ""))
+    habits = [texts["habits"]["C"][_is_high(told, "C")], texts["habits"]["N"][_is_high(told, "N")]]
+    happened = [topic["background"], texts["statuses"].get(told.get("status", ""), "")]
+    return {
+        "P": {
+            "speech_style": texts["speech"][_third(told, "E")],
+            "habits": habits,
+            "hobbies": [texts["hobbies"][_third(told, "O")]],
+            "support_preference": wish["support_preference"],
+        },
+        "C": {
+            "problem": topic["problem"].replace("{name}", told.get("alias", "")),
+            "emotion": topic["emotion"],
+            "intensity": INTENSITIES[_is_high(told, "N")],
+            "background": texts["between_sentences"].join(filter(None, happened)),
+            "goals": wish["goals"],
+            "roles": {"partner": texts["partner"], "others": topic["others"]},
+        },
+        "S": {
+            "opening": texts["opening"][_third(told, "E")],
+            "layers": [layer.replace("{name}", told.get("alias", "")) for layer in topic["layers"]],
+            "reactions": texts["reactions"][_is_high(told, "A")],
+            "ends_when": texts["ends_when"][not _is_high(told, "N")],
+        },
+    }
+
+
+def _chosen(options: Mapping[str, Any], said: str) -> Any:
+    """The last one is for whoever said something else, or nothing."""
+    return options.get(said, list(options.values())[-1])
+
+
+def _is_high(told: Mapping[str, str], factor: str) -> bool:
+    return _score(told, factor) >= MIDDLE
+
+
+def _third(told: Mapping[str, str], factor: str) -> int:
+    score = _score(told, factor)
+    return 0 if score < LOW else 2 if score > HIGH else 1
+
+
+def _score(told: Mapping[str, str], factor: str) -> float:
+    return float(told.get(factor, MIDDLE))
+
+
+@cache
+def _texts() -> Any:
+    return json.loads(TEXTS.read_text(encoding="utf-8"))

@@ -1,0 +1,319 @@
+"""The rows of batches: items that a batch holds, requests that are rows of the ledger. Each function is one short
+transaction.
+
+A batch holds its items from the moment it takes them until it has ended: nobody else can claim them. Then they wait to
+be worked on as all others are, and find their answers in the ledger; what the batch brought no answer to is asked live.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, Max, Min, Q
+from django.utils import timezone
+
+from dialogue.jobs import store
+from dialogue.jobs.calls import Attempt, BudgetReached, Closing, NotYet, Opened, Question, close_attempts, open_attempts
+from dialogue.jobs.handlers import BatchHandler
+from dialogue.models import Batch, Call, Job, JobItem
+from dialogue.models.job import FOR_BATCH, LEASE
+from dialogue.prices import Price, Prices, estimated_tokens
+from dialogue.providers.base import ModelSettings, ProviderError, Reply
+from dialogue.providers.batches import NotRun, Standing, request_line
+
+TRIES = 2  # an item that so many batches did not get to is asked live
+NEVER_RUN = ("timeout", "stopped")  # as NotRun has it
+States = JobItem.State
+
+
+# Gathering
+
+
+def jobs_to_batch(job: int | None) -> list[int]:
+    """Open jobs, of those that this process looks after, with items for a batch: once all that is asked live before
+    has been done, so that one batch gets them all."""
+    jobs = Job.objects.filter(state=Job.State.OPEN).exclude(batched_role="")
+    if job is not None:
+        jobs = jobs.filter(pk=job)
+    else:
+        jobs = jobs.filter(Q(attended_until=None) | Q(attended_until__lt=timezone.now()))
+    return [one.pk for one in jobs.order_by("pk") if is_ready(one)]
+
+
+def is_ready(job: Job) -> bool:
+    before = job.items.unfinished().exclude(role=job.batched_role)
+    return job.items.for_batch().exists() and not before.can_go_on().exists()
+
+
+def room(job: int) -> int | None:
+    """How many items the next batch may have: `None` for any, 0 for none as yet."""
+    batches = Batch.objects.filter(job=job)
+    least: int | None = batches.aggregate(least=Min("next_size"))["least"]
+    if least is not None and batches.open().exists():
+        return 0
+    return least
+
+
+@transaction.atomic
+def prepare(job: int, owner: str) -> Batch:
+    Job.objects.select_for_update(no_key=True).get(pk=job)
+    last = Batch.objects.filter(job=job).aggregate(last=Max("number"))["last"] or 0
+    return Batch.objects.create(job_id=job, number=last + 1, owner=owner, lease_until=timezone.now() + LEASE)
+
+
+@dataclass
+class Gathered:
+    """What was added to a batch. `asked`: whom, where there is a request; `put_back`: items that wait for other calls,
+    or for money; `stop`: why there may be none."""
+
+    items: int = 0
+    requests: int = 0
+    lines: list[bytes] = field(default_factory=list)
+    asked: ModelSettings | None = None
+    put_back: list[int] = field(default_factory=list)
+    stop: str = ""
+
+    def add(self, more: "Gathered") -> None:
+        """But for the lines, which are in the file by now."""
+        self.items += more.items
+        self.requests += len(more.lines)
+        self.asked = self.asked or more.asked
+        self.put_back += more.put_back
+        self.stop = more.stop
+
+
+@transaction.atomic
+def gather(batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, but: Collection[int] = ()) -> Gathered:
+    """Takes up to `limit` items into the batch, with a row of the ledger for each request. Whom the handler does not
+    name any more, as they have withdrawn, is left out for good."""
+    items = take(batch, limit, but)
+    materials = handler.read(items) if items else {}
+    JobItem.objects.filter(pk__in=[item.pk for item in items if item.pk not in materials]).delete()
+    asked = {item.pk: handler.questions(item, materials[item.pk]) for item in items if item.pk in materials}
+    found = opened_for([question for questions in asked.values() for question in questions], prices)
+    opened = [one for one in found.values() if isinstance(one, Opened)]
+    Call.objects.filter(pk__in=[one.call for one in opened]).update(batch=batch)
+    return Gathered(
+        items=len(items),
+        lines=[line_of(one) for one in opened],
+        asked=opened[0].attempt.question.settings if opened else None,
+        put_back=sort_out(batch, {pk: [found[one.key()] for one in questions] for pk, questions in asked.items()}),
+        stop=next((str(one) for one in found.values() if isinstance(one, BudgetReached)), ""),
+    )
+
+
+def take(batch: Batch, limit: int, but: Collection[int]) -> list[JobItem]:
+    items = store.taken(batch.holder, JobItem.objects.for_batch().filter(job=batch.job_id).exclude(pk__in=but), limit)
+    JobItem.objects.filter(pk__in=[item.pk for item in items]).update(batch=batch, lease_until=None)
+    return items
+
+
+def opened_for(questions: Iterable[Question], prices: Prices) -> dict[str, Any]:
+    """By key, as `open_attempts` has it: the same question is asked once."""
+    by_key = {question.key(): question for question in questions}
+    attempts = [
+        Attempt(question, key, 1, price_of(question.settings, prices), estimated_tokens(question.messages))
+        for key, question in by_key.items()
+    ]
+    return dict(zip(by_key, open_attempts(attempts), strict=True))
+
+
+def price_of(asked: ModelSettings, prices: Prices, on: date | None = None) -> Price | None:
+    price = prices.price_of(asked.model, asked.base_url, on or store.today())
+    return price and price.in_batch()
+
+
+def line_of(opened: Opened) -> bytes:
+    question = opened.attempt.question
+    return request_line(name_of(opened.call), question.settings, question.messages)
+
+
+def name_of(call: int) -> str:
+    return f"call-{call}"
+
+
+def call_of(name: str) -> int | None:
+    number = name.removeprefix("call-")
+    return int(number) if number.isdecimal() else None
+
+
+def sort_out(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:
+    """Held is what this batch asks for; what is known already is free; what has to wait goes back, and is returned."""
+    waiting = [pk for pk, ones in found.items() if any(isinstance(one, NotYet | BudgetReached) for one in ones)]
+    known = [pk for pk, ones in found.items() if all(isinstance(one, Reply) for one in ones)]
+    store.release(batch.holder, [*waiting, *known])
+    JobItem.objects.filter(pk__in=waiting).update(batch=None, attempts=F("attempts") - 1)
+    size = F("size") + len(found) - len(waiting) - len(known)
+    Batch.objects.filter(pk=batch.pk).update(size=size)
+    return waiting
+
+
+# Submitting
+
+
+def keep_lease(owner: str) -> None:
+    """Say that this owner still prepares what it prepares."""
+    Batch.objects.filter(owner=owner, state__in=Batch.OURS).update(lease_until=timezone.now() + LEASE)
+
+
+def note_submitting(batch: Batch, settings: ModelSettings, file: str) -> bool:
+    """False where another has taken it for dead meanwhile: it must not be begun then."""
+    ours = Batch.objects.filter(pk=batch.pk, owner=batch.owner, state=Batch.State.PREPARING)
+    return bool(
+        ours.update(state=Batch.State.SUBMITTING, input_file=file, submitted_at=timezone.now(), **address(settings))
+    )
+
+
+def address(settings: ModelSettings) -> dict[str, str]:
+    return {"base_url": settings.base_url, "model": settings.model, "api_key_env": settings.api_key_env}
+
+
+def note(batch: Batch, standing: Standing) -> None:
+    """What the provider says of it. A state that we do not know is one of work under way."""
+    known = standing.state in Batch.State.values
+    Batch.objects.filter(pk=batch.pk).open().update(
+        remote=standing.id,
+        state=standing.state if known else Batch.State.IN_PROGRESS,
+        total=standing.total,
+        answered=standing.answered,
+        failed=standing.failed,
+        error=standing.error,
+    )
+
+
+def let_go(batch: Batch) -> None:
+    """Whoever looks after it next may take it up at once."""
+    Batch.objects.filter(pk=batch.pk, owner=batch.owner).update(lease_until=timezone.now())
+
+
+def take_up_dead(batch: Batch, owner: str) -> bool:
+    """Who prepared or submitted it has gone silent; only one takes it up."""
+    now = timezone.now()
+    dead = Batch.objects.filter(pk=batch.pk, state__in=Batch.OURS, lease_until__lt=now)
+    return bool(dead.update(owner=owner, lease_until=now + LEASE))
+
+
+# Looking after
+
+
+def under_way(job: int | None) -> list[Batch]:
+    return list(Batch.objects.open().looked_after_by(job))
+
+
+def told(job: int) -> str:
+    """How far the provider is, in words; empty where it has nothing of this job."""
+    batches = Batch.objects.open().exclude(state__in=Batch.OURS).looked_after_by(job).order_by("pk")
+    return ", ".join(f"batch {one.remote}: {one.state}, {one.answered} of {one.total} answered" for one in batches)
+
+
+def is_wanted(batch: Batch) -> bool:
+    """Its items are still there, and nobody has stopped their job. What a budget ended has been paid for."""
+    return held(batch).exclude(job__state=Job.State.STOPPED).exists()
+
+
+def is_something_else_left(job: int) -> bool:
+    """Beside items that wait for a batch: those that a batch has or brings back."""
+    return JobItem.objects.unfinished().filter(job=job).exclude(FOR_BATCH).exists()
+
+
+def stop_jobs(batch: Batch, reason: str) -> None:
+    """Of its items: another job may have taken them over."""
+    for job in held(batch).order_by("job").values_list("job", flat=True).distinct():
+        store.end(job, Job.State.STOPPED, reason)
+
+
+def held(batch: Batch) -> Any:
+    return JobItem.objects.filter(batch=batch, owner=batch.holder, state=States.WORKING)
+
+
+# Ending
+
+
+@dataclass(frozen=True)
+class Result(Closing):
+    """What came of a request."""
+
+    def cost(self) -> Decimal | None:
+        cost = super().cost()
+        return (self.opened.reserved or None) if cost is None else cost  # its price may have left the table meanwhile
+
+
+@transaction.atomic
+def close(batch: Batch, results: Sequence[tuple[str, Reply | ProviderError]], prices: Prices) -> None:
+    """Each row once, however often the results are read."""
+    outcomes = {call_of(name): outcome for name, outcome in reversed(results)}
+    calls = batch.calls.filter(status="started", pk__in=[pk for pk in outcomes if pk]).select_for_update(of=("self",))
+    close_calls(batch, [(call, outcomes[call.pk]) for call in calls], prices)
+
+
+@transaction.atomic
+def close_rest(batch: Batch, outcome: ProviderError, prices: Prices) -> int:
+    """All that nothing came of."""
+    calls = list(batch.calls.filter(status="started").select_for_update(of=("self",)))
+    close_calls(batch, [(call, outcome) for call in calls], prices)
+    return len(calls)
+
+
+def close_calls(batch: Batch, closed: Sequence[tuple[Call, Reply | ProviderError]], prices: Prices) -> None:
+    if closed:
+        close_attempts([result(batch, call, outcome, prices) for call, outcome in closed])
+
+
+def result(batch: Batch, call: Call, outcome: Reply | ProviderError, prices: Prices) -> Result:
+    settings, day = batch.settings(), call.created_at.date()
+    question = Question(call.purpose, (), settings, job=batch.job_id)
+    price = None if call.cost is None else price_of(settings, prices, day)
+    attempt = Attempt(question, call.key, call.attempt, price, 0)
+    status = outcome.status if isinstance(outcome, ProviderError) else "ok"
+    opened = Opened(call.pk, attempt, call.cost or Decimal(0), day)
+    return Result(opened, outcome, status, sent=not isinstance(outcome, NotRun))
+
+
+def has_open_calls(batch: Batch) -> bool:
+    return batch.calls.filter(status="started").exists()
+
+
+@transaction.atomic
+def end(batch: Batch, state: str, *, error: str = "") -> bool:
+    """Its items are free again. Those that it did not get to go into another batch, or after some are asked live."""
+    if not closed(batch, state, error):
+        return False
+    free = held(batch)
+    left_out = batch.calls.filter(status__in=NEVER_RUN).values("item")
+    counts = Q() if state == Batch.State.CANCELLED else Q(attempts__lt=TRIES)
+    again = list(free.filter(counts, pk__in=left_out).values_list("pk", flat=True))
+    free.update(state=States.WAITING, owner="")
+    JobItem.objects.filter(pk__in=again).update(batch=None)
+    return True
+
+
+@transaction.atomic
+def undo(batch: Batch, state: str, *, error: str = "", next_size: int | None = None) -> bool:
+    """Nothing of it was run: its items are as they were before. Its rows are closed already."""
+    if not closed(batch, state, error, next_size=next_size):
+        return False
+    held(batch).update(state=States.WAITING, owner="", batch=None, attempts=F("attempts") - 1)
+    return True
+
+
+def fail(batch: Batch, error: ProviderError) -> None:
+    """The provider does not know it any more. What it cost, nobody can say; to ask again is for a person to decide."""
+    for item in held(batch).values_list("pk", flat=True):
+        store.mark_failed(batch.holder, item, failure=error.status, detail=error.detail)
+    closed(batch, Batch.State.FAILED, error.detail)
+
+
+def closed(batch: Batch, state: str, error: str, **more: Any) -> bool:
+    """False where another was quicker."""
+    return bool(
+        Batch.objects.filter(pk=batch.pk).open().update(state=state, error=error, ended_at=timezone.now(), **more)
+    )
+
+
+def is_alone(batch: Batch) -> bool:
+    """No other batch waits at the same account for the same model."""
+    there = Batch.objects.open().filter(base_url=batch.base_url, model=batch.model, api_key_env=batch.api_key_env)
+    return not there.exclude(pk=batch.pk).exists()

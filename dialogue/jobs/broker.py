@@ -1,0 +1,142 @@
+"""Where there is a broker: Celery carries numbers of items to as many workers as there are, and nothing else.
+
+The rows are the truth. A number that is lost, or whose worker died, is sent again; one that comes twice finds its item
+taken and does nothing.
+"""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Coroutine
+from functools import cache
+from typing import Any
+
+from celery import Celery
+from celery.signals import worker_shutdown, worker_shutting_down
+from kombu.exceptions import OperationalError
+
+from dialogue.jobs import store
+from dialogue.jobs.group_commit import AWAY, in_database
+from dialogue.jobs.runner import Runner
+
+log = logging.getLogger(__name__)
+
+AHEAD = 500  # so many numbers at once are on their way
+SWEEP = 1.0  # seconds between two looks for what has to be sent
+AT_ONCE = 64  # calls at once at one endpoint, by one worker process
+
+app = Celery("emostudy")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+
+
+class Dispatcher:
+    """Sends what can be worked on, until there is nothing left; `job`: the one that its caller looks after."""
+
+    def __init__(self, job: int | None = None) -> None:
+        self.job = job
+        self.stopping = asyncio.Event()
+
+    async def run(self, *, until_done: bool) -> None:
+        while not self.stopping.is_set():
+            try:
+                await self.send()
+                if not await in_database(store.is_something_left, self.job) and until_done:
+                    break
+            except OperationalError as error:
+                log.error("the broker does not answer (%s); jobs wait for it", error)
+            except AWAY as error:
+                if until_done:
+                    raise
+                log.error("the database does not answer (%s); jobs wait for it", error)
+            await self.pause()
+        if self.job is not None:
+            await in_database(store.leave, self.job)
+
+    async def send(self) -> None:
+        if not await in_database(store.is_something_waiting):
+            return
+        queued = await asyncio.to_thread(numbers_in_queue)
+        items = await in_database(store.to_send, limit=max(0, AHEAD - queued), queue_is_empty=not queued)
+        try:
+            await asyncio.to_thread(send_all, items)
+        except OperationalError:
+            await in_database(store.not_sent, items)
+            raise
+
+    async def pause(self) -> None:
+        try:
+            await asyncio.wait_for(self.stopping.wait(), SWEEP)
+        except TimeoutError:
+            return
+
+
+def numbers_in_queue() -> int:
+    """Those that no worker has taken yet. Raises OperationalError."""
+    with app.connection_for_write() as connection:
+        connection.ensure_connection(max_retries=1)
+        queue = app.amqp.queues[app.conf.task_default_queue].bind(connection.default_channel)
+        count: int = queue.queue_declare().message_count
+        return count
+
+
+def send_all(items: list[int]) -> None:
+    for item in items:
+        run_item.delay(item)
+
+
+@app.task(name="dialogue.run_item", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+def run_item(item: int) -> None:
+    here().do(item)
+
+
+class Loop:
+    """One event loop for all threads of a worker, so that they share connections, limits and transactions."""
+
+    def __init__(self) -> None:
+        self.loop = asyncio.new_event_loop()
+        threading.Thread(target=self.loop.run_forever, name="jobs", daemon=True).start()
+        self.runner = self.wait_for(self.made())
+
+    async def made(self) -> Runner:
+        runner = Runner(at_once=AT_ONCE)
+        self.heartbeat = asyncio.create_task(runner.keep_leases())
+        return runner
+
+    def do(self, item: int) -> None:
+        self.wait_for(self.runner.run_one(item))
+
+    def wait_for(self, what: Coroutine[Any, Any, Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(what, self.loop).result()
+
+    def stop(self) -> None:
+        self.runner.caller.stopping = True
+
+    def leave(self) -> None:
+        self.wait_for(self.runner.leave(self.heartbeat))
+
+
+making = threading.Lock()
+
+
+def here() -> Loop:
+    """Made by the first item: after the worker has forked, never before."""
+    with making:
+        return loop()
+
+
+@cache
+def loop() -> Loop:
+    return Loop()
+
+
+@worker_shutting_down.connect
+def stop(**_: Any) -> None:
+    """Told to stop, a worker ends the calls under way and gives back its items, for others to go on with."""
+    if loop.cache_info().currsize:
+        loop().stop()
+
+
+@worker_shutdown.connect
+def leave(**_: Any) -> None:
+    if loop.cache_info().currsize:
+        loop().leave()

@@ -1,0 +1,403 @@
+"""Asks models for jobs: a row of the ledger for each attempt, nothing paid twice, no more at once than the endpoint
+bears, and no more spent than was allowed."""
+
+import asyncio
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from decimal import Decimal
+from enum import Enum, auto
+from itertools import count
+from math import ceil
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F, Q
+from django.utils import timezone
+
+from dialogue.jobs.group_commit import GroupCommit, in_database
+from dialogue.jobs.store import today
+from dialogue.judges.judge import Ask
+from dialogue.models import Call, Job, JobItem, Spending
+from dialogue.prices import FREE, Price, Prices, estimated_tokens, load_prices
+from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
+from dialogue.providers.limits import Limit, limit_for
+from dialogue.providers.registry import model_for
+from dialogue.providers.retrying import Retries
+
+ANSWERED = ("ok", "truncated", "unparseable", "out_of_range")  # paid for, and an answer as it is
+MAY_COST = ("timeout", "stopped", "refused", "empty")  # failed, and the provider may ask its price all the same
+REASONERS_LIMIT = "max_completion_tokens"  # OpenAI's reasoning models take this for max_tokens
+MARGIN = 1.5  # on estimated tokens: real tokenizers may differ by a third
+LOOK_AGAIN = 0.25  # seconds, where a call that is under way decides
+LONGEST_CALL = timedelta(minutes=15)
+
+
+class BudgetReached(Exception):
+    """Another call might cost more than is left."""
+
+
+class Stopped(Exception):
+    """No further call is made: the job has ended, or this process is about to."""
+
+
+class NotYet(Enum):
+    """Why an attempt has to wait for calls that are under way."""
+
+    SAME_QUESTION = auto()
+    BUDGET = auto()  # they hold a part of it that may come back
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of whom, and what for. `replicate` keeps answers apart that are meant to be asked for anew."""
+
+    purpose: str
+    messages: tuple[Message, ...]
+    settings: ModelSettings
+    provider: str = ""
+    language: str = "en"
+    prompt_version: str = ""
+    conversation: int | None = None
+    turn: int | None = None
+    item: int | None = None
+    job: int | None = None
+    replicate: int = 1
+
+    def key(self) -> str:
+        """The same for the same words to the same model with the same settings."""
+        asked = self.settings
+        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.said_to_model()]
+        said = [[message.role, message.text] for message in self.messages]
+        whole = json.dumps([who, said, self.replicate], sort_keys=True, ensure_ascii=False)
+        return hashlib.sha256(whole.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A call about to be made. `price` is None where the table has none for the model."""
+
+    question: Question
+    key: str
+    number: int
+    price: Price | None
+    tokens: int  # of the prompt, estimated
+
+    def reserve(self) -> Decimal:
+        """What is set aside for it."""
+        if self.price is None:
+            return Decimal(0)
+        asked = self.question.settings
+        return self.price.reserve(ceil(self.tokens * MARGIN), asked.max_tokens or asked.extra.get(REASONERS_LIMIT))
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A row of the ledger whose call is under way."""
+
+    call: int
+    attempt: Attempt
+    reserved: Decimal
+    day: date
+
+
+@dataclass(frozen=True)
+class Closing:
+    opened: Opened
+    outcome: Reply | ProviderError
+    status: str
+    sent: bool = True
+
+    def cost(self) -> Decimal | None:
+        """What the answer cost; what was set aside where tokens are not told, also of a call that failed halfway."""
+        price = self.opened.attempt.price
+        if price is None:
+            return None
+        if not self.sent:
+            return Decimal(0)
+        if isinstance(self.outcome, ProviderError):
+            may_cost = self.outcome.partial or self.outcome.status in MAY_COST
+            return self.opened.reserved if may_cost else Decimal(0)
+        known = price.cost(self.outcome.input_tokens, self.outcome.output_tokens, self.outcome.cached_tokens or 0)
+        return self.opened.reserved if known is None else known
+
+
+class Caller:
+    """One for each event loop. `at_once`: the most calls in flight at one endpoint."""
+
+    def __init__(self, *, at_once: int, prices: Prices | None = None) -> None:
+        self.at_once = at_once
+        self.prices = prices or load_prices(settings.PRICES)
+        self.open = GroupCommit(open_attempts)
+        self.close = GroupCommit(close_attempts)
+        self.under_way: dict[str, asyncio.Future[Reply]] = {}
+        self.ended: set[int] = set()  # jobs for which nothing is asked any more
+        self.stopping = False
+
+    async def ask(self, question: Question, status_of: Callable[[Reply], str] = lambda _: "ok") -> Reply:
+        """The answer, from the ledger where it was given before. Raises ProviderError, BudgetReached or Stopped.
+
+        `status_of` says what the ledger is to call an answer that came.
+        """
+        key = question.key()
+        while same := self.under_way.get(key):  # two items may need the same answer at once
+            await asyncio.wait([same])
+        mine = self.under_way[key] = asyncio.get_running_loop().create_future()
+        try:
+            return await self.asked(question, key, status_of)
+        finally:
+            del self.under_way[key]
+            mine.cancel()
+
+    def asking(self, question: Question) -> Ask:
+        """As `question`, with the messages still to come."""
+
+        async def ask(messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False) -> Reply:
+            settings = with_more_room(question.settings) if longer else question.settings
+            return await self.ask(replace(question, messages=tuple(messages), settings=settings), status_of)
+
+        return ask
+
+    async def asked(self, question: Question, key: str, status_of: Callable[[Reply], str]) -> Reply:
+        retries = Retries()
+        for number in count(1):
+            opened = await self.opened(self.attempt(question, key, number))
+            if isinstance(opened, Reply):
+                return await self.known(opened, key, status_of(opened))
+            try:
+                return await self.called(opened, status_of)
+            except ProviderError as error:
+                wait = retries.next_wait(error)
+                if wait is None:
+                    raise GivenUp(error, retries.given_up_because) from error
+            await asyncio.sleep(wait)
+        raise AssertionError("the loop above has no end")
+
+    def attempt(self, question: Question, key: str, number: int) -> Attempt:
+        asked = question.settings
+        free = asked.kind == "scripted"
+        price = FREE if free else self.prices.price_of(asked.model, asked.base_url, today())
+        return Attempt(question, key, number, price, estimated_tokens(question.messages))
+
+    async def opened(self, attempt: Attempt) -> Opened | Reply:
+        while True:
+            self.look_out(attempt.question)
+            opened = await self.open(attempt)
+            if isinstance(opened, BudgetReached):
+                raise opened
+            if not isinstance(opened, NotYet):
+                return opened
+            await asyncio.sleep(LOOK_AGAIN)
+
+    async def known(self, reply: Reply, key: str, status: str) -> Reply:
+        """An answer of the ledger. One that came in a batch is read here for the first time."""
+        if status != "ok":
+            await in_database(Call.objects.filter(key=key, batch__isnull=False, status="ok").update, status=status)
+        return reply
+
+    def look_out(self, question: Question) -> None:
+        if self.stopping or question.job in self.ended:
+            raise Stopped
+
+    async def called(self, opened: Opened, status_of: Callable[[Reply], str]) -> Reply:
+        try:
+            outcome, status = await self.outcome(opened.attempt, status_of)
+        except (asyncio.CancelledError, Stopped) as stop:
+            cut_off = ProviderError("stopped", "Whoever asked was stopped before the answer came.")
+            await self.close(Closing(opened, cut_off, cut_off.status, sent=not isinstance(stop, Stopped)))
+            raise
+        await self.close(Closing(opened, outcome, status))
+        if isinstance(outcome, ProviderError):
+            raise outcome
+        return outcome
+
+    async def outcome(self, attempt: Attempt, status_of: Callable[[Reply], str]) -> tuple[Reply | ProviderError, str]:
+        question = attempt.question
+        model = model_for(question.settings, language=question.language, pace=0.0)  # nobody looks on
+        async with self.limit(question.settings).slot(attempt.tokens) as slot:
+            self.look_out(question)
+            try:
+                reply = await model.reply(question.messages)
+            except ProviderError as error:
+                slot.failed(error.status, error.retry_after)
+                return error, error.status
+            slot.succeeded(total_tokens(reply))
+        return reply, status_of(reply)
+
+    def limit(self, asked: ModelSettings) -> Limit:
+        budgets = {name: asked.extra.get(name) for name in BUDGETS}
+        return limit_for(
+            (asked.base_url or asked.kind, asked.model, asked.api_key_env), ceiling=self.at_once, **budgets
+        )
+
+
+class GivenUp(ProviderError):
+    """No answer, and no further attempt. `because`: permanent, attempts, time or identical."""
+
+    def __init__(self, last: ProviderError, because: str) -> None:
+        super().__init__(last.status, last.detail, permanent=last.permanent, partial=last.partial)
+        self.because = because
+
+
+def with_more_room(settings: ModelSettings) -> ModelSettings:
+    if limit := settings.extra.get(REASONERS_LIMIT):
+        return replace(settings, extra={**settings.extra, REASONERS_LIMIT: 2 * limit})
+    return replace(settings, max_tokens=2 * settings.max_tokens) if settings.max_tokens else settings
+
+
+def total_tokens(reply: Reply) -> int | None:
+    if reply.input_tokens is None or reply.output_tokens is None:
+        return None
+    return reply.input_tokens + reply.output_tokens
+
+
+# The ledger's rows, many at a time
+
+
+@transaction.atomic
+def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet | BudgetReached]:
+    """A row for each, written before the call is made; the stored answer where the same was asked before."""
+    purse = Purse(attempts)
+    known = known_answers({attempt.key for attempt in attempts})
+    found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
+    purse.close()
+    granted = {n: amount for n, amount in enumerate(found) if isinstance(amount, Decimal)}
+    rows = Call.objects.bulk_create(row_for(attempts[n], amount) for n, amount in granted.items())
+    for (n, amount), row in zip(granted.items(), rows, strict=True):
+        found[n] = Opened(row.pk, attempts[n], amount, purse.today)
+    return found
+
+
+def known_answers(keys: set[str]) -> dict[str, Reply | NotYet]:
+    """The first answer to each; or that it is being asked at this moment, by another process."""
+    rows = list(Call.objects.filter(Q(status__in=ANSWERED) | under_way(), key__in=keys).order_by("-pk"))
+    asked = {row.key: NotYet.SAME_QUESTION for row in rows}
+    return asked | {row.key: row.as_reply() for row in rows if row.status != "started"}
+
+
+def under_way() -> Q:
+    """Calls whose item somebody works on, or that a batch has. What a dead worker has left open is closed when its item
+    is taken up."""
+    now = timezone.now()
+    alive = Q(item__state=JobItem.State.WORKING, item__lease_until__gt=now) & Q(created_at__gt=now - LONGEST_CALL)
+    in_batch = Q(batch__isnull=False, batch__ended_at=None)
+    return Q(status="started") & (alive | in_batch)
+
+
+def row_for(attempt: Attempt, reserved: Decimal) -> Call:
+    question, asked = attempt.question, attempt.question.settings
+    return Call(
+        purpose=question.purpose,
+        conversation_id=question.conversation,
+        turn=question.turn,
+        item_id=question.item,
+        key=attempt.key,
+        replicate=question.replicate,
+        attempt=attempt.number,
+        kind=asked.kind,
+        provider=question.provider,
+        model=asked.model,
+        parameters={"temperature": asked.temperature, "max_tokens": asked.max_tokens, **asked.extra},
+        prompt_version=question.prompt_version,
+        request=[{"role": message.role, "text": message.text} for message in question.messages],
+        cost=reserved if attempt.price is not None else None,
+        prices=attempt.price.version if attempt.price is not None else "",
+    )
+
+
+class Purse:
+    """What jobs and a day may still spend, locked until the transaction ends.
+
+    That lock also lets nobody else open a call of the same job meanwhile, so that two never ask the same at once.
+    """
+
+    def __init__(self, attempts: Sequence[Attempt]) -> None:
+        jobs = {attempt.question.job for attempt in attempts if attempt.question.job}
+        self.jobs = {
+            job.pk: job for job in Job.objects.select_for_update(no_key=True).filter(pk__in=jobs).order_by("pk")
+        }
+        self.today = today()
+        costly = any(attempt.reserve() for attempt in attempts)
+        self.day = spending_on(self.today) if costly else None
+        self.lent: set[int | None] = set()  # jobs for whose calls something is set aside just now
+
+    def take(self, attempt: Attempt) -> Decimal | NotYet | BudgetReached:
+        """What is set aside for the call, where it is granted."""
+        amount = attempt.reserve()
+        job = self.jobs.get(attempt.question.job or 0)
+        of_job, of_day = job and job.budget, settings.DAILY_BUDGET
+        if attempt.price is None and not (of_job is None and of_day is None):
+            return BudgetReached(f"{attempt.question.settings.model} has no price in {settings.PRICES}.")
+        if job and of_job is not None and job.spent + amount > of_job:
+            waits = job.pk in self.lent or may_come_back(Q(item__job=job))
+            return NotYet.BUDGET if waits else BudgetReached("The job's budget is spent.")
+        if self.day and of_day is not None and self.day.amount + amount > of_day:
+            waits = bool(self.lent) or may_come_back(Q(item__isnull=False))
+            return NotYet.BUDGET if waits else BudgetReached("The day's budget is spent.")
+        self.spend(job, amount)
+        return amount
+
+    def spend(self, job: Job | None, amount: Decimal) -> None:
+        if amount:
+            self.lent.add(job and job.pk)
+        if self.day:
+            self.day.amount += amount
+        if job:
+            job.spent += amount
+
+    def close(self) -> None:
+        if self.day:
+            self.day.save(update_fields=["amount"])
+            for job in self.jobs.values():
+                job.save(update_fields=["spent"])
+
+
+def may_come_back(whose: Q) -> bool:
+    """Mostly a call costs less than was set aside for it."""
+    return Call.objects.filter(whose, under_way(), cost__gt=0).exists()
+
+
+def spending_on(day: date) -> Spending:
+    Spending.objects.get_or_create(day=day)
+    return Spending.objects.select_for_update().get(day=day)
+
+
+CLOSED = ("status", "error", "response", "reasoning", "model_returned", "first_token_ms", "total_ms", "input_tokens",
+          "output_tokens", "cached_tokens", "reasoning_tokens", "cost")  # fmt: skip
+
+
+@transaction.atomic
+def close_attempts(closings: Sequence[Closing]) -> list[None]:
+    """One statement, many rows: `bulk_update` would take longer to write its SQL than the database to run it."""
+    rows = [(closing, Call.closing(closing.outcome, closing.status) | {"cost": closing.cost()}) for closing in closings]
+    quoted = connection.ops.quote_name
+    changes = ", ".join(f"{quoted(name)} = %s" for name in CLOSED)
+    with connection.cursor() as cursor:
+        cursor.executemany(
+            f"UPDATE {quoted(Call._meta.db_table)} SET {changes} WHERE id = %s",  # noqa: S608 - our own names
+            [(*(adapted(row[name]) for name in CLOSED), closing.opened.call) for closing, row in rows],
+        )
+    settle([(closing, row["cost"]) for closing, row in rows])
+    return [None] * len(closings)
+
+
+def adapted(value: Any) -> Any:
+    return connection.ops.adapt_decimalfield_value(value, 12, 6) if isinstance(value, Decimal) else value
+
+
+def settle(costs: Sequence[tuple[Closing, Decimal | None]]) -> None:
+    """What was set aside and not spent goes back, to the day of which it was taken."""
+    by_job: dict[int, Decimal] = defaultdict(Decimal)
+    by_day: dict[date, Decimal] = defaultdict(Decimal)
+    for closing, cost in costs:
+        difference = (cost or Decimal(0)) - closing.opened.reserved
+        by_job[closing.opened.attempt.question.job or 0] += difference
+        by_day[closing.opened.day] += difference
+    for job in sorted(job for job, difference in by_job.items() if difference):
+        Job.objects.filter(pk=job).update(spent=F("spent") + by_job[job])
+    for day in sorted(day for day, difference in by_day.items() if difference):
+        Spending.objects.filter(day=day).update(amount=F("amount") + by_day[day])

@@ -1,0 +1,192 @@
+"""What a job would ask and cost, before anything is asked: its real prompts for a few of its items, and in the place of
+each answer a text as long as such answers have been."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import date
+from decimal import Decimal
+from math import ceil
+
+from django.db import transaction
+from django.db.models import Avg, Count
+from django.db.models.functions import Length
+
+from dialogue.jobs.calls import Caller, Question
+from dialogue.judges.judge import form_of
+from dialogue.models import Call, Job, JobItem
+from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimated_tokens
+from dialogue.providers.base import ModelSettings, Reply
+
+MOST_ITEMS = 3
+ASSUMED = {  # tokens of an answer where none is in the ledger
+    Call.Purpose.REPLY: 120,
+    Call.Purpose.SEEKER: 40,  # with the Thinker's, about the 2000 a dialogue of EmoHarbor, Table 4
+    Call.Purpose.THINKER: 80,
+    Call.Purpose.JUDGE: 200,
+    Call.Purpose.REVIEWER: 60,
+}
+ITEM_OF_FORM = re.compile(r'"(\w+)": n')
+IN_EVERY_SCALE = 1
+
+
+@contextmanager
+def rolled_back() -> Iterator[None]:
+    """What is stored within is as if it had not been."""
+    with transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@dataclass(frozen=True)
+class Load:
+    """Calls for one purpose to one model. The numbers are expectations, so they need not be whole."""
+
+    purpose: str
+    settings: ModelSettings
+    calls: float = 1
+    input_tokens: float = 0
+    output_tokens: float = 0
+
+    def times(self, factor: float) -> "Load":
+        return replace(
+            self,
+            calls=self.calls * factor,
+            input_tokens=self.input_tokens * factor,
+            output_tokens=self.output_tokens * factor,
+        )
+
+
+@dataclass(frozen=True)
+class Typical:
+    """An answer of one kind: its characters, and the tokens that it is paid as. `known`: of so many in the ledger."""
+
+    characters: float
+    tokens: float
+    known: int = 0
+
+
+@dataclass(frozen=True)
+class Typicals:
+    """How long answers are, by purpose, kind and name of the model, and language of the conversation."""
+
+    in_ledger: Mapping[tuple[str, str, str, str | None], Typical]
+
+    @classmethod
+    def read(cls) -> "Typicals":
+        rows = (
+            Call.objects.filter(status="ok")
+            .values_list("purpose", "kind", "model", "conversation__language")
+            .annotate(characters=Avg(Length("response")), tokens=Avg("output_tokens"), known=Count("pk"))
+            .order_by()
+        )
+        return cls({row[:4]: typical(*row[4:], language=row[3]) for row in rows})
+
+    def of(self, question: Question) -> Typical:
+        asked = question.settings
+        place = (question.purpose, asked.kind, asked.model, question.language)
+        return self.in_ledger.get(place) or assumed(question.purpose, question.language)
+
+
+def typical(characters: float, tokens: float | None, known: int, *, language: str | None) -> Typical:
+    return Typical(characters, characters / to_a_token(language or "") if tokens is None else tokens, known)
+
+
+def assumed(purpose: str, language: str) -> Typical:
+    tokens = ASSUMED[Call.Purpose(purpose)]
+    return Typical(tokens * to_a_token(language), tokens)
+
+
+def to_a_token(language: str) -> float:
+    return WIDE_CHARACTERS if language.startswith("zh") else LATIN_CHARACTERS
+
+
+@dataclass
+class DryCaller(Caller):
+    """Asks nobody, and remembers what it was to ask. `lengths`: of the answers, by purpose, model and language."""
+
+    typicals: Typicals
+    loads: list[Load] = field(default_factory=list)
+    lengths: dict[tuple[str, str, str], Typical] = field(default_factory=dict)
+
+    def taken(self) -> list[Load]:
+        """What was asked since this was last called."""
+        loads, self.loads = self.loads, []
+        return loads
+
+    async def ask(self, question: Question, status_of: Callable[[Reply], str] = lambda _: "ok") -> Reply:
+        length = self.typicals.of(question)
+        self.lengths[question.purpose, question.settings.model, question.language] = length
+        tokens = estimated_tokens(question.messages)
+        self.loads.append(Load(question.purpose, question.settings, 1, tokens, length.tokens))
+        return Reply(text_for(question, length), question.settings.model)
+
+
+def text_for(question: Question, length: Typical) -> str:
+    """An answer of this length in the form that was asked for."""
+    words = filling(length.characters, question.language)
+    if question.purpose == Call.Purpose.THINKER:
+        return json.dumps({"cognition": words, "emotion": "-", "goal": "-", "emotion_score": 50})
+    if question.purpose == Call.Purpose.JUDGE:
+        items = ITEM_OF_FORM.findall(form_of(question.messages))
+        return json.dumps({"evaluation": dict.fromkeys(items, IN_EVERY_SCALE)})
+    return '{"faults": []}' if question.purpose == Call.Purpose.REVIEWER else words
+
+
+def filling(characters: float, language: str) -> str:
+    return ("字" if language.startswith("zh") else "word ") * ceil(
+        characters if language.startswith("zh") else characters / 5
+    )
+
+
+def scaled(samples: Sequence[Sequence[Load]], items: float) -> list[Load]:
+    """For so many items like those that were tried."""
+    factor = items / len(samples) if samples else 0
+    return [load.times(factor) for load in gathered(load for sample in samples for load in sample)]
+
+
+def to_try(job: Job, role: str) -> list[JobItem]:
+    """The first, the last and one between."""
+    items = list(job.items.unfinished().filter(role=role).order_by("pk"))
+    if len(items) <= MOST_ITEMS:
+        return items
+    last = len(items) - 1
+    return [items[round(last * n / (MOST_ITEMS - 1))] for n in range(MOST_ITEMS)]
+
+
+def gathered(loads: Iterable[Load]) -> list[Load]:
+    """One for each purpose and model."""
+    found: dict[str, Load] = {}
+    for load in loads:
+        place = repr((load.purpose, load.settings))
+        before = found.get(place, Load(load.purpose, load.settings, 0))
+        found[place] = replace(
+            before,
+            calls=before.calls + load.calls,
+            input_tokens=before.input_tokens + load.input_tokens,
+            output_tokens=before.output_tokens + load.output_tokens,
+        )
+    return list(found.values())
+
+
+@dataclass(frozen=True)
+class Cost:
+    """`unpriced`: models that the table has no price for; what they cost is not in `amount`."""
+
+    amount: Decimal
+    currency: str
+    unpriced: tuple[str, ...]
+
+
+def cost_of(loads: Iterable[Load], prices: Prices, on: date) -> Cost:
+    amount, unpriced = Decimal(0), []
+    for load in loads:
+        asked = load.settings
+        price = FREE if asked.kind == "scripted" else prices.price_of(asked.model, asked.base_url, on)
+        if price is None:
+            unpriced.append(asked.model)
+        else:
+            amount += price.cost(ceil(load.input_tokens), ceil(load.output_tokens)) or Decimal(0)
+    return Cost(amount, prices.currency, tuple(dict.fromkeys(unpriced)))

@@ -1,0 +1,252 @@
+"""Works through items: a bounded number at once, each under a lease, its result stored once. How many calls are made at
+once, the caller sees to; so while one item is being stored, the next one's call is under way already.
+
+Any number of runners may work on the same rows, in as many processes and on as many machines as there are. When one
+dies, its leases run out and others take up what it held; what it had paid for is in the ledger.
+"""
+
+import asyncio
+import logging
+import os
+import uuid
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import connections, transaction
+
+from dialogue.jobs import store
+from dialogue.jobs.calls import BudgetReached, Caller, GivenUp, Stopped
+from dialogue.jobs.group_commit import AWAY, GroupCommit, in_database
+from dialogue.jobs.handlers import Handler, handler_for
+from dialogue.models import Job, JobItem
+from dialogue.models.job import LEASE
+from dialogue.providers.base import ProviderError
+from dialogue.providers.openai_compatible import close_clients
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT = LEASE.total_seconds() / 4
+POLL = 0.5  # seconds between two looks for work where there was none
+IDLE = 2.0  # the same for a runner that waits for jobs to come
+GRACE = 5.0  # seconds in which calls under way may end, where we are told to stop
+BROKEN = 3  # so many items in a row that fail in the same way, and none that succeeded, stop a job
+
+
+@dataclass(frozen=True)
+class Finished:
+    item: JobItem
+    handler: Handler
+    made: Any
+
+
+class Runner:
+    """One event loop's worth of work. `job`: only this one, which the caller looks after."""
+
+    def __init__(self, *, at_once: int, job: int | None = None) -> None:
+        self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
+        self.at_once, self.job = at_once, job
+        self.caller = Caller(at_once=at_once)
+        self.keep = GroupCommit(self.keep_finished)
+        self.handlers: dict[int, Handler] = {}
+        self.unable: set[int] = set()  # jobs that this process cannot work on
+        self.failures: dict[int, Counter[str]] = {}  # by job: how often it failed for good, until something succeeds
+        self.at_work: dict[int, asyncio.Task[None]] = {}  # by item
+        self.freed = asyncio.Event()
+        self.stopping = asyncio.Event()
+
+    async def run(self, *, until_done: bool) -> None:
+        """Until it is told to stop; or until nothing is left to be done, by others either."""
+        heartbeat = asyncio.create_task(self.keep_leases())
+        try:
+            while not self.stopping.is_set():
+                try:
+                    if not await self.go_on() and until_done:
+                        break
+                except AWAY as error:
+                    if until_done:
+                        raise
+                    log.error("the database does not answer (%s); jobs wait for it", error)
+                await self.wait(IDLE if not (until_done or self.at_work) else POLL)
+        finally:
+            await self.leave(heartbeat)
+
+    async def go_on(self) -> bool:
+        """Take up what there is room for; False where there is nothing left to be done."""
+        self.freed.clear()
+        return bool(await self.take() or self.at_work or await self.is_something_left())
+
+    async def run_one(self, item: int) -> None:
+        """For a broker that brings a number; nothing where another has it already."""
+        if tasks := await self.begin(limit=1, item=item):
+            await asyncio.wait(tasks)
+
+    async def take(self) -> int:
+        """Claims as much as there is room for: some more than calls may be made at once, so that none is missing."""
+        room = self.at_once + self.at_once // 2 + 1 - len(self.at_work)
+        if room * 4 < self.at_once:
+            return 0
+        return len(await self.begin(limit=room, job=self.job, but_jobs=tuple(self.unable)))
+
+    async def begin(self, **which: Any) -> list["asyncio.Task[None]"]:
+        claimed = await in_database(store.claim, self.owner, **which)
+        ready = await in_database(self.read, claimed) if claimed else []
+        return [self.begun(item, material) for item, material in ready if item.pk not in self.at_work]
+
+    def begun(self, item: JobItem, material: Any) -> "asyncio.Task[None]":
+        def done(task: "asyncio.Task[None]") -> None:
+            del self.at_work[item.pk]
+            self.freed.set()
+            if not task.cancelled() and (error := task.exception()):
+                log.error("an item could not be settled", exc_info=error)
+
+        task = self.at_work[item.pk] = asyncio.create_task(self.settle(item, material))
+        task.add_done_callback(done)
+        return task
+
+    async def wait(self, seconds: float) -> None:
+        """Until there is room again, or for so long."""
+        waiting = [asyncio.create_task(event.wait()) for event in (self.stopping, self.freed)]
+        await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        for task in waiting:
+            task.cancel()
+
+    async def is_something_left(self) -> bool:
+        return await in_database(store.is_something_left, self.job, tuple(self.unable))
+
+    # Reading
+
+    def read(self, items: Sequence[JobItem]) -> list[tuple[JobItem, Any]]:
+        """Each with what is needed to work on it. An item of a job that this process cannot do is given back."""
+        ready: list[tuple[JobItem, Any]] = []
+        for job in dict.fromkeys(item.job_id for item in items):
+            ours = [item for item in items if item.job_id == job]
+            handler = self.handler(job)
+            if handler is None:
+                store.release(self.owner, [item.pk for item in ours])
+                continue
+            materials = self.materials(handler, ours)
+            for item in ours:
+                if item.pk in materials:
+                    ready.append((item, materials[item.pk]))
+                else:
+                    store.drop(self.owner, item.pk)
+        return ready
+
+    def handler(self, job: int) -> Handler | None:
+        if job not in self.handlers and job not in self.unable:
+            try:
+                self.handlers[job] = made_handler(job)
+            except ProviderError as error:
+                log.warning("job %s is left to others: %s", job, error.detail)
+                self.unable.add(job)
+            except AWAY:
+                raise
+            except Exception:
+                log.exception("job %s is left to others", job)
+                self.unable.add(job)
+        return self.handlers.get(job)
+
+    def materials(self, handler: Handler, items: Sequence[JobItem]) -> Mapping[int, Any]:
+        """Of those that can be read; one that cannot does not take others with it."""
+        try:
+            return handler.read(items)
+        except AWAY:
+            raise
+        except Exception as error:
+            if len(items) > 1:
+                return {pk: one for item in items for pk, one in self.materials(handler, [item]).items()}
+            log.exception("item %s of job %s cannot be read", items[0].pk, items[0].job_id)
+            store.mark_failed(self.owner, items[0].pk, failure="broken", detail=repr(error))
+            return {}
+
+    # One item
+
+    async def settle(self, item: JobItem, material: Any) -> None:
+        """Work on it and store what came of it, or why nothing did."""
+        handler = self.handlers[item.job_id]
+        try:
+            made = await handler.work(item, material, self.caller)
+            await self.keep(Finished(item, handler, made))
+        except Stopped:
+            await in_database(store.release, self.owner, [item.pk])
+        except BudgetReached as stop:
+            await self.stop(item.job_id, Job.State.BUDGET, str(stop))
+            await in_database(store.release, self.owner, [item.pk])
+        except ProviderError as error:
+            await self.failed(item, error)
+        except AWAY:
+            raise  # its lease runs out, and somebody takes it up once the database is back
+        except Exception as error:
+            if not await in_database(JobItem.objects.filter(pk=item.pk).exists):
+                return  # erased while we were at it
+            log.exception("item %s of job %s broke", item.pk, item.job_id)
+            await self.failed(item, ProviderError("broken", repr(error), permanent=True))
+        else:
+            self.failures.pop(item.job_id, None)
+
+    async def stop(self, job: int, state: Job.State, reason: str) -> None:
+        self.caller.ended.add(job)
+        await in_database(store.end, job, state, reason)
+
+    async def failed(self, item: JobItem, error: ProviderError) -> None:
+        quarantine = isinstance(error, GivenUp) and error.because == "identical"
+        if (error.permanent or quarantine) and error.status != "refused":
+            await self.count_failure(item.job_id, f"{error.status}: {error.detail}")
+        told = {"failure": error.status, "detail": error.detail, "quarantine": quarantine}
+        await in_database(store.mark_failed, self.owner, item.pk, **told)
+
+    async def count_failure(self, job: int, told: str) -> None:
+        times = self.failures.setdefault(job, Counter())
+        times[told] += 1
+        if times[told] >= BROKEN:
+            await self.stop(job, Job.State.STOPPED, told)
+
+    @transaction.atomic
+    def keep_finished(self, finished: Sequence[Finished]) -> list[None]:
+        """Only what is still ours: what a lease was lost for is another's by now."""
+        owned = store.owned(self.owner, [one.item.pk for one in finished])
+        for handler in {id(one.handler): one.handler for one in finished}.values():
+            if ours := [one for one in finished if one.handler is handler and one.item.pk in owned]:
+                results = handler.keep([(one.item, one.made) for one in ours])
+                store.mark_done([(one.item.pk, result) for one, result in zip(ours, results, strict=True)])
+        return [None] * len(finished)
+
+    # Living and leaving
+
+    async def keep_leases(self) -> None:
+        while True:
+            try:
+                items = tuple(self.at_work)
+                standing = await in_database(store.renew, self.owner, items, self.handlers, attended=self.job)
+            except AWAY as error:
+                log.error("leases could not be renewed: %s", error)
+            else:
+                self.caller.ended |= standing.ended
+                for item in standing.lost & self.at_work.keys():
+                    self.at_work[item].cancel()
+            await asyncio.sleep(HEARTBEAT)
+
+    async def leave(self, heartbeat: "asyncio.Task[None]") -> None:
+        """Let calls under way end, for they are paid; and give back what is not done, so that nobody waits for our
+        leases to run out."""
+        self.caller.stopping = True
+        if self.at_work:
+            await asyncio.wait(self.at_work.values(), timeout=GRACE)
+        heartbeat.cancel()
+        for task in self.at_work.values():
+            task.cancel()
+        await asyncio.gather(*self.at_work.values(), return_exceptions=True)
+        await in_database(store.release, self.owner)
+        if self.job is not None:
+            await in_database(store.leave, self.job)
+        await close_clients()
+        await in_database(connections.close_all)
+
+
+def made_handler(job: int) -> Handler:
+    """Raises ProviderError where it cannot work in this process."""
+    handler = handler_for(Job.objects.get(pk=job))
+    handler.check()
+    return handler

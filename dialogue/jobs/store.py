@@ -1,0 +1,324 @@
+"""The rows of jobs: planned, claimed for a short lease, done once. Each function is one short transaction."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Count, F, Q
+from django.utils import timezone
+
+from dialogue.models import Call, Job, JobItem
+from dialogue.models.job import LEASE, JobItemQuerySet
+
+ATTENDED = timedelta(seconds=15)  # how long a job waits for the command that began it to speak again
+CHUNK = 500
+LOST_AFTER = timedelta(seconds=5)  # so long after it was sent, and with nothing left at the broker, a number is lost
+
+Place = tuple[str, str, str, int]  # subject, role, configuration, replicate
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """An item as it is planned. `needs`: the place of one that must be done before."""
+
+    subject: str
+    role: str
+    configuration: str
+    replicate: int = 1
+    conversation: int | None = None
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    needs: Place | None = None
+
+    @property
+    def place(self) -> Place:
+        return self.subject, self.role, self.configuration, self.replicate
+
+
+@dataclass
+class Planned:
+    job: Job
+    items: int = 0  # to be worked on
+    done_before: Counter[str] = field(default_factory=Counter)  # by role
+    quarantined: int = 0
+
+
+# Planning
+
+
+def plan(
+    wanted: Iterable[Wanted],
+    *,
+    kind: str,
+    scope: str,
+    title: str,
+    plan: Mapping[str, Any],
+    budget: Decimal | None = None,
+    attended: bool = False,
+    retry_quarantined: bool = False,
+    batched_role: str = "",
+) -> Planned:
+    """A job of all that is wanted and not done yet. What an earlier job left undone goes over to this one."""
+    until = timezone.now() + ATTENDED if attended else None
+    told = {"kind": kind, "scope": scope, "title": title, "plan": dict(plan), "budget": budget, "attended_until": until}
+    unique = list({one.place: one for one in wanted}.values())
+    try:
+        return frozen(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
+    except IntegrityError:  # somebody planned some of it at the same moment; by now it is known
+        return frozen(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
+
+
+@transaction.atomic
+def frozen(job: Job, wanted: Sequence[Wanted], *, retry_quarantined: bool) -> Planned:
+    job.save()
+    planned = Planned(job)
+    known: dict[Place, JobItem] = {}
+    for stage in stages(wanted):
+        found = known_items(stage)
+        take_over(planned, found.values(), retry_quarantined=retry_quarantined)
+        need_anew([one for one in stage if one.place in found], found, known)
+        known |= found | made(planned, [one for one in stage if one.place not in found], known)
+    finish_if_done(job.pk)
+    return planned
+
+
+def stages(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
+    """Those that need nothing come first: the others name them by their numbers."""
+    yield [one for one in wanted if one.needs is None]
+    yield [one for one in wanted if one.needs is not None]
+
+
+def known_items(wanted: Sequence[Wanted]) -> dict[Place, JobItem]:
+    places = {one.place for one in wanted}
+    subjects = sorted({one.subject for one in wanted})
+    found: dict[Place, JobItem] = {}
+    for some in chunks(subjects):
+        for item in JobItem.objects.filter(subject__in=some):
+            place = (item.subject, item.role, item.configuration, item.replicate)
+            if place in places:
+                found[place] = item
+    return found
+
+
+def take_over(planned: Planned, found: Collection[JobItem], *, retry_quarantined: bool) -> None:
+    states = JobItem.State
+    again = [states.FAILED, *([states.QUARANTINED] if retry_quarantined else [])]
+    for item in found:
+        if item.state == states.DONE:
+            planned.done_before[item.role] += 1
+        elif item.state == states.QUARANTINED and not retry_quarantined:
+            planned.quarantined += 1
+        else:
+            planned.items += 1
+    for some in chunks([item.pk for item in found if item.state != states.DONE]):
+        items = JobItem.objects.filter(pk__in=some)
+        items.update(job=planned.job, sent_at=None)
+        items.filter(state__in=again).update(state=states.WAITING, failure="", detail="", done_at=None)
+
+
+def need_anew(wanted: Sequence[Wanted], found: Mapping[Place, JobItem], known: Mapping[Place, JobItem]) -> None:
+    """What an item needs may be another one than when it was planned first."""
+    changed = []
+    for one in wanted:
+        item = found[one.place]
+        if one.needs and item.state != JobItem.State.DONE and item.needs_id != known[one.needs].pk:
+            item.needs = known[one.needs]
+            changed.append(item)
+    JobItem.objects.bulk_update(changed, ["needs"], batch_size=CHUNK)
+
+
+def chunks(things: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """As many as one statement may name."""
+    return (things[start : start + CHUNK] for start in range(0, len(things), CHUNK))
+
+
+def made(planned: Planned, wanted: Sequence[Wanted], known: Mapping[Place, JobItem]) -> dict[Place, JobItem]:
+    items = [
+        JobItem(
+            job=planned.job,
+            conversation_id=one.conversation,
+            subject=one.subject,
+            role=one.role,
+            configuration=one.configuration,
+            replicate=one.replicate,
+            payload=dict(one.payload),
+            needs=known[one.needs] if one.needs else None,
+        )
+        for one in wanted
+    ]
+    planned.items += len(items)
+    JobItem.objects.bulk_create(items, batch_size=CHUNK)
+    return {one.place: item for one, item in zip(wanted, items, strict=True)}
+
+
+# Working
+
+
+def claim(
+    owner: str, *, limit: int, job: int | None = None, item: int | None = None, but_jobs: Collection[int] = ()
+) -> list[JobItem]:
+    """Up to `limit` items for this owner, each its own until the lease ends; of one job, or of all that nobody
+    attends."""
+    items = JobItem.objects.claimable().exclude(job__in=but_jobs)
+    if item is not None:
+        items = items.filter(pk=item)
+    elif job is not None:
+        items = items.filter(job=job)
+    else:
+        items = items.filter(Q(job__attended_until=None) | Q(job__attended_until__lt=timezone.now()))
+    return taken(owner, items, limit) if items.exists() else []  # who finds nothing locks nothing
+
+
+@transaction.atomic
+def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
+    rows = list(items.select_for_update(skip_locked=True, of=("self",)).order_by("pk")[:limit])
+    until = timezone.now() + LEASE
+    JobItem.objects.filter(pk__in=[one.pk for one in rows]).update(
+        state=JobItem.State.WORKING, owner=owner, lease_until=until, attempts=F("attempts") + 1
+    )
+    if tried := [one.pk for one in rows if one.attempts]:
+        cut_off = Call.objects.filter(item__in=tried, status="started", batch=None)
+        cut_off.update(status="stopped", error="Whoever asked was gone before the answer came.")
+    return rows
+
+
+@dataclass(frozen=True)
+class Standing:
+    """`lost`: items of ours that others have by now. `ended`: jobs of ours that go on no more."""
+
+    lost: set[int]
+    ended: set[int]
+
+
+def renew(owner: str, items: Collection[int], jobs: Collection[int], *, attended: int | None = None) -> Standing:
+    """Say that this owner lives and works on `items`, of `jobs`, and that it looks after the job `attended`."""
+    now = timezone.now()
+    ours = JobItem.objects.filter(pk__in=items, state=JobItem.State.WORKING)
+    ours.filter(owner=owner).update(lease_until=now + LEASE)
+    if attended is not None:
+        Job.objects.filter(pk=attended, state=Job.State.OPEN).update(attended_until=now + ATTENDED)
+    lost = ours.exclude(owner=owner).values_list("pk", flat=True)
+    ended = Job.objects.filter(pk__in=jobs).exclude(state=Job.State.OPEN).values_list("pk", flat=True)
+    return Standing(set(lost), set(ended))
+
+
+def owned(owner: str, items: Iterable[int]) -> set[int]:
+    """Those of `items` that are still this owner's, locked until the transaction ends."""
+    rows = JobItem.objects.filter(pk__in=items, owner=owner, state=JobItem.State.WORKING).order_by("pk")
+    return set(rows.select_for_update().values_list("pk", flat=True))
+
+
+def mark_done(results: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
+    """Inside the transaction that stores what was made."""
+    alike: dict[str, list[int]] = defaultdict(list)
+    for item, result in results:
+        alike[json.dumps(result, sort_keys=True)].append(item)
+    now = timezone.now()
+    for text, items in alike.items():
+        JobItem.objects.filter(pk__in=items).update(
+            state=JobItem.State.DONE, result=json.loads(text), done_at=now, owner="", lease_until=None, failure=""
+        )
+
+
+@transaction.atomic
+def mark_failed(owner: str, item: int, *, failure: str, detail: str, quarantine: bool = False) -> None:
+    """Also for all that needs it."""
+    if not owned(owner, [item]):
+        return
+    state = JobItem.State.QUARANTINED if quarantine else JobItem.State.FAILED
+    told = {"failure": failure, "detail": detail, "done_at": timezone.now(), "owner": "", "lease_until": None}
+    JobItem.objects.filter(pk=item).update(state=state, **told)
+    JobItem.objects.unfinished().filter(needs=item).update(state=JobItem.State.FAILED, **told)
+
+
+def release(owner: str, items: Collection[int] | None = None) -> None:
+    """Give back what was not begun or not ended, for whoever comes next."""
+    rows = JobItem.objects.filter(owner=owner, state=JobItem.State.WORKING)
+    if items is not None:
+        rows = rows.filter(pk__in=items)
+    rows.update(state=JobItem.State.WAITING, owner="", lease_until=None)
+
+
+def drop(owner: str, item: int) -> None:
+    """There is nothing to do any more: what it was about has been withdrawn."""
+    JobItem.objects.filter(pk=item, owner=owner).delete()
+
+
+# A job as a whole
+
+
+def finish_if_done(job: int) -> bool:
+    left = JobItem.objects.unfinished().filter(job=job)
+    if left.can_go_on().exists():
+        return False
+    left.update(
+        state=JobItem.State.FAILED, failure="needed", detail="What it needs was not done.", done_at=timezone.now()
+    )
+    end(job, Job.State.DONE)
+    return True
+
+
+def end(job: int, state: Job.State, reason: str = "") -> None:
+    """Only an open job ends, and only once."""
+    Job.objects.filter(pk=job, state=Job.State.OPEN).update(
+        state=state, reason=reason, ended_at=timezone.now(), attended_until=None
+    )
+
+
+def today() -> date:
+    return timezone.now().date()
+
+
+def is_something_left(job: int | None = None, but_jobs: Collection[int] = ()) -> bool:
+    """In this job, or in any; also what others hold: should they die, it is to be done. What is done is closed here."""
+    jobs = Job.objects.filter(state=Job.State.OPEN).exclude(pk__in=but_jobs)
+    if job is not None:
+        jobs = jobs.filter(pk=job)
+    finished = [finish_if_done(one) for one in jobs.values_list("pk", flat=True)]
+    return not all(finished) or (job is not None and is_worked_on(job))
+
+
+def is_worked_on(job: int) -> bool:
+    """Also of a job that was stopped some items may still be on their way to an end."""
+    now = timezone.now()
+    return JobItem.objects.filter(job=job, state=JobItem.State.WORKING, lease_until__gt=now).exists()
+
+
+def leave(job: int) -> None:
+    """The command that looked after it ends."""
+    Job.objects.filter(pk=job).update(attended_until=None)
+
+
+def counts(job: int) -> Counter[str]:
+    """Items by state."""
+    rows = JobItem.objects.filter(job=job).values_list("state").annotate(number=Count("pk"))
+    return Counter(dict(rows.order_by()))
+
+
+# What a broker carries
+
+
+def is_something_waiting() -> bool:
+    return JobItem.objects.claimable().exists()
+
+
+@transaction.atomic
+def to_send(*, limit: int, queue_is_empty: bool) -> list[int]:
+    """Numbers of items for a broker to carry: those whose worker died, those lost on the way, those never sent."""
+    now = timezone.now()
+    due = Q(sent_at=None) | Q(state=JobItem.State.WORKING, sent_at__lt=now - LEASE)
+    if queue_is_empty:
+        due |= Q(state=JobItem.State.WAITING, sent_at__lt=now - LOST_AFTER)
+    items = JobItem.objects.claimable().filter(due).order_by(F("sent_at").asc(nulls_last=True), "pk")
+    chosen = [one.pk for one in items.select_for_update(skip_locked=True, of=("self",)).only("pk")[:limit]]
+    JobItem.objects.filter(pk__in=chosen).update(sent_at=now)
+    return chosen
+
+
+def not_sent(items: Collection[int]) -> None:
+    """The broker did not take them."""
+    JobItem.objects.filter(pk__in=items).update(sent_at=None)

@@ -1,0 +1,32 @@
+"""Who made a model, by what it is called. Pure; the names are in fixtures/makers.json."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+MAKERS = Path(__file__).resolve().parents[2] / "fixtures" / "makers.json"
+
+
+def maker_of(model: str) -> str:
+    """Of several makers' names in it (a model distilled from another's) the first; empty where none is known."""
+    found = _pattern().search(model.lower())
+    return _makers()[found[0]] if found else ""
+
+
+@cache
+def _makers() -> dict[str, str]:
+    """By each name that its models bear."""
+    by_maker = json.loads(MAKERS.read_text(encoding="utf-8"))["makers"]
+    return {name: maker for maker, names in by_maker.items() for name in names}
+
+
+@cache
+def _pattern() -> re.Pattern[str]:
+    """A name is never a part of a longer word, but a version may follow it: qwen2.5."""
+    names = sorted(_makers(), key=len, reverse=True)
+    return re.compile("|".join(rf"(?<![a-z0-9]){re.escape(name)}{_end(name)}" for name in names))
+
+
+def _end(name: str) -> str:
+    return "(?![a-z])" if name[-1].isalnum() else ""

@@ -1,0 +1,187 @@
+"""A judge's question put in another way: what must not matter is changed, and what then changes in its scores is bias.
+
+Pure. The texts are data, ours, and validated by nobody: fixtures/prompts/probes.json and paraphrases.json.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+from dialogue.judges.judge import Scores
+from dialogue.judges.makers import maker_of
+from dialogue.judges.parsing import Score
+from dialogue.judges.prompts import PROMPTS, JudgedItem, JudgedTurn, Note
+
+PLAIN = ""
+APART = "apart"  # each dimension in a call of its own
+PROBES = ("padding", "reversed_scale", "paraphrase", "item_order", "arm_name", "language")
+VARIANTS = (APART, *PROBES)
+SIGN = "~"  # between a judge's key and the variant, in the code of its rater
+OTHER = {"en": "zh", "zh": "en"}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a judge is shown and asked about one questionnaire, before it is written down as a prompt.
+
+    `language` is that of the prompt, `spoken` that of the conversation: en or zh. `supporter`: the name of the model
+    that wrote the replies, empty where nobody knows it.
+    """
+
+    instrument: str
+    turns: Sequence[JudgedTurn]
+    items: Sequence[JudgedItem]
+    language: str
+    spoken: str
+    supporter: str = ""
+    notes: tuple[Note, ...] = ()
+
+
+def variant_of(code: str) -> str:
+    """Of a judge's rater, by its code; PLAIN for the judge as it is."""
+    return code.partition(SIGN)[2]
+
+
+def prompt_language(variant: str, spoken: str) -> str:
+    return OTHER[spoken] if variant == "language" else spoken
+
+
+def applies(variant: str, instrument: str, items: Sequence[JudgedItem], supporter: str) -> bool:
+    """Whether this variant would ask for anything else than the plain judge does."""
+    rules = {
+        APART: len(items) > 1,
+        "reversed_scale": any(map(can_be_turned, items)),
+        "paraphrase": any(item.key in rewordings(instrument) for item in items),
+        "item_order": len(items) > 1,
+        "arm_name": bool(supporter),
+    }
+    return rules.get(variant, True)
+
+
+def varied(asked: Asked, variant: str) -> Asked:
+    return VARYING[variant](asked) if variant in VARYING else asked
+
+
+def as_meant(variant: str, scores: Scores, items: Sequence[JudgedItem]) -> Scores:
+    """By item, in the order of `items`, which are the questionnaire's own: what was given on a scale that was turned
+    round is turned back."""
+    turned = {item.key for item in items if variant == "reversed_scale" and can_be_turned(item)}
+    return {
+        item.key: _turned_back(scores[item.key], item) if item.key in turned else scores[item.key] for item in items
+    }
+
+
+def version() -> str:
+    """Of the texts, so that what was asked can be told from what will be."""
+    return f"{_texts('probes')['version']}.{_texts('paraphrases')['version']}"
+
+
+# Padding
+
+
+def _padded(asked: Asked) -> Asked:
+    return replace(asked, turns=tuple(padded(turn, asked.spoken) for turn in asked.turns))
+
+
+def padded(turn: JudgedTurn, language: str) -> JudgedTurn:
+    """A reply that is empty stays so."""
+    if not turn.supporter.strip():
+        return turn
+    joiner = " " if language == "en" else ""
+    return replace(turn, supporter=f"{turn.supporter}{joiner}{filling(turn.number, language)}")
+
+
+def filling(number: int, language: str) -> str:
+    """So many whole sentences as make at least the length that the file names."""
+    data = _texts("probes")["padding"]
+    sentences, joiner = data[language], " " if language == "en" else ""
+    text = ""
+    for place in range(len(sentences)):
+        if len(text) >= data["characters"][language]:
+            break
+        text += (joiner if text else "") + sentences[(number + place) % len(sentences)]
+    return text
+
+
+def without_padding(reply: str) -> str:
+    """For a script that is to see past it."""
+    return _filling_pattern().sub("", reply).strip()
+
+
+@cache
+def _filling_pattern() -> re.Pattern[str]:
+    data = _texts("probes")["padding"]
+    return re.compile(r"\s*(?:" + "|".join(map(re.escape, data["en"] + data["zh"])) + ")")
+
+
+# Scales turned round
+
+
+def can_be_turned(item: JudgedItem) -> bool:
+    """Only words at both ends of a scale say which way it runs."""
+    return {item.minimum, item.maximum} <= {value for value, _ in item.anchors}
+
+
+def _turned_round(asked: Asked) -> Asked:
+    items = [turned_round(item) if can_be_turned(item) else item for item in asked.items]
+    return replace(
+        asked, items=items, notes=(Note("scale_direction", _texts("probes")["reversed_scale"][asked.language]),)
+    )
+
+
+def turned_round(item: JudgedItem) -> JudgedItem:
+    ends = item.minimum + item.maximum
+    return replace(item, anchors=sorted((ends - value, text) for value, text in item.anchors))
+
+
+def _turned_back(score: Any, item: JudgedItem) -> Any:
+    return Score(item.minimum + item.maximum - score.value) if isinstance(score, Score) else score
+
+
+# Other words, another order, a name
+
+
+def _reworded(asked: Asked) -> Asked:
+    known = rewordings(asked.instrument)
+    items = [reworded(item, known[item.key][asked.language]) if item.key in known else item for item in asked.items]
+    return replace(asked, items=items)
+
+
+def reworded(item: JudgedItem, texts: Mapping[str, Any]) -> JudgedItem:
+    """`texts`: the question, and the words for each anchor that the item has, in their order."""
+    anchors = [(value, text) for (value, _), text in zip(item.anchors, texts["anchors"], strict=True)]
+    return replace(item, text=texts["text"], anchors=anchors)
+
+
+def rewordings(instrument: str) -> Mapping[str, Any]:
+    """By item and language; empty for an instrument of which we have none."""
+    known: Mapping[str, Any] = _texts("paraphrases")["instruments"].get(instrument, {})
+    return known
+
+
+def _in_reverse(asked: Asked) -> Asked:
+    return replace(asked, items=list(reversed(asked.items)))
+
+
+def _named(asked: Asked) -> Asked:
+    texts, maker = _texts("probes")["arm_name"], maker_of(asked.supporter)
+    text = texts["made_by" if maker else "model"][asked.language].format(model=asked.supporter, maker=maker)
+    return replace(asked, notes=(Note("supporter", text),))
+
+
+VARYING: Mapping[str, Callable[[Asked], Asked]] = {
+    "padding": _padded,
+    "reversed_scale": _turned_round,
+    "paraphrase": _reworded,
+    "item_order": _in_reverse,
+    "arm_name": _named,
+}
+
+
+@cache
+def _texts(name: str) -> dict[str, Any]:
+    texts: dict[str, Any] = json.loads((PROMPTS / f"{name}.json").read_text(encoding="utf-8"))
+    return texts

@@ -1,0 +1,67 @@
+"""When a call that failed is made again, and when it is given up. Pure: who calls does the waiting."""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Literal
+
+from dialogue.providers.base import ProviderError
+
+FIRST_WAIT = 1.0  # seconds at most before the second attempt, doubled for each further one
+LONGEST_WAIT = 60.0  # seconds, beside what a server asks for
+
+Reason = Literal["", "permanent", "attempts", "time", "identical"]
+
+
+class Retries:
+    """The attempts at one call; the time runs from here on.
+
+    Given up are permanent failures, those that come `identical` times in a row with the same status and detail, and
+    whatever fails after `attempts` attempts or could only be tried again after `wall_seconds`. A refusal for the rate
+    (429) says nothing of the call, so it neither counts as identical nor ends a row.
+    """
+
+    def __init__(
+        self,
+        attempts: int = 6,
+        wall_seconds: float = 600,
+        identical: int = 3,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.given_up_because: Reason = ""
+        self._attempts, self._identical = attempts, identical
+        self._clock = clock
+        self._ends_at = clock() + wall_seconds
+        self._failures = 0
+        self._last: tuple[str, str] | None = None
+        self._in_a_row = 0
+
+    def next_wait(self, error: ProviderError) -> float | None:
+        """Seconds until the next attempt, never fewer than the server asked for; `None`: given up, and
+        `given_up_because` says why."""
+        self._count(error)
+        wait = (error.retry_after or 0.0) + self._jitter()
+        self.given_up_because = self._why_give_up(error, wait)
+        return None if self.given_up_because else wait
+
+    def _count(self, error: ProviderError) -> None:
+        self._failures += 1
+        if error.status == "rate_limited":
+            return
+        told = (error.status, error.detail)
+        self._in_a_row = self._in_a_row + 1 if told == self._last else 1
+        self._last = told
+
+    def _jitter(self) -> float:
+        """Anything up to the wait: calls that failed together should not come together again."""
+        return random.uniform(0.0, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (self._failures - 1)))
+
+    def _why_give_up(self, error: ProviderError, wait: float) -> Reason:
+        if error.permanent:
+            return "permanent"
+        if self._in_a_row >= self._identical:
+            return "identical"
+        if self._failures >= self._attempts:
+            return "attempts"
+        return "time" if self._clock() + wait > self._ends_at else ""

@@ -1,0 +1,151 @@
+"""Who can be recognised by a text: addresses, numbers and dates, and names, in English and Chinese. Pure.
+
+The patterns would rather take an ordinary number for a telephone's than miss one; names are found where their form
+tells them, and missed where it does not, as an English name at the beginning of a sentence.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+Identifier = Literal["email", "url", "account", "date", "phone", "street"]
+
+TOKEN = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
+HAN = re.compile("[\u4e00-\u9fff]")
+
+MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
+    r"|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+ROAD = r"(?:street|st|road|rd|avenue|ave|lane|drive|square|court|boulevard|blvd|terrace|crescent|gardens)"
+NUMBERED = r"[\d一二三四五六七八九十百]+"
+PATTERNS: Mapping[Identifier, tuple[str, ...]] = {
+    "email": (
+        r"[^\s@,;:、。]+@[^\s@,;:!?()<>\"“”\u3000-\u9fff]+\.[^\s@,;:!?()<>\"“”\u3000-\u9fff]+",
+        r"[\w.+-]+ ?(?:\(at\)|\[at\]| at ) ?[\w-]+ ?(?:\(dot\)|\[dot\]| dot ) ?\w+",
+    ),
+    "url": (
+        r"https?://\S+",
+        r"\bwww\.\S+",
+        r"(?<![@\w.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|edu|gov|info|io|me|app|cn|uk|de|fr|co)\b(?:/\S*)?",
+    ),
+    "account": (
+        r"(?<![\w.])@[a-z0-9_]{3,}",
+        r"(?:微信|wechat|weixin|\bwx|\bqq|telegram|instagram|whatsapp|skype|discord)(?:号|号码| id| number)?"
+        r" ?(?:[:：是为]|is|was) ?[\w.-]{4,}",
+        r"(?<![a-z0-9])[a-z]{1,3}\d{5,}[a-z]?(?![a-z0-9])",
+        r"(?<!\d)\d{17}x",
+    ),
+    "date": (
+        r"(?<!\d)(?:19|20)\d\d ?[-/.年] ?\d{1,2} ?[-/.月] ?\d{1,2}(?!\d)",
+        r"(?<![\d.])\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)?\d\d(?![\d.]*\d)",
+        rf"\b\d{{1,2}}(?:st|nd|rd|th)?(?: of)? {MONTH}(?!\w)",
+        rf"\b{MONTH} \d{{1,2}}(?!\d)",
+        rf"{NUMBERED} ?月 ?{NUMBERED} ?[日号]",
+    ),
+    "phone": (r"\+?\d(?:[ ().\-–—/_]{0,3}\d){6,}", r"[〇零一二两三四五六七八九幺]{7,}"),
+    "street": (
+        rf"\b\d+[a-z]?,? (?:[a-z'-]+ ){{1,3}}{ROAD}\b",
+        rf"{NUMBERED} ?(?:号楼|号院|单元|弄\d|栋)",
+        rf"[\u4e00-\u9fff]{{2,}}(?:路|街|大道|巷|胡同) ?{NUMBERED} ?号",
+        r"\b[a-z]{1,2}\d[a-z\d]? \d[a-z]{2}\b",  # a British postcode
+    ),
+}
+COMPILED = {rule: tuple(re.compile(each) for each in patterns) for rule, patterns in PATTERNS.items()}
+YEARS = re.compile(r"(?:19|20)\d\d\D{1,3}(?:19|20)\d\d")  # from one to another
+
+
+def identifiers_in(text: str) -> Iterator[tuple[Identifier, str]]:
+    """What kind, and the words, in small letters."""
+    plain = _plain(text)
+    dates = [match.span() for match in _matches("date", plain)]
+    for kind in COMPILED:
+        for match in _matches(kind, plain):
+            if kind != "phone" or _is_phone(match, dates):
+                yield kind, match[0].strip(" .,;:")
+
+
+def _matches(kind: Identifier, plain: str) -> Iterator[re.Match[str]]:
+    return (match for pattern in COMPILED[kind] for match in pattern.finditer(plain))
+
+
+def _is_phone(match: re.Match[str], dates: Sequence[tuple[int, int]]) -> bool:
+    """And no date, and no span of years."""
+    within = any(start <= match.start() and match.end() <= end for start, end in dates)
+    return not within and not YEARS.fullmatch(match[0])
+
+
+ORDINARY = """
+    I AI OK TV PC CV HR PhD MBA ADHD OCD PTSD GP USA UK Monday Tuesday Wednesday Thursday Friday Saturday Sunday
+    January February March April May June July August September October November December Christmas Easter English
+    Chinese Internet ChatGPT DeepSeek Mum Mom Dad God Uni Mr Mrs Ms Dr Sir
+"""
+NO_NAMES = frozenset(ORDINARY.split())
+CAPITALISED = re.compile(r"(?<![\w'’])(?:[A-Z][a-z'’-]+|[A-Z]{3,})(?:[A-Z][a-z]+)*(?!\w)")
+SENTENCE_BEGINS = re.compile(r"(?:^|[.!?…。！？:：\n\"“])[\s\"“'‘(]*$")
+SURNAMES = (
+    "王李张刘陈杨黄赵吴周徐孙马朱胡郭何林高罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖"
+    "贾夏韦付白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔"
+)
+TITLES = "老师|先生|女士|小姐|医生|大夫|经理|主任|总监|教授|局长|校长|师傅|总|哥|姐"
+CALLED = re.compile(
+    rf"(?:名叫|名字叫|叫做|叫)([{SURNAMES}][\u4e00-\u9fff]{{1,2}})"
+    rf"|([{SURNAMES}][\u4e00-\u9fff]{{0,2}}?(?:{TITLES}))"
+    rf"|((?:小|老|阿)[{SURNAMES}])(?![\u4e00-\u9fff]{{0,1}}(?:时|师))"
+)
+SMALL = "的了在去上到从进是和跟于这那家所个我你他她们"  # stand before an institution's name and are no part of it
+PLACED = re.compile(
+    rf"(?=([^\W\da-zA-Z{SMALL}][^\W\da-zA-Z{SMALL}城农小社地山]"
+    "(?:省|市|县|区|镇|村|大学|学院|中学|医院|公司|集团|银行)))"
+)
+ORDINARY_PLACE = re.compile("重点|普通|外地|当地|本地|附近|全国|小型|大型|国有|民营|外资|联网|私立|公立|儿童|人民|其他")
+
+
+def names_in(text: str) -> set[str]:
+    """Words that are probably names of people, places or firms: capitalised within a sentence, or in capitals; in
+    Chinese a surname with a title or after 叫, and what ends like a place or an institution. Misses other names."""
+    words = {
+        match[0]
+        for match in CAPITALISED.finditer(text)
+        if match[0] not in NO_NAMES and not SENTENCE_BEGINS.search(text[: match.start()])
+    }
+    people = {next(filter(None, match.groups())) for match in CALLED.finditer(text)}
+    return words | people | {place for place in PLACED.findall(text) if not ORDINARY_PLACE.match(place)}
+
+
+def has_name(text: str, name: str, *, exactly: bool = False) -> bool:
+    """As a word of its own; Chinese knows no spaces, so there anywhere. `exactly`: with its capital letters."""
+    fold = _folded if exactly else _plain
+    return _has(fold(text), fold(name))
+
+
+def runs(text: str, length: int) -> list[tuple[str, ...]]:
+    """So many words, or Chinese characters, in a row, one run after the other."""
+    tokens = TOKEN.findall(_plain(text).replace("’", "'"))
+    return [tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)]
+
+
+def _plain(text: str) -> str:
+    """In small letters, full-width signs narrow, spaces single."""
+    return _folded(_folded(text).casefold())
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).split())
+
+
+def _has(text: str, name: str) -> bool:
+    """As a word of its own; Chinese knows no spaces, so there anywhere."""
+    if not name:
+        return False
+    starts = (match.start() for match in re.finditer(f"(?={re.escape(name)})", text))
+    return any(
+        not (_joins(text[start - 1 : start], name[0]) or _joins(name[-1], text[start + len(name) :][:1]))
+        for start in starts
+    )
+
+
+def _joins(before: str, after: str) -> bool:
+    """Whether the two characters belong to the same word."""
+    return all(each.isalnum() and not HAN.match(each) for each in (before or " ", after or " "))

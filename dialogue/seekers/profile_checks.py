@@ -1,0 +1,296 @@
+"""What a machine can find wrong with a profile before a person reads it: somebody who can be recognised, words of risk,
+contradictions, gaps, the wrong language, a twin. In English and Chinese. Pure.
+
+The rules would rather point to too much than miss something: whoever approves the profile looks at each place. What
+they cannot see is left to that person, as a story that only one could tell.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from django.utils.translation import gettext_noop
+
+from dialogue.safety.screen import screen_message
+from dialogue.seekers.gates import persona_contradictions
+from dialogue.seekers.identifying import HAN, has_name, identifiers_in, names_in, runs
+from dialogue.seekers.profiles import BIG_FIVE, Profile, as_content
+from dialogue.seekers.reading import Utterance
+
+Rule = Literal[
+    "risk",
+    "distress",
+    "email",
+    "url",
+    "account",
+    "date",
+    "phone",
+    "street",
+    "name",
+    "own_words",
+    "answers",
+    "inconsistent",
+    "missing",
+    "language",
+    "duplicate",
+]
+
+SENTENCES: Mapping[str, str] = {  # for whoever approves
+    "risk": gettext_noop("%(where)s speaks of danger to life: “%(found)s”. Such a profile is not played."),
+    "distress": gettext_noop("%(where)s may speak of danger to life: “%(found)s”. Read it with that in mind."),
+    "email": gettext_noop("%(where)s has an e-mail address: “%(found)s”."),
+    "url": gettext_noop("%(where)s has an internet address: “%(found)s”."),
+    "account": gettext_noop("%(where)s has what looks like an account or a document's number: “%(found)s”."),
+    "date": gettext_noop("%(where)s has an exact date: “%(found)s”. “Last spring” would do."),
+    "phone": gettext_noop("%(where)s has what looks like a telephone number: “%(found)s”."),
+    "street": gettext_noop("%(where)s has what looks like an address: “%(found)s”."),
+    "name": gettext_noop("%(where)s has a name or a place from the person's own answers: “%(found)s”."),
+    "own_words": gettext_noop("%(where)s repeats the person's own words: “%(found)s”. They may be recognised by them."),
+    "answers": gettext_noop("%(where)s is not what the person answered: “%(found)s”."),
+    "inconsistent": gettext_noop("%(where)s does not go with the rest of the profile: “%(found)s”."),
+    "missing": gettext_noop("%(where)s is missing. Without it the seeker is played less like a person."),
+    "language": gettext_noop("%(where)s is not in the language of the profile: “%(found)s”."),
+    "duplicate": gettext_noop("The story is nearly that of the profile “%(found)s”."),
+}
+
+LONGEST_QUOTED = 80  # characters
+MISSED = ("D.age", "D.gender", "P.speech_style", "P.support_preference", "C.emotion", "C.background")
+REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
+FEWEST_LAYERS = 2
+OWN_RUN = {"en": 8, "zh": 12}  # words, characters in a row
+TWIN = 0.5  # share of the three-word (three-character) runs of the shorter story
+SHORTEST_STORY = 20  # runs; of less nothing is said
+LOW, HIGH = 2.0, 4.0  # of 1 to 5: from here on a description to the contrary is a contradiction
+GRAVE, WORTH_A_LOOK = 3, 2  # levels of crisis_lexicon.json
+FEWEST_FOREIGN = {"en": 2, "zh": 3}  # characters of Chinese, words of English
+
+LATIN_WORD = re.compile("[A-Za-z]{2,}")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`where`: the place, as `C.problem` or `S.layers[2]`. One that `refuses` keeps the profile from being played."""
+
+    rule: Rule
+    where: str
+    found: str = ""
+    refuses: bool = False
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Own:
+    """What the person gave of whom a profile was made. `names`: what they are called. `texts`: what they wrote.
+    `demographics`, `big_five`: what a profile must say of them, `ages` the years that the age may be."""
+
+    names: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    demographics: Mapping[str, Any] = field(default_factory=dict)
+    big_five: Mapping[str, float] = field(default_factory=dict)
+    ages: range | None = None
+
+
+def check(profile: Profile, *, own: Own | None = None, others: Iterable[Profile] = ()) -> list[Finding]:
+    """Everything found, the gravest first; each rule at most once a place. `own` where it was made of a person's
+    answers."""
+    places = list(_places(profile))
+    found = [
+        *risks(places),
+        *identifiers(places),
+        *(given_away(places, own, profile.language) if own else ()),
+        *(against_answers(profile, own) if own else ()),
+        *inconsistencies(profile),
+        *missing(profile),
+        *other_language(places, profile.language),
+        *twins(profile, others),
+    ]
+    first = {(finding.rule, finding.where): finding for finding in reversed(found)}
+    return list(first.values())[::-1]
+
+
+def is_refused(findings: Iterable[Finding]) -> bool:
+    return any(finding.refuses for finding in findings)
+
+
+# What is looked at.
+
+Places = Sequence[tuple[str, str]]
+UNTOLD = ("P.big5.scale",)  # names a file
+
+
+def _places(profile: Profile) -> Iterator[tuple[str, str]]:
+    """Every text and number of the profile with its place; also the names of things that are not usual."""
+    content = as_content(profile)
+    for part in ("D", "P", "C", "S", "worst_case_default"):
+        for place, text in _leaves(content.get(part, {}), part):
+            if place not in UNTOLD:
+                yield place, text
+
+
+def _leaves(value: Any, place: str) -> Iterator[tuple[str, str]]:
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            if " " in key:  # somebody's own words, not a name of ours
+                yield place, key
+            yield from _leaves(member, f"{place}.{key}")
+    elif isinstance(value, list):
+        for number, member in enumerate(value, 1):
+            yield from _leaves(member, f"{place}[{number}]")
+    else:
+        yield place, str(value)
+
+
+# Risk.
+
+
+def risks(places: Places) -> Iterator[Finding]:
+    for place, text in places:
+        level = screen_message(text).level
+        if level >= GRAVE:
+            yield Finding("risk", place, _quoted(text), refuses=True)
+        elif level >= WORTH_A_LOOK:
+            yield Finding("distress", place, _quoted(text))
+
+
+# Who can be recognised.
+
+
+def identifiers(places: Places) -> Iterator[Finding]:
+    for place, text in places:
+        for rule, found in identifiers_in(text):
+            yield Finding(rule, place, _quoted(found))
+
+
+def given_away(places: Places, own: Own, language: str) -> Iterator[Finding]:
+    """What the person is called; names and places in what they wrote; and longer pieces of it word for word."""
+    said = sorted({name for text in own.texts for name in names_in(text)})
+    pieces = {piece for text in own.texts for piece in runs(text, OWN_RUN[language])}
+    for place, text in places:
+        called = [name for name in own.names if has_name(text, name)]
+        called += [name for name in said if has_name(text, name, exactly=True)]
+        if called:
+            yield Finding("name", place, ", ".join(called))
+        if piece := next((piece for piece in runs(text, OWN_RUN[language]) if piece in pieces), None):
+            yield Finding("own_words", place, ("" if HAN.search(piece[0]) else " ").join(piece))
+
+
+# What does not fit.
+
+DESCRIBED: Mapping[str, tuple[str, str]] = {  # factor → words that say low, words that say high
+    "E": (
+        r"\bshy\b|\bquiet\b|\bintrovert|\breserved\b|keeps to (?:her|him|them)sel|内向|话少|话不多|腼腆|不爱说话",
+        r"\boutgoing\b|\btalkative\b|\bextrovert|life of the party|\bchatty\b|外向|健谈|话多|爱热闹",
+    ),
+    "A": (
+        r"\bcold\b|\bharsh\b|\bsuspicious\b|\bsarcastic\b|刻薄|冷淡|多疑|讽刺",
+        r"\bkind\b|\bwarm\b|\bconsiderate\b|\bgentle\b|体贴|温和|热心|为别人着想",
+    ),
+    "C": (
+        r"\bmess[yi]|\bforgetful\b|\bdisorgani[sz]ed\b|\bcareless\b|丢三落四|邋遢|没有条理|拖延",
+        r"\borgani[sz]ed\b|\borderly\b|\btid(?:y|ies)\b|\bmakes lists\b|\bpunctual\b|有条理|井井有条|列清单|守时",
+    ),
+    "N": (
+        r"\bcalm\b|\brelaxed\b|\beven-tempered\b|\beasy-?going\b|从容|淡定|心平气和|不容易着急",
+        r"\bmoody\b|\bworr(?:y|ies|ier)\b|\bnervous\b|\banxious\b|\bon edge\b|容易焦虑|情绪化|爱操心|容易紧张",
+    ),
+    "O": (
+        r"\bdown-to-earth\b|\bdislikes change\b|\bunimaginative\b|刻板|不喜欢变化|缺乏想象",
+        r"\bimaginative\b|\bcurious about everything\b|\bdaydreams?\b|富有想象|爱幻想|喜欢新鲜",
+    ),
+}
+DESCRIBING = ("P.speech_style", "P.habits")  # and not what they like in others
+TYPES = (("E", "I", "E"), ("N", "S", "O"), ("F", "T", "A"), ("J", "P", "C"))  # high letter, low letter, factor
+
+
+def against_answers(profile: Profile, own: Own) -> Iterator[Finding]:
+    """D and the Big Five as they stand now, beside what the person answered: also after somebody has edited them."""
+    for key, answered in own.demographics.items():
+        now = profile.demographics.get(key, "–")
+        if now != answered:
+            yield Finding("answers", f"D.{key}", f"{now} ≠ {answered}")
+    age = profile.demographics.get("age")
+    if own.ages and age not in own.ages:
+        yield Finding("answers", "D.age", f"{age or '–'} ≠ {own.ages.start}–{own.ages.stop - 1}")
+    for factor, answered in own.big_five.items():
+        given = _big_five(profile).get(factor, "–")
+        if given != answered:
+            yield Finding("answers", f"P.big5.{factor}", f"{given} ≠ {answered}")
+
+
+def inconsistencies(profile: Profile) -> Iterator[Finding]:
+    """The opening beside D; the type and what is said of the person beside the Big Five, where these are marked."""
+    opening = Utterance(str(profile.script.get("opening", "")))
+    for fault in persona_contradictions([(1, opening)], profile):
+        yield Finding("inconsistent", "S.opening", _quoted(fault.evidence))
+    scores = _big_five(profile)
+    letters = str(profile.personality.get("mbti", "")).upper()
+    for (high, low, factor), letter in zip(TYPES, letters, strict=False):
+        if (letter == high and _is_low(scores, factor)) or (letter == low and _is_high(scores, factor)):
+            yield Finding("inconsistent", "P.mbti", f"{letters}, {factor} {scores[factor]}")
+    for place, text in _leaves(profile.personality, "P"):
+        if place.partition("[")[0] in DESCRIBING:
+            yield from _misdescribed(place, text, scores)
+
+
+def _misdescribed(place: str, text: str, scores: Mapping[str, float]) -> Iterator[Finding]:
+    for factor, (low, high) in DESCRIBED.items():
+        for words, holds in ((low, _is_high), (high, _is_low)):
+            found = re.search(words, text, re.IGNORECASE)
+            if found and holds(scores, factor):
+                yield Finding("inconsistent", place, f"{found[0]}, {factor} {scores[factor]}")
+
+
+def _big_five(profile: Profile) -> dict[str, float]:
+    given = profile.personality.get("big5", {})
+    return {factor: given[factor] for factor in BIG_FIVE if factor in given} if isinstance(given, Mapping) else {}
+
+
+def _is_low(scores: Mapping[str, float], factor: str) -> bool:
+    return factor in scores and scores[factor] <= LOW
+
+
+def _is_high(scores: Mapping[str, float], factor: str) -> bool:
+    return factor in scores and scores[factor] >= HIGH
+
+
+def missing(profile: Profile) -> Iterator[Finding]:
+    """What a file may leave out, and yet makes a person."""
+    content = as_content(profile)
+    places = [(place, content[place[0]].get(place[2:])) for place in MISSED]
+    places += [(f"P.big5.{factor}", _big_five(profile).get(factor)) for factor in BIG_FIVE]
+    places += [(f"S.reactions.{key}", profile.script.get("reactions", {}).get(key)) for key in REACTIONS]
+    yield from (Finding("missing", place) for place, value in places if value in (None, "", [], {}))
+    layers = profile.script["layers"]
+    if len(layers) < FEWEST_LAYERS:
+        yield Finding("missing", f"S.layers[{len(layers) + 1}]")
+
+
+def other_language(places: Places, language: str) -> Iterator[Finding]:
+    """More of the other language than of its own. A single word, as a feeling's name or a type, is let pass."""
+    for place, text in places:
+        han, words = len(HAN.findall(text)), len(LATIN_WORD.findall(text))
+        foreign, native = (han, words) if language == "en" else (words, han)
+        if foreign >= FEWEST_FOREIGN[language] and foreign > native:
+            yield Finding("language", place, _quoted(text))
+
+
+def twins(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
+    story = _story(profile)
+    for other in others:
+        if other.language == profile.language and other.id != profile.id:
+            told = _story(other)
+            shorter = min(len(story), len(told))
+            if shorter >= SHORTEST_STORY and len(story & told) / shorter >= TWIN:
+                yield Finding("duplicate", "C", other.id)
+
+
+def _story(profile: Profile) -> set[tuple[str, ...]]:
+    parts = [*_leaves(profile.concern, "C"), *_leaves(profile.script, "S")]
+    return {run for _, text in parts for run in runs(text, 3)}
+
+
+def _quoted(text: str) -> str:
+    return text if len(text) <= LONGEST_QUOTED else f"{text[: LONGEST_QUOTED - 1]}…"

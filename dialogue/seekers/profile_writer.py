@@ -1,0 +1,122 @@
+"""Asks a model to write a profile from a person's answers (EmoHarbor, arXiv:2601.01530, appendix B), and puts together
+what came of it. Pure.
+
+The model writes P, C and S in words of its own. D, the topic and the Big Five are taken from the answers themselves,
+whatever the model says of them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from dialogue.judges.parsing import last_verdict
+from dialogue.prompts import PromptFile, read_prompt
+from dialogue.providers.base import Message
+from dialogue.seekers.profiles import BIG_FIVE, Profile, ProfilesRefused, flat, read_profile
+
+PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
+NAME = "profile_writer"
+UNNAMED = "unnamed"  # the id until it is stored
+PART_NAMES = {
+    "P": ("personality", "preferences", "性格与偏好"),
+    "C": ("concern", "counselling", "困扰"),
+    "S": ("script", "scenario", "剧本"),
+}
+WRITTEN: Mapping[str, Mapping[str, type]] = {  # what of a part the model writes, and what each thing is
+    "P": {"speech_style": str, "habits": list, "hobbies": list, "support_preference": str},
+    "C": {"problem": str, "emotion": str, "intensity": int, "background": str, "goals": list, "roles": dict},
+    "S": {"opening": str, "layers": list, "reactions": dict, "ends_when": str},
+}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a profile is made of. `demographics` is D as it will stand, with its alias; `category` the topic in words;
+    `big_five` as in P; `answers` what the model is told besides, by key."""
+
+    language: str
+    demographics: Mapping[str, Any]
+    category: str
+    big_five: Mapping[str, Any]
+    answers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Unwritten:
+    """No profile could be read in it. `faults`: what is wrong with it, each with its place."""
+
+    faults: tuple[str, ...]
+
+
+def version(language: str) -> str:
+    """What is kept with an answer: `profile_writer.en/1`."""
+    return f"{NAME}.{language}/{_template(language).version}"
+
+
+def writer_messages(answered: Answered) -> list[Message]:
+    """Every answer is one line, so that nothing in it can pass for the end of its block."""
+    scores = {factor: answered.big_five[factor] for factor in BIG_FIVE if factor in answered.big_five}
+    told = {**answered.answers, **scores}
+    lines = [*_block("person", answered.demographics), *_block("answers", told)]
+    return [Message("system", _template(answered.language).text), Message("user", "\n".join(lines))]
+
+
+def read_written(text: str, answered: Answered) -> Profile | Unwritten:
+    """The profile, with what the answers themselves say in its place."""
+    found = last_verdict(text, PART_NAMES)
+    if found is None:
+        return Unwritten(("there is no object with P, C and S",))
+    try:
+        return read_profile(_whole(found, answered))
+    except ProfilesRefused as refused:
+        return Unwritten(tuple(refused.faults))
+
+
+def why_unwritten(written: Profile | Unwritten) -> str:
+    """Empty where there is a profile."""
+    return "unparseable" if isinstance(written, Unwritten) else ""
+
+
+@cache
+def _template(language: str) -> PromptFile:
+    return read_prompt(PROMPTS / f"{NAME}.{language}.txt")
+
+
+def _block(tag: str, told: Mapping[str, Any]) -> Iterator[str]:
+    yield f"<{tag}>"
+    yield from (f"{key}: {flat(str(value))}" for key, value in told.items())
+    yield f"</{tag}>"
+
+
+def _whole(found: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
+    written = {part: dict(_known(part, found.get(part))) for part in WRITTEN}
+    big_five = {"big5": dict(answered.big_five)} if answered.big_five else {}
+    category = {"problem_category": answered.category} if answered.category else {}
+    return {
+        "id": UNNAMED,
+        "lang": answered.language,
+        "D": dict(answered.demographics),
+        "P": {**big_five, **written["P"]},
+        "C": {**category, **written["C"]},
+        "S": written["S"],
+    }
+
+
+def _known(part: str, given: Any) -> Iterator[tuple[str, Any]]:
+    """What is empty, or a number that is none, is left out: the reader says what must be there."""
+    for key, kind in WRITTEN[part].items() if isinstance(given, dict) else ():
+        value = _as(kind, given.get(key))
+        if value not in (None, "", [], {}):
+            yield key, value
+
+
+def _as(kind: type, value: Any) -> Any:
+    if kind is list and isinstance(value, str):
+        return [value]
+    if kind is int:
+        return int(value) if str(value).strip() in ("1", "2", "3", "4", "5") else None
+    if kind is dict and isinstance(value, dict):
+        return {key: each for key, each in value.items() if each not in (None, "", [])}
+    return value

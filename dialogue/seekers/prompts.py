@@ -1,0 +1,132 @@
+"""What the models behind a simulated seeker are asked (EmoHarbor, arXiv:2601.01530, Section 2.2). Pure.
+
+The standing texts are files of fixtures/prompts. Each prompt goes from what never changes (rules, profile) over what
+grows at its end (the conversation) to what is new each turn (the newest thought, the behaviour with its arousal), so
+that a provider's prefix cache serves all but the last of it.
+
+Two memories: the dialogue is what both have seen; thoughts stand in the Thinker's prompt alone, but for the newest
+one, which the Talker gets. Nothing here is ever part of a supporter's prompt.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from itertools import zip_longest
+from pathlib import Path
+
+from dialogue.judges.prompts import JudgedTurn
+from dialogue.prompts import PromptFile, read_prompt
+from dialogue.providers.base import Message
+from dialogue.seekers.reading import END_PHRASES, Thought
+
+PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
+NAMES = ("seeker_thinker", "seeker_talker", "seeker_one_agent", "seeker_reviewer")
+SLOTS = ("satisfied", "walked_out")  # for the phrases that end the conversation; both in one paragraph
+
+
+@cache
+def _template(name: str, language: str) -> PromptFile:
+    return read_prompt(PROMPTS / f"{name}.{language}.txt")
+
+
+def version(name: str, language: str) -> str:
+    """What is kept with an answer: `seeker_talker.en/1`. `name` is one of NAMES."""
+    return f"{name}.{language}/{_template(name, language).version}"
+
+
+def thinker_messages(
+    profile_text: str,
+    condition_text: str,
+    turns: Sequence[JudgedTurn],
+    thoughts: Sequence[Thought | None],
+    language: str,
+) -> list[Message]:
+    """What goes on in the seeker after the last of `turns`. `thoughts` are those after the turns before it, in order;
+    None where there is none. Without turns: the feeling with which the seeker comes."""
+    memory = [
+        line
+        for turn, thought in zip_longest(turns, thoughts[: len(turns)])
+        for line in (*_spoken(turn), *_thought_line(turn.number, thought))
+    ]
+    blocks = [_block("profile", [profile_text]), _block("memory", memory), _behaviour(condition_text)]
+    return _messages(_template("seeker_thinker", language).text, blocks)
+
+
+def talker_messages(
+    profile_text: str,
+    condition_text: str,
+    turns: Sequence[JudgedTurn],
+    thought: Thought | None,
+    language: str,
+    can_end: bool,
+) -> list[Message]:
+    """What the seeker says next. Without `can_end` the phrases that end the conversation are not told."""
+    blocks = [
+        _block("profile", [profile_text]),
+        _dialogue(turns),
+        _block("thought", _thought_lines(thought)) if thought else [],
+        _behaviour(condition_text),
+    ]
+    return _messages(_with_endings("seeker_talker", language, can_end), blocks)
+
+
+def one_agent_messages(
+    profile_text: str, condition_text: str, turns: Sequence[JudgedTurn], language: str, can_end: bool
+) -> list[Message]:
+    """The ablation of EmoHarbor, Section 4.1.1: what the seeker says next, by one call without a thought before it."""
+    blocks = [_block("profile", [profile_text]), _dialogue(turns), _behaviour(condition_text)]
+    return _messages(_with_endings("seeker_one_agent", language, can_end), blocks)
+
+
+def review_messages(
+    profile_text: str, turns: Sequence[JudgedTurn], language: str, condition_text: str = ""
+) -> list[Message]:
+    """For the pass that marks the simulator's own faults. `condition_text` tells which behaviour was asked for."""
+    blocks = [_block("profile", [profile_text]), _behaviour(condition_text), _dialogue(turns)]
+    return _messages(_template("seeker_reviewer", language).text, blocks)
+
+
+def _messages(system: str, blocks: Sequence[Sequence[str]]) -> list[Message]:
+    user = "\n".join(line for block in blocks for line in block)
+    return [Message("system", system), Message("user", user)]
+
+
+def _with_endings(name: str, language: str, can_end: bool) -> str:
+    """The prompt with the phrases in their places, or without the paragraph that has the places."""
+    text = _template(name, language).text
+    if not can_end:
+        return "\n\n".join(part for part in text.split("\n\n") if f"{{{SLOTS[0]}}}" not in part)
+    for slot, phrases in END_PHRASES[language].items():
+        text = text.replace(f"{{{slot}}}", " / ".join(phrases))
+    return text
+
+
+def _block(tag: str, lines: Sequence[str]) -> list[str]:
+    return [f"<{tag}>", *lines, f"</{tag}>"]
+
+
+def _behaviour(condition_text: str) -> list[str]:
+    return _block("behaviour", [condition_text]) if condition_text else []
+
+
+def _dialogue(turns: Sequence[JudgedTurn]) -> list[str]:
+    return _block("dialogue", [line for turn in turns for line in _spoken(turn)])
+
+
+def _spoken(turn: JudgedTurn) -> list[str]:
+    """Every message is one line, so nothing in it can pass for a label or a closing tag. Where the supporter opened,
+    or no reply came, there is one line less."""
+    said = (("Seeker", turn.seeker), ("Supporter", turn.supporter))
+    return [f"[{turn.number}] {role}: {_flat(text)}" for role, text in said if text]
+
+
+def _thought_line(turn: int, thought: Thought | None) -> list[str]:
+    return [f"[{turn}] Thought: {'; '.join(_thought_lines(thought))}"] if thought else []
+
+
+def _thought_lines(thought: Thought) -> list[str]:
+    parts = {"cognition": thought.cognition, "emotion": thought.emotion, "goal": thought.goal}
+    return [*(f"{name}: {_flat(text)}" for name, text in parts.items()), f"emotion_score: {thought.emotion_score}"]
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,176 @@
+"""A simulated seeker talks with a supporter (EmoHarbor, arXiv:2601.01530, Algorithm 1; the seeker speaks first, as
+people do here). Each step is stored before the next, so whoever takes up a conversation goes on where it stands."""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from dialogue import simulated
+from dialogue.jobs.calls import Caller, Question
+from dialogue.jobs.group_commit import in_database
+from dialogue.judges.judge import Ask, readable
+from dialogue.judges.prompts import JudgedTurn
+from dialogue.models import Call
+from dialogue.models.conversation import EndReason
+from dialogue.providers.base import ModelSettings, ProviderError, Reply
+from dialogue.seekers import prompts
+from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
+from dialogue.seekers.profiles import Detail, Profile, known_to_seeker
+from dialogue.seekers.reading import Thought, Unread, Utterance, read_thought, read_utterance
+from dialogue.simulated import SoFar
+from dialogue.supporters import told
+
+THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
+TALKER_TEMPERATURE = 0.7
+FOR_GOOD = ("refused", "empty")  # a supporter that says nothing to this, and will not
+ENDS = {"walked_out": EndReason.WALKED_OUT, "satisfied": EndReason.SATISFIED}
+
+
+@dataclass(frozen=True)
+class Seeker:
+    """Who talks. `thinks`: a Thinker before the Talker; else one agent, an ablation of EmoHarbor's Section 4.1.1."""
+
+    profile: Profile
+    condition: Condition
+    model: ModelSettings
+    provider: str = ""
+    thinks: bool = True
+    detail: Detail = "full"
+
+    def settings(self, name: str) -> ModelSettings:
+        """Of seeker_thinker, seeker_talker or seeker_one_agent. Where the model is a script, that script."""
+        temperature = THINKER_TEMPERATURE if name == "seeker_thinker" else TALKER_TEMPERATURE
+        model = name if self.model.kind == "scripted" else self.model.model
+        chosen = temperature if self.model.temperature is None else self.model.temperature
+        return replace(self.model, model=model, temperature=chosen)
+
+
+@dataclass
+class Simulation:
+    """One conversation. `question` bears what the ledger is to know of each of its calls."""
+
+    seeker: Seeker
+    conversation: int
+    max_turns: int
+    seed: str
+    question: Question
+    caller: Caller
+    unread: set[int] = field(default_factory=set)  # turns whose thought could not be read
+
+    @property
+    def language(self) -> str:
+        return self.seeker.profile.language
+
+    async def run(self) -> SoFar:
+        """To its end. Raises ProviderError where a model cannot be reached: then it can be gone on with later."""
+        known = await in_database(simulated.so_far, self.conversation)
+        while not known.end_reason:
+            await self.step(known)
+        return known
+
+    async def step(self, known: SoFar) -> None:
+        """The next thing that is due: a reply, a thought, the end, or a message."""
+        if known.due:
+            await self.hear(known)
+        elif self.has_to_think(known):
+            await self.think(known)
+        elif len(known.turns) >= self.max_turns:
+            known.end_reason = EndReason.CAP
+            await in_database(simulated.finish, self.conversation, EndReason.CAP)
+        else:
+            await self.speak(known)
+
+    def has_to_think(self, known: SoFar) -> bool:
+        if not (self.seeker.thinks and known.turns):
+            return False
+        return known.thoughts[-1] is None and known.turns[-1].number not in self.unread
+
+    async def think(self, known: SoFar) -> None:
+        """A thought that cannot be read is missing; the Talker then goes on without one."""
+        messages = prompts.thinker_messages(
+            self.profile, self.behaviour(known), known.turns, known.thoughts[:-1], self.language
+        )
+        number = known.turns[-1].number
+        ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
+        thought = await readable(ask, messages, read_thought, why_no_thought, self.language)
+        if isinstance(thought, Unread):
+            self.unread.add(number)
+        else:
+            known.thoughts[-1] = thought
+            await in_database(simulated.think, self.conversation, number, thought)
+
+    async def speak(self, known: SoFar) -> None:
+        said = await self.utterance(known)
+        leaves = ENDS[said.end] if said.end else ""
+        known.end_reason = await in_database(simulated.say, known, said.text, leaves=leaves)
+        words = JudgedTurn(len(known.turns) + 1, said.text, "")
+        known.due, known.last_words = (None, words) if known.end_reason else (words, None)
+
+    async def utterance(self, known: SoFar) -> Utterance:
+        behaviour, can_end, number = self.behaviour(known), bool(known.turns), len(known.turns) + 1
+        if self.seeker.thinks:
+            newest = known.thoughts[-1] if known.thoughts else None
+            name = "seeker_talker"
+            messages = prompts.talker_messages(self.profile, behaviour, known.turns, newest, self.language, can_end)
+        else:
+            name = "seeker_one_agent"
+            messages = prompts.one_agent_messages(self.profile, behaviour, known.turns, self.language, can_end)
+        reply = await self.ask(name, Call.Purpose.SEEKER, number)(messages, always_ok)
+        return read_utterance(reply.text, self.language)
+
+    async def hear(self, known: SoFar) -> None:
+        assert known.due is not None  # noqa: S101 - looked at by `step`
+        number = known.due.number
+        try:
+            reply = await self.caller.ask(self.supporter_question(known, known.due))
+        except ProviderError as error:
+            if error.status not in FOR_GOOD:
+                raise
+            await in_database(simulated.break_off, self.conversation, number, error)
+            known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
+        else:
+            shown = await in_database(simulated.answer, self.conversation, number, reply)
+            known.heard(shown)
+            known.end_reason = EndReason.SAFETY if shown != reply.text else ""
+
+    def supporter_question(self, known: SoFar, due: JudgedTurn) -> Question:
+        supporter = known.conversation.supporter
+        past = [(turn.seeker, turn.supporter) for turn in known.turns]
+        return replace(
+            self.question,
+            purpose=Call.Purpose.REPLY,
+            messages=tuple(told(known.conversation, past, due.seeker)),
+            settings=supporter.settings(),
+            provider=supporter.provider,
+            language=self.language,
+            turn=due.number,
+        )
+
+    @cached_property
+    def profile(self) -> str:
+        return known_to_seeker(self.seeker.profile, detail=self.seeker.detail)
+
+    def behaviour(self, known: SoFar) -> str:
+        """As it is before the next message."""
+        condition = self.seeker.condition
+        now = mood(self.seed, len(known.turns) + 1, condition.intensities[VOLATILITY])
+        return instruction(condition, self.language, now)
+
+    def ask(self, name: str, purpose: str, turn: int) -> Ask:
+        question = replace(
+            self.question,
+            purpose=purpose,
+            settings=self.seeker.settings(name),
+            provider=self.seeker.provider,
+            language=self.language,
+            prompt_version=prompts.version(name, self.language),
+            turn=turn,
+        )
+        return self.caller.asking(question)
+
+
+def always_ok(_: Reply) -> str:
+    return "ok"
+
+
+def why_no_thought(found: Thought | Unread) -> str:
+    return found.reason if isinstance(found, Unread) else ""

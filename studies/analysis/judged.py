@@ -1,0 +1,68 @@
+"""Judges' scores, as probes and panels need them."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Resampled
+from studies.analysis.frames import VARIANT, Export
+from studies.analysis.rows import Row, Undefined
+
+JUDGE = ["judge", "strategy"]
+SCALE = ["instrument", "moment", "item"]
+UNIT = ["conversation", "turn"]
+OF = [*JUDGE, *SCALE]
+ALL = "*"  # the mean over an instrument's items
+
+
+def named(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Judges' rows as text: JUDGE, `variant` (empty for the judge as it is), SCALE, UNIT and `replicate`; `score` as it
+    was."""
+    judged = ratings[ratings["rater_kind"] == "judge"]
+    codes = [str(code).partition(VARIANT) for code in judged["rater"]]
+    texts = judged[["strategy", *SCALE, *UNIT, "replicate"]].astype(str)
+    keys, variants = [key for key, _, _ in codes], [variant for _, _, variant in codes]
+    return texts.assign(judge=keys, variant=variants, score=judged["score"])
+
+
+def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
+    """Columns JUDGE, `variant`, SCALE, UNIT and `score`, replicates averaged. Item ALL stands for answers in which all
+    items of an instrument have a score."""
+    rows = named(ratings).dropna(subset="score")
+    single = rows.groupby([*JUDGE, "variant", *SCALE, *UNIT])["score"].mean().reset_index()
+    items = single.groupby(["instrument", "moment"])["item"].transform("nunique")
+    keys = [*JUDGE, "variant", "instrument", "moment", *UNIT]
+    together = single.assign(items=items).groupby([*keys, "items"])["score"].agg(["mean", "size"]).reset_index()
+    whole = together[(together["size"] == together["items"]) & (together["items"] > 1)]
+    return pd.concat([single, whole[keys].assign(item=ALL, score=whole["mean"])], ignore_index=True)
+
+
+def named_by(names: Iterable[str], key: Any) -> dict[str, str]:
+    """The key of a group as the first columns of a row."""
+    return dict(zip(names, map(str, key), strict=True))
+
+
+def numbered(names: Any) -> NDArray[np.intp]:
+    """The number of each name, from 0."""
+    numbers: NDArray[np.intp] = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
+    return numbers
+
+
+def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp]:
+    return numbered(export.conversations["cluster"].loc[list(conversations)])
+
+
+def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callable[[float], float] = float) -> None:
+    """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
+    try:
+        resampled = resample()
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
+        return
+    interval = resampled.interval()
+    row.values |= {"low": to_scale(interval.low), "high": to_scale(interval.high)}
+    row.values["method"] = f"{interval.method} cluster bootstrap"
+    row.add_notes(*resampled.notes("interval", lacking="did not have it"))

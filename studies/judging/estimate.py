@@ -1,0 +1,32 @@
+"""What judging would ask and cost. Call it inside `rolled_back`."""
+
+from collections.abc import Iterable
+
+from asgiref.sync import async_to_sync
+
+from dialogue.jobs.estimate import DryCaller, Load, scaled, to_try
+from dialogue.models import Job, JobItem
+from studies.judging.handler import JudgeHandler
+from studies.judging.planning import KIND, THINKER
+
+
+def judging_loads(job: Job, caller: DryCaller, *, judgements: float | None = None) -> list[Load]:
+    """Of all that this job has to do; `judgements`: of so many, where more conversations are to come."""
+    handler, tried = JudgeHandler(job), to_try(job, KIND)
+    needed = JobItem.objects.unfinished().filter(needed_by__in=tried).distinct()
+    thinking, judging = dry_run(handler, needed, caller), dry_run(handler, tried, caller)
+    items = job.items.unfinished()
+    number = items.filter(role=KIND).count()
+    more = (number if judgements is None else judgements) / number if number else 0
+    return [*scaled(thinking, items.filter(role=THINKER).count() * more), *scaled(judging, number * more)]
+
+
+def dry_run(handler: JudgeHandler, items: Iterable[JobItem], caller: DryCaller) -> list[list[Load]]:
+    """What each would ask. What comes of it is stored: a judge is told what a Thinker has thought."""
+    samples = []
+    for item in items:
+        material = handler.read([item]).get(item.pk)
+        if material is not None:
+            handler.keep([(item, async_to_sync(handler.work)(item, material, caller))])
+            samples.append(caller.taken())
+    return samples

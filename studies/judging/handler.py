@@ -1,0 +1,155 @@
+"""Lets a judge answer one questionnaire about one conversation, and stores it as a person's answers would be."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from dialogue.jobs.calls import Caller, Question
+from dialogue.judges import judge as asking
+from dialogue.judges import probes
+from dialogue.judges.parsing import Score
+from dialogue.judges.prompts import InnerState, template_version
+from dialogue.models import Call, Job, JobItem
+from dialogue.models import InnerState as StateRow
+from dialogue.providers.registry import model_for
+from studies.judging.items import judged_items
+from studies.judging.material import Material, materials
+from studies.judging.planning import THINKER, may_be_sent, runs_to_judge
+from studies.judging.prompting import prompts_of
+from studies.judging.settings import Configuration, judge_settings, thinker_settings
+from studies.models import Rater, Study
+from studies.questionnaires.forms import AnswerValue
+from studies.questionnaires.loading import load
+from studies.responses import Given, store_many
+
+
+class JudgeHandler:
+    """The work of a job of judging: the Thinker's items and the judge's."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.configuration = Configuration.from_plan(job.plan)
+        self.study = Study.objects.get(pk=job.plan["study"])
+        self.raters = Rater.objects.in_bulk(job.plan["raters"].values())
+
+    def check(self) -> None:
+        model_for(judge_settings(self.configuration.judge))
+
+    # Reading
+
+    def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
+        """Who has withdrawn, or withdrawn the consent to this provider, since it was planned is not in it."""
+        runs = {run.pk: run for run in runs_to_judge(self.study).filter(pk__in={item.payload["run"] for item in items})}
+        allowed = {pk: run for pk, run in runs.items() if may_be_sent(run, self.configuration.judge)}
+        known = {one.run.pk: one for one in materials(self.configuration, list(allowed.values()))}
+        return {item.pk: known[item.payload["run"]] for item in items if item.payload["run"] in known}
+
+    # Asking
+
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> Any:
+        if item.role == THINKER:
+            return await self.think(item, material, caller)
+        part = material.up_to(item.payload["turn"])
+        return part, await self.scores(item, part, caller)
+
+    async def scores(self, item: JobItem, material: Material, caller: Caller) -> asking.Scores:
+        """Of the questionnaire's own scale, however it was asked."""
+        questionnaire, configuration = load(item.payload["instrument"]), self.configured(item)
+        found: asking.Scores = {}
+        for prompt in prompts_of(configuration, questionnaire, material, moment=item.payload["moment"]):
+            ask = caller.asking(self.question(item, material, language=prompt.language, version=prompt.version))
+            found |= await asking.ask_scores(ask, prompt.messages, prompt.items, language=prompt.language)
+        return probes.as_meant(configuration.variant, found, judged_items(questionnaire, material.language))
+
+    def configured(self, item: JobItem) -> Configuration:
+        return self.configuration.varied(item.payload["variant"])
+
+    async def think(self, item: JobItem, material: Material, caller: Caller) -> list[InnerState]:
+        """The states after the turns that have none yet, one after the other."""
+        return [await self.state(item, material, n, caller) for n in material.without_state()]
+
+    async def state(self, item: JobItem, material: Material, n: int, caller: Caller) -> InnerState:
+        turns, language = material.turns[: n + 1], material.language
+        version = template_version("thinker", language)
+        question = self.question(item, material, language=language, version=version, turn=turns[-1].number)
+        return await asking.ask_state(caller.asking(question), turns, language=language, profile=material.profile)
+
+    def questions(self, item: JobItem, material: Material) -> list[Question]:
+        """A Thinker thinks of one turn after the other."""
+        if item.role == THINKER:
+            return []
+        part, instrument = material.up_to(item.payload["turn"]), load(item.payload["instrument"])
+        return [
+            replace(
+                self.question(item, part, language=prompt.language, version=prompt.version),
+                messages=tuple(prompt.messages),
+            )
+            for prompt in prompts_of(self.configured(item), instrument, part, moment=item.payload["moment"])
+        ]
+
+    def question(
+        self, item: JobItem, material: Material, *, language: str, version: str, turn: int | None = None
+    ) -> Question:
+        """Its messages are still to come."""
+        thinks = item.role == THINKER
+        return Question(
+            purpose=Call.Purpose.THINKER if thinks else Call.Purpose.JUDGE,
+            messages=(),
+            settings=thinker_settings(self.configuration.judge) if thinks else judge_settings(self.configuration.judge),
+            provider=self.configuration.judge.provider,
+            language=language,
+            prompt_version=version,
+            conversation=material.run.conversation_id,
+            turn=turn or item.payload.get("turn") or None,
+            item=item.pk,
+            job=self.job.pk,
+            replicate=item.replicate,
+        )
+
+    # Keeping
+
+    def keep(self, made: Sequence[tuple[JobItem, Any]]) -> list[dict[str, Any]]:
+        states = [(item, result) for item, result in made if item.role == THINKER]
+        StateRow.objects.bulk_create(
+            [self.state_row(item, state) for item, result in states for state in result], ignore_conflicts=True
+        )
+        answered = [(item, result) for item, result in made if item.role != THINKER]
+        for variant in {item.payload["variant"] for item, _ in answered}:
+            rater = self.raters[self.job.plan["raters"][variant]]
+            store_many(rater, [self.given(*one) for one in answered if one[0].payload["variant"] == variant])
+        return [{} if item.role == THINKER else {"unreadable": unreadable(result[1])} for item, result in made]
+
+    def state_row(self, item: JobItem, state: InnerState) -> StateRow:
+        return StateRow(
+            conversation_id=item.conversation_id,
+            turn=state.turn,
+            source=self.configuration.judge.key,
+            cognition=state.cognition,
+            emotion=state.emotion,
+            goal=state.goal,
+            emotion_score=state.emotion_score,
+        )
+
+    def given(self, item: JobItem, result: tuple[Material, asking.Scores]) -> Given:
+        (material, scores), payload = result, item.payload
+        turns = material.turns
+        return Given(
+            questionnaire=load(payload["instrument"]),
+            answers=[answer_of(key, score) for key, score in scores.items()],
+            run=material.run,
+            moment=payload["moment"],
+            turn=payload["turn"],
+            replicate=item.replicate,
+            language=probes.prompt_language(payload["variant"], material.language),
+            turns=(turns[0].number, turns[-1].number) if turns else None,
+        )
+
+
+def answer_of(item: str, score: Any) -> AnswerValue:
+    if isinstance(score, Score):
+        return AnswerValue(item, value=float(score.value))
+    return AnswerValue(item, missing_reason=score.reason)
+
+
+def unreadable(scores: asking.Scores) -> int:
+    return sum(not isinstance(score, Score) for score in scores.values())

@@ -1,0 +1,27 @@
+"""A questionnaire as a judge is given it."""
+
+from dialogue.judges.prompts import JudgedItem
+from studies.questionnaires.definitions import Questionnaire
+
+
+def judged_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
+    """The same file that draws the people's form; remarks in words are theirs alone."""
+    return [
+        JudgedItem(
+            key=item.key,
+            text=" ".join(text[language] for text in (item.text, item.definition) if text),
+            minimum=item.minimum or 0,
+            maximum=item.maximum or 0,
+            anchors=[(int(option.value), option.text[language]) for option in item.options],
+            labels=tuple(item.label.values()) if item.label else (),
+        )
+        for item in questionnaire.items
+        if item.type == "scale"
+    ]
+
+
+def scope_of(questionnaire: Questionnaire, moment: str, language: str) -> str:
+    """Which part of the conversation a checkpoint is about, in the words that people read above it."""
+    if moment != "checkpoint" or questionnaire.instruction is None:
+        return ""
+    return questionnaire.instruction[language]

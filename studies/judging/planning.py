@@ -1,0 +1,286 @@
+"""What a judge is to answer: conversations × moments × rating instruments × replicates, as the items of a job."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from dialogue.jobs import store
+from dialogue.jobs.store import Planned, Wanted
+from dialogue.judges import probes
+from dialogue.models import Turn
+from dialogue.models.conversation import SeekerKind, Status, TurnState
+from dialogue.seekers.profiles import known_to_seeker
+from studies.design.spec import COUNSELLOR, ArmSpec, ChatSpec
+from studies.judging.items import judged_items
+from studies.judging.settings import Configuration
+from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
+from studies.models.participation import Status as PersonStatus
+from studies.models.response import RaterKind
+from studies.profiles import profile_text
+from studies.questionnaires.loading import load
+from studies.responses import is_rating
+from studies.simulating.profiles import from_content
+
+KIND = "judge"  # of job and item
+THINKER = "thinker"
+MOMENTS = ("final", "checkpoint")
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One questionnaire about one conversation, still to be answered. `turn` is 0 for the whole conversation."""
+
+    run: ArmRun
+    instrument: str
+    moment: str
+    turn: int
+    replicate: int
+    variant: str = probes.PLAIN
+
+    @property
+    def place(self) -> tuple[int, str, str, int, int]:
+        return self.run.pk, self.instrument, self.moment, self.turn, self.replicate
+
+    @property
+    def subject(self) -> str:
+        return f"run {self.run.pk}: {load(self.instrument).id} {self.moment} {self.turn}"
+
+
+@dataclass
+class Work:
+    """What is to be judged, and how much else there was that is not."""
+
+    judgements: list[Judgement] = field(default_factory=list)
+    skipped_existing: int = 0
+    not_sent: int = 0  # the person's consent does not name the judge's provider
+    without_profile: int = 0
+    not_varied: int = 0  # the variant would ask for nothing else than the plain judge does
+
+
+def judge_rater(study: Study, configuration: Configuration) -> Rater:
+    rater, _ = Rater.objects.get_or_create(
+        study=study, kind=RaterKind.JUDGE, code=configuration.rater, strategy=configuration.strategy
+    )
+    return rater
+
+
+def plan_judging(
+    study: Study,
+    configuration: Configuration,
+    judgements: Sequence[Judgement],
+    *,
+    budget: Decimal | None = None,
+    attended: bool = False,
+    retry_quarantined: bool = False,
+    batch: bool = False,
+) -> Planned:
+    """One job, also where judgements of the plain judge are among those of a variant, which is compared with it.
+    `batch`: they are first asked in batches of the provider."""
+    variants = {configuration.variant, *(judgement.variant for judgement in judgements)}
+    raters = {variant: judge_rater(study, configuration.varied(variant)) for variant in sorted(variants)}
+    return store.plan(
+        list(items(raters, configuration, judgements)),
+        kind=KIND,
+        scope=study.key,
+        title=f"{configuration.rater} ({configuration.strategy})",
+        plan={
+            **configuration.as_plan(),
+            "study": study.pk,
+            "raters": {variant: rater.pk for variant, rater in raters.items()},
+        },
+        budget=budget,
+        attended=attended,
+        retry_quarantined=retry_quarantined,
+        batched_role=KIND if batch else "",
+    )
+
+
+def items(
+    raters: Mapping[str, Rater], configuration: Configuration, judgements: Sequence[Judgement]
+) -> Iterator[Wanted]:
+    """Where the judge is told the inner states, these come first: once for each conversation. `raters`: by variant."""
+    thinkers: dict[int, Wanted] = {}
+    if configuration.strategy == "state_aware":
+        runs = {judgement.run.pk: judgement.run for judgement in judgements}
+        thinkers = {pk: thinker_item(run, configuration) for pk, run in runs.items()}
+    yield from thinkers.values()
+    hashed = {variant: f"{rater.pk}-{configuration.varied(variant).hash()}"[:64] for variant, rater in raters.items()}
+    for judgement in judgements:
+        needed = thinkers.get(judgement.run.pk)
+        yield Wanted(
+            subject=judgement.subject,
+            role=KIND,
+            configuration=hashed[judgement.variant],
+            replicate=judgement.replicate,
+            conversation=judgement.run.conversation_id,
+            payload={
+                "run": judgement.run.pk,
+                "instrument": judgement.instrument,
+                "moment": judgement.moment,
+                "turn": judgement.turn,
+                "variant": judgement.variant,
+            },
+            needs=needed.place if needed else None,
+        )
+
+
+def thinker_item(run: ArmRun, configuration: Configuration) -> Wanted:
+    return Wanted(
+        subject=f"run {run.pk}",
+        role=THINKER,
+        configuration=configuration.thinker_hash(),
+        conversation=run.conversation_id,
+        payload={"run": run.pk},
+    )
+
+
+def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates: int) -> Work:
+    """All that this judge has not answered yet and may be sent; the rest is counted."""
+    runs = list(runs_to_judge(rater.study))
+    answered = answered_by(rater)
+    profile_of = profiles() if rater.strategy != "standard" else None
+    work = Work()
+    for judgement in judgements(runs, places(rater.study, runs, moments), replicates, probes.variant_of(rater.code)):
+        if judgement.place in answered:
+            work.skipped_existing += 1
+        elif not is_varied(judgement):
+            work.not_varied += 1
+        elif not may_be_sent(judgement.run, judge):
+            work.not_sent += 1
+        elif profile_of is None or profile_of(judgement.run):
+            work.judgements.append(judgement)
+        else:
+            work.without_profile += 1
+    return work
+
+
+def answered_by(rater: Rater) -> set[tuple[int, str, str, int, int]]:
+    """Places, as of judgements."""
+    return set(rater.responses.values_list("run", "instrument", "moment", "turn", "replicate"))
+
+
+def is_varied(judgement: Judgement) -> bool:
+    """Also true of the plain judge."""
+    if not judgement.variant:
+        return True
+    items = judged_items(load(judgement.instrument), "en")
+    return probes.applies(judgement.variant, judgement.instrument, items, judgement.run.model)
+
+
+def plain_beside(rater: Rater, judgements: Iterable[Judgement], plain: Work) -> list[Judgement]:
+    """What of `plain` is at the places of a variant's `judgements`, or of what its rater answered before: a difference
+    needs both."""
+    places = {judgement.place for judgement in judgements} | answered_by(rater)
+    return [judgement for judgement in plain.judgements if judgement.place in places]
+
+
+def runs_to_judge(study: Study) -> QuerySet[ArmRun]:
+    """Closed conversations with at least one reply; whoever withdrew is left alone."""
+    answered = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.ANSWERED)
+    return (
+        ArmRun.objects.filter(Exists(answered), study=study, conversation__status=Status.CLOSED)
+        .exclude(participation__status=PersonStatus.WITHDRAWN)
+        .select_related("conversation", "participation")
+        .prefetch_related("participation__consents")
+        .order_by("pk")
+    )
+
+
+def places(study: Study, runs: Iterable[ArmRun], moments: Sequence[str]) -> dict[int, list[tuple[str, str, int]]]:
+    """For each run: (moment, instrument, turn) of the questionnaires about it."""
+    chats = {protocol.pk: protocol.spec().chat for protocol in study.protocols.all()}
+    rated = rated_checkpoints(study)
+    return {run.pk: list(places_of(run, chats[run.protocol_id], moments, rated[run.pk])) for run in runs}
+
+
+def places_of(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[int]) -> Iterator[tuple[str, str, int]]:
+    assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
+    if "final" in moments:
+        yield from (("final", instrument, 0) for instrument in final_ratings(run, chat))
+    if "checkpoint" in moments and chat.checkpoint_instrument:
+        reached = run.conversation.answered_turns()
+        pauses = {turn for turn in run.conversation.pause_after if turn <= reached}
+        yield from (("checkpoint", chat.checkpoint_instrument, turn) for turn in sorted(pauses | rated))
+
+
+def final_ratings(run: ArmRun, chat: ChatSpec) -> list[str]:
+    """The rating instruments about the whole of a conversation."""
+    return [name for name in chat.for_track(track_of(run)).final_instruments if is_rating(load(name))]
+
+
+def track_of(run: ArmRun) -> str:
+    """Whose questions fit the conversation. A seeker made hard to help is rated as one whom a counsellor played."""
+    if run.participation is not None:
+        return run.participation.track
+    return COUNSELLOR if run.condition == "worst_case" else Participation.Track.PARTICIPANT
+
+
+def rated_checkpoints(study: Study) -> dict[int, set[int]]:
+    """By run, the turns after which a person rated: also those of imported conversations, which never paused."""
+    rated: dict[int, set[int]] = defaultdict(set)
+    people = Response.objects.filter(run__study=study, moment="checkpoint").exclude(rater__kind=RaterKind.JUDGE)
+    for run, turn in people.values_list("run", "turn"):
+        rated[run].add(turn)
+    return rated
+
+
+def judgements(
+    runs: Sequence[ArmRun],
+    places: Mapping[int, Sequence[tuple[str, str, int]]],
+    replicates: int,
+    variant: str = probes.PLAIN,
+) -> list[Judgement]:
+    """Conversation after conversation within each questionnaire, so that what is there early is worth looking at."""
+    everything = [
+        Judgement(run, instrument, moment, turn, replicate, variant)
+        for run in runs
+        for moment, instrument, turn in places[run.pk]
+        for replicate in range(1, replicates + 1)
+    ]
+    return sorted(everything, key=lambda one: (one.replicate, one.moment != "final", one.instrument, one.turn))
+
+
+def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:
+    """Nothing of a person goes to a company that their latest consent does not name."""
+    if judge.kind == "scripted" or run.participation is None:
+        return True
+    consents = sorted(run.participation.consents.all(), key=lambda consent: consent.signed_at)
+    return bool(consents) and judge.provider in consents[-1].providers
+
+
+def profiles() -> Callable[[ArmRun], str]:
+    """Who the seeker of a run is, in words; empty where nobody knows. One look-up for each person."""
+    known: dict[int | tuple[int, str], str] = {}
+
+    def profile_of(run: ArmRun) -> str:
+        if is_simulated(run):
+            place = (run.study_id, run.profile)
+            if place not in known:
+                known[place] = played_profile(*place)
+            return known[place]
+        if run.participation is None:
+            return given_profile(run)
+        if run.participation.pk not in known:
+            known[run.participation.pk] = profile_text(run.participation)
+        return known[run.participation.pk]
+
+    return profile_of
+
+
+def is_simulated(run: ArmRun) -> bool:
+    return run.conversation is not None and run.conversation.seeker_kind == SeekerKind.SIMULATED
+
+
+def played_profile(study: int, key: str) -> str:
+    """As the simulated seeker itself knew it."""
+    row = SeekerProfile.objects.filter(study=study, key=key).first()
+    return known_to_seeker(from_content(row.content), detail="full") if row else ""
+
+
+def given_profile(run: ArmRun) -> str:
+    """As the imported file gave it."""
+    assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
+    return run.conversation.profile or run.profile

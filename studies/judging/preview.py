@@ -1,0 +1,95 @@
+"""What a judge would be sent about one conversation, word for word, and whether it would. Nobody is asked."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from studies.judging.material import Material, materials
+from studies.judging.planning import (
+    Judgement,
+    is_varied,
+    may_be_sent,
+    places_of,
+    rated_checkpoints,
+    runs_to_judge,
+)
+from studies.judging.prompting import Prompt, prompts_of
+from studies.judging.settings import Configuration, judge_settings
+from studies.models import ArmRun, Study
+from studies.questionnaires.loading import load
+
+
+class Place(NamedTuple):
+    """Which questionnaire, about which part: `turn` is 0 for the whole conversation."""
+
+    moment: str
+    instrument: str
+    turn: int
+
+    def name(self) -> str:
+        return f"{self.moment} {self.instrument}" + (f" {self.turn}" if self.turn else "")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """`unthought`: turns of which a state-aware judge's Thinker has to think first; its states are then in the prompt
+    too. `obstacles`: why it would not be sent, in words; empty where it would."""
+
+    configuration: Configuration
+    place: Place
+    prompts: Sequence[Prompt]
+    unthought: int
+    obstacles: Sequence[str]
+
+    def parameters(self) -> dict[str, Any]:
+        """As the ledger keeps them, but for what the study file adds in `extra`."""
+        asked = judge_settings(self.configuration.judge)
+        return {"temperature": asked.temperature, "max_tokens": asked.max_tokens}
+
+    def receiver(self) -> str:
+        """Who would get it."""
+        judge = self.configuration.judge
+        if judge.kind == "scripted":
+            return _("a script on this machine")
+        return f"{judge.model}, {judge.provider or judge.base_url}"
+
+
+def run_named(study: Study, code: str) -> ArmRun | None:
+    """By its conversation's code, or as the imported file called it."""
+    runs = study.runs.filter(Q(conversation__code=code) | Q(external_id=code), conversation__isnull=False)
+    return runs.select_related("conversation", "participation").prefetch_related("participation__consents").first()
+
+
+def places_in(run: ArmRun, moments: Sequence[str]) -> list[Place]:
+    chat = run.protocol.spec().chat
+    return [Place(*place) for place in places_of(run, chat, moments, rated_checkpoints(run.study)[run.pk])]
+
+
+def preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:
+    [whole] = materials(configuration, [run])
+    material = whole.up_to(place.turn)
+    prompts = prompts_of(configuration, load(place.instrument), material, moment=place.moment)
+    thinks = configuration.strategy == "state_aware"
+    return Preview(
+        configuration,
+        place,
+        list(prompts),
+        unthought=len(material.without_state()) if thinks else 0,
+        obstacles=list(obstacles(configuration, material, place)),
+    )
+
+
+def obstacles(configuration: Configuration, material: Material, place: Place) -> Iterator[str]:
+    run, judge = material.run, configuration.judge
+    if not runs_to_judge(run.study).filter(pk=run.pk).exists():
+        yield _("The conversation is not over, has no reply, or its person has withdrawn.")
+    if not may_be_sent(run, judge):
+        name = judge.provider or judge.base_url
+        yield _("The person's latest consent does not name “%(provider)s”.") % {"provider": name}
+    if configuration.strategy != "standard" and not material.profile:
+        yield _("Nothing is known of the seeker, and this strategy tells the judge who it is.")
+    if not is_varied(Judgement(run, place.instrument, place.moment, place.turn, 1, configuration.variant)):
+        yield _("There is nothing here that this variant could change.")

@@ -1,0 +1,86 @@
+"""How a judge's model is asked: its settings, and the hash of all that decides an answer."""
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dialogue.judges import probes
+from dialogue.judges.prompts import template_version
+from dialogue.providers.base import ModelSettings
+from studies.design.spec import ArmSpec
+
+JUDGE_TEMPERATURE = 0.0  # EmoHarbor §4.1: its evaluator
+THINKER_TEMPERATURE = 0.1  # EmoHarbor §4.1: its Thinker
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A judge at work: who, with which strategy, and asked as it is or in a variant (see dialogue/judges/probes.py)."""
+
+    judge: ArmSpec
+    strategy: str
+    variant: str = probes.PLAIN
+
+    @property
+    def rater(self) -> str:
+        """The code of its Rater: what is asked otherwise is another rater."""
+        return f"{self.judge.key}{probes.SIGN}{self.variant}" if self.variant else self.judge.key
+
+    def varied(self, variant: str) -> "Configuration":
+        return replace(self, variant=variant)
+
+    def hash(self) -> str:
+        """The same for the same questions to the same model."""
+        settings = judge_settings(self.judge)
+        model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
+        versions = [template_version(name, language) for name in ("judge", "repair") for language in ("en", "zh")]
+        if self.variant:
+            versions.append(probes.version())
+        return digest([self.rater, self.strategy, self.variant, model, dict(settings.extra), versions])
+
+    def thinker_hash(self) -> str:
+        """Its inner states serve every strategy and variant."""
+        settings = thinker_settings(self.judge)
+        model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
+        versions = [template_version("thinker", language) for language in ("en", "zh")]
+        return digest([self.judge.key, model, dict(settings.extra), versions])
+
+    def as_plan(self) -> dict[str, Any]:
+        """What a job keeps, to be read by `from_plan` in whatever process works on it."""
+        names = ArmSpec.__dataclass_fields__
+        judge = {name: plain(getattr(self.judge, name)) for name in names}
+        return {"judge": judge, "strategy": self.strategy, "variant": self.variant}
+
+    @classmethod
+    def from_plan(cls, plan: dict[str, Any]) -> "Configuration":
+        return cls(ArmSpec(**plan["judge"]), plan["strategy"], plan["variant"])
+
+
+def plain(value: Any) -> Any:
+    return dict(value) if hasattr(value, "items") else value
+
+
+def digest(parts: Any) -> str:
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def judge_settings(judge: ArmSpec) -> ModelSettings:
+    return ModelSettings(
+        kind=judge.kind,
+        model=judge.model,
+        base_url=judge.base_url,
+        api_key_env=judge.api_key_env,
+        temperature=JUDGE_TEMPERATURE if judge.temperature is None else judge.temperature,
+        max_tokens=judge.max_tokens,
+        extra=judge.extra,
+    )
+
+
+def thinker_settings(judge: ArmSpec) -> ModelSettings:
+    """The judge's own model; where it is a script, the script of a Thinker."""
+    settings = judge_settings(judge)
+    model = "thinker" if judge.kind == "scripted" else judge.model
+    return replace(
+        settings, model=model, temperature=THINKER_TEMPERATURE if judge.temperature is None else judge.temperature
+    )

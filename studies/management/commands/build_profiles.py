@@ -1,0 +1,86 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from dialogue.jobs.store import Planned
+from dialogue.providers.base import ProviderError
+from dialogue.providers.registry import model_for
+from studies.design.spec import ArmSpec, StudySpec
+from studies.management.jobs import JobCommand
+from studies.seeker_profiles.estimate import estimated
+from studies.seeker_profiles.planning import KIND, LATER_USE, Work, plan_profiles, work_for, writer_settings
+
+
+class Command(JobCommand):
+    help = (
+        "Lets a model write a profile of a simulated seeker from each participant's answers, without what could tell "
+        "who they are. A person approves each before it is played (docs/profiles.md)."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument(
+            "--model", metavar="KEY", help="an arm or a judge whose model writes (default: the one of [seeker])"
+        )
+        parser.add_argument("--include-tests", action="store_true", help="also of test people, as bots")
+        self.add_job_arguments(parser)
+        self.add_limit_argument(parser)
+
+    def work(self, *, study: str, model: str | None, include_tests: bool, **options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        self.refuse_below_one(options, "concurrency", "limit")
+        writer = self.writer(found.current().spec(), model)
+        work = work_for(found, writer, include_tests=include_tests)
+        people, asked = work.people[: options["limit"]], writer_settings(writer)
+        if options["estimate"]:
+            return self.told_estimate(estimated(writer, people))
+        planned = plan_profiles(found, writer, people, include_tests=include_tests, **self.job_options(options, asked))
+        if options["background"]:
+            self.say(f"Job {planned.job.pk}: {planned.items} profiles wait for a runner.")
+        else:
+            self.work_on(planned.job, "profiles", at_once=options["concurrency"])
+        summary = self.summary(planned, work)
+        self.tell(summary, writer)
+        return {"study": study, **summary}
+
+    def writer(self, spec: StudySpec, key: str | None) -> ArmSpec:
+        known = {model.key: model for model in (*spec.arms, *spec.judges)}
+        if key is not None and key not in known:
+            self.refuse(f"--model: the study {spec.key} has no arm or judge {key!r}. It has: {', '.join(known)}.")
+        writer = known[key] if key else spec.seeker
+        if writer is None:
+            self.refuse(
+                f"The study file of {spec.key} names no model that writes profiles. Add a table [seeker] with kind, "
+                "base_url and model and load it again, or name an arm or a judge with --model."
+            )
+        try:
+            model_for(writer_settings(writer))
+        except ProviderError as error:
+            self.refuse(f"{writer.key}: {error.detail}")
+        return writer
+
+    def summary(self, planned: Planned, work: Work) -> dict[str, Any]:
+        told = self.told_of(planned.job, KIND, planned=planned.items)
+        results = planned.job.items.filter(role=KIND).values_list("result", flat=True)
+        return {
+            **told,
+            "refused_by_checks": sum(bool(result.get("refused")) for result in results),
+            "made_before": work.made_before,
+            "unanswered": work.unanswered,
+            "not_agreed": work.not_agreed,
+            "not_sent": work.not_sent,
+        }
+
+    def tell(self, summary: dict[str, Any], writer: ArmSpec) -> None:
+        told = {
+            "profiles made; approve them on the page Profiles": summary["done"] - summary["refused_by_checks"],
+            "refused by the automatic checks": summary["refused_by_checks"],
+            "people have one already": summary["made_before"],
+            "people have not told their topic or answered the Big Five": summary["unanswered"],
+            f"people have not agreed to later use ({LATER_USE})": summary["not_agreed"],
+            f"people's consent does not name '{writer.provider or writer.base_url}'": summary["not_sent"],
+            "not made: the person has left meanwhile": summary["erased"],
+            **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
+            "left for the next time": summary["left"],
+        }
+        self.say_counts(told)

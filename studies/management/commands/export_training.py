@@ -1,0 +1,138 @@
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from studies.management.command import Command as Base
+from studies.models import Study
+from studies.models.response import RaterKind
+from studies.questionnaires.definitions import Item
+from studies.questionnaires.loading import instrument_ids, load
+from studies.responses import is_rating
+from studies.training.export import export_training
+from studies.training.files import TrainingRefused
+from studies.training.options import FINAL, FORMATS, MARGIN, PREFERENCE, SFT, TEST_SHARE, TURN, Measure, Options
+from studies.training.reading import conversations
+
+RATING_OF_A_REPLY = "reply_rating"
+
+
+class Command(Base):
+    help = (
+        "Writes conversations as chat-format training data (JSONL) with a data card: whole conversations (sft), or two "
+        "supporters' replies to the same words of one seeker of which raters prefer one (preference). People's texts "
+        "only where they have consented to training. See docs/training_data.md."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--format", required=True, choices=FORMATS)
+        parser.add_argument(
+            "--out", type=Path, required=True, metavar="FILE.jsonl", help="a new file, or an earlier export"
+        )
+        parser.add_argument(
+            "--min-score", type=float, metavar="X", help="only conversations (or preferred replies) with at least this"
+        )
+        parser.add_argument(
+            "--margin", type=float, default=MARGIN, metavar="M", help=f"points between two replies (default {MARGIN})"
+        )
+        parser.add_argument(
+            "--instrument", metavar="I", help="whose scores count (default: the study's first final rating scale)"
+        )
+        parser.add_argument("--items", nargs="+", metavar="ITEM", help="their mean counts (default: all of its scales)")
+        parser.add_argument("--rater-kind", choices=RaterKind.values, default=RaterKind.JUDGE.value)
+        parser.add_argument(
+            "--rater",
+            default="",
+            metavar="KEY",
+            help="only this judge or person (default: all, but for variants of judges)",
+        )
+        parser.add_argument("--strategy", default="", metavar="S", help="only this strategy of judges (default: all)")
+        parser.add_argument(
+            "--moment", choices=(FINAL, TURN), default=FINAL, help="scores of conversations, or of single replies"
+        )
+        parser.add_argument(
+            "--test-share", type=float, default=TEST_SHARE, metavar="P", help=f"of seekers (default {TEST_SHARE})"
+        )
+        parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the split (default 1)")
+        parser.add_argument(
+            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+        )
+        parser.add_argument(
+            "--include-imported", action="store_true", help="with imported conversations, whose licence you know"
+        )
+
+    def work(self, study: str, out: Path, **given: Any) -> dict[str, Any]:
+        found = self.study(study)
+        self.refuse_odd(given)
+        options = Options(
+            measure=self.measure(found, given) if needs_scores(given) else None,
+            **{name: given[name] for name in Options.__dataclass_fields__ if name != "measure"},
+        )
+        with self.progress(conversations(found).count(), "export_training") as progress:
+            try:
+                card = export_training(found, out, options, on_conversation=progress.step)
+            except TrainingRefused as refusal:
+                self.refuse(str(refusal))
+            except OSError as error:
+                self.refuse(f"{error.filename or out}: {error.strerror}")
+        return self.told(study, out, card)
+
+    def refuse_odd(self, given: dict[str, Any]) -> None:
+        if given["min_score"] is not None and not isfinite(given["min_score"]):
+            self.refuse("--min-score must be a finite number.")
+        if not 0 < given["margin"] < float("inf"):
+            self.refuse("--margin must be more than 0.")
+        if not 0 <= given["test_share"] < 1:
+            self.refuse("--test-share must be at least 0 and less than 1.")
+        if given["format"] == SFT and given["moment"] == TURN:
+            self.refuse("--moment turn is for --format preference: a row of sft is a whole conversation.")
+
+    def measure(self, study: Study, given: dict[str, Any]) -> Measure:
+        instrument = given["instrument"] or self.usual_instrument(study, given["moment"])
+        return Measure(
+            instrument=instrument,
+            items=self.items(instrument, given["items"]),
+            **{name: given[name] for name in ("moment", "rater_kind", "rater", "strategy")},
+        )
+
+    def usual_instrument(self, study: Study, moment: str) -> str:
+        if moment == TURN:
+            return RATING_OF_A_REPLY
+        final = study.current().spec().chat.final_instruments
+        if scales := [instrument for instrument in final if is_rating(load(instrument))]:
+            return scales[0]
+        self.refuse(f"The study {study.key} has no final rating scale. Name one with --instrument.")
+
+    def items(self, instrument: str, named: list[str] | None) -> dict[str, Item | None]:
+        if instrument not in instrument_ids():  # of imported ratings
+            if not named:
+                self.refuse(f"The instrument {instrument!r} is not one of ours. Name its items with --items.")
+            return dict.fromkeys(named)
+        scales = {item.key: item for item in load(instrument).items if item.type == "scale"}
+        if unknown := sorted(set(named or ()) - scales.keys()):
+            self.refuse(f"--items: {instrument} has no {', '.join(unknown)}. It has: {', '.join(scales) or 'none'}.")
+        return {key: scales[key] for key in named or scales}
+
+    def told(self, study: str, out: Path, card: dict[str, Any]) -> dict[str, Any]:
+        counts, rows = card["counts"], {name: file["rows"] for name, file in card["files"].items()}
+        self.say("\n".join(f"{out.parent / name}: {count} rows" for name, count in rows.items()))
+        for what in ("conversations", "turns", "pairs"):
+            for reason, count in counts.get(what, {}).get("left_out", {}).items():
+                if count:
+                    self.say(f"{count} {what} left out: {reason.replace('_', ' ')}")
+        self.say("\n".join(card["notes"]))
+        kept = ("conversations", "turns", "contexts", "pairs")
+        return {
+            "study": study,
+            "format": card["options"]["format"],
+            "out": str(out),
+            "demonstration": card["demonstration"],
+            "rows": rows,
+            **{what: counts[what] for what in kept if what in counts},
+        }
+
+
+def needs_scores(given: dict[str, Any]) -> bool:
+    return given["format"] == PREFERENCE or given["min_score"] is not None

@@ -1,0 +1,33 @@
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from dialogue.seekers.profiles import ProfilesRefused, load_profiles
+from studies.management.command import Command as Base
+from studies.simulating.profiles import OtherProfiles, keep
+
+
+class Command(Base):
+    help = (
+        "Takes profiles of simulated seekers from a file (see docs/profiles.md) and checks them. One that is there "
+        "already is not stored again. With any fault, nothing is changed."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument(
+            "file", type=Path, metavar="FILE", help=".json: an object with profiles; .jsonl: one profile a line"
+        )
+
+    def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        try:
+            kept = keep(found, load_profiles(file), origin=file.name)
+        except (ProfilesRefused, OtherProfiles) as error:
+            self.refuse(str(error))
+        self.say(f"{study}: {kept.added} profiles added, {kept.unchanged} there already.")
+        if kept.refused:
+            self.say(f"{kept.refused} of them speak of danger to life and are refused; see the page Profiles.")
+        return {"study": study, **asdict(kept)}

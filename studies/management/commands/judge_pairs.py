@@ -1,0 +1,99 @@
+from collections.abc import Sequence
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back, scaled, to_try
+from dialogue.jobs.store import Planned
+from studies.design.spec import ArmSpec
+from studies.judging.estimate import dry_run
+from studies.judging.pairs import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
+from studies.judging.settings import judge_settings
+from studies.management.jobs import JobCommand
+from studies.models import PairPlan, Study
+from studies.second_raters.pairs import pairwise_instruments
+from studies.simulating.choice import Unfit, chosen_judge
+from studies.simulating.estimate import Estimate
+
+
+class Command(JobCommand):
+    help = (
+        "Lets a judge compare the pairs of a plan (see plan_pairs), each in both orders. What it has compared is not "
+        "asked again, and what was paid for is not paid for again."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
+        parser.add_argument("--plan", metavar="NAME", help="of these pairs (default: all plans)")
+        parser.add_argument("--limit", type=int, metavar="N", help="compare at most N pairs this time")
+        self.add_job_arguments(parser)
+
+    def work(self, *, study: str, judge: str, plan: str | None, **options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        chosen = self.judge(found, judge)
+        self.refuse_below_one(options, "concurrency", "limit")
+        work = work_for(chosen, self.plans(found, plan))
+        showings = work.limited(options["limit"])
+        if options["estimate"]:
+            return self.told_estimate(estimated(found, chosen, showings))
+        planned = plan_pairs(found, chosen, showings, **self.job_options(options, judge_settings(chosen)))
+        if options["background"]:
+            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
+        else:
+            self.work_on(planned.job, f"judge {planned.job.title}", at_once=options["concurrency"])
+        return {"judge": judge, **self.told(planned, work, chosen, showings=len(showings))}
+
+    def judge(self, study: Study, key: str) -> ArmSpec:
+        try:
+            return chosen_judge(study.current().spec(), key)
+        except Unfit as error:
+            self.refuse(str(error))
+
+    def plans(self, study: Study, name: str | None) -> list[PairPlan]:
+        known = list(study.pair_plans.all())
+        if not known:
+            self.refuse(f"The study {study.key} has no plan of pairs. Make one with plan_pairs.")
+        chosen = [plan for plan in known if name in (None, plan.name)]
+        if not chosen:
+            names = ", ".join(repr(plan.name) for plan in known)
+            self.refuse(f"--plan: the study {study.key} has no plan {name!r}. It has: {names}.")
+        asked = [plan for plan in chosen if plan.instrument in pairwise_instruments()]
+        if not asked:
+            self.refuse(f"The questions of {chosen[0].name!r} are not among our instruments, so no judge can be asked.")
+        return asked
+
+    def told(self, planned: Planned, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
+        done_before = planned.done_before[PAIR]
+        told = self.told_of(planned.job, PAIR, planned=showings - done_before - planned.quarantined)
+        results = planned.job.items.filter(role=PAIR).values_list("result", flat=True)
+        summary = {
+            **told,
+            "skipped_existing": work.skipped_existing + done_before,
+            "not_sent": work.not_sent,
+            "unfit": work.unfit,
+            "unreadable_items": sum(result.get("unreadable", 0) for result in results),
+        }
+        name = judge.provider or judge.base_url
+        self.say_counts(
+            {
+                "compared (a pair counts twice, once in each order)": summary["done"],
+                "compared before": summary["skipped_existing"],
+                f"not sent: a consent does not name '{name}'": summary["not_sent"],
+                "not compared: a conversation is open, or its person has withdrawn": summary["unfit"],
+                "not compared: a person has withdrawn meanwhile": summary["erased"],
+                "single questions could not be read and have no verdict": summary["unreadable_items"],
+                **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
+                "left for the next time": summary["left"],
+            }
+        )
+        return summary
+
+
+def estimated(study: Study, judge: ArmSpec, showings: Sequence[Showing]) -> Estimate:
+    with rolled_back():
+        job = plan_pairs(study, judge, showings).job
+        caller = DryCaller(Typicals.read())
+        number = job.items.unfinished().filter(role=PAIR).count()
+        loads = scaled(dry_run(PairHandler(job), to_try(job, PAIR), caller), number)
+    return Estimate(judgements=number, loads=loads, lengths=caller.lengths)

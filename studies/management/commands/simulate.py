@@ -1,0 +1,68 @@
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from dialogue.seekers.components import components
+from studies.design.spec import StudySpec
+from studies.management.simulating import SimulatingCommand, keys_in
+from studies.simulating.benchmark import Benchmark, Estimating
+from studies.simulating.choice import chosen_arms, seeker_setup
+from studies.simulating.setup import Setup
+
+
+class Command(SimulatingCommand):
+    help = (
+        "Lets simulated seekers talk to the arms of a study and rate them as people do. A conversation that is there "
+        "already is not held again; one that was interrupted is gone on with."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("--seeker", required=True, choices=("average", "worst_case"))
+        parser.add_argument(
+            "--without",
+            nargs="+",
+            default=[],
+            choices=tuple(components()),
+            metavar="BEHAVIOUR",
+            help=f"leave out of the worst case: {', '.join(components())}",
+        )
+        parser.add_argument("--one-agent", action="store_true", help="no Thinker before the Talker")
+        parser.add_argument("--simple-profile", action="store_true", help="no personality and no script in the profile")
+        self.add_simulation_arguments(parser)
+        self.add_job_arguments(parser)
+        self.add_limit_argument(parser)
+
+    def work(self, *, study: str, seeker: str, **options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        self.refuse_below_one(options, "replicates", "concurrency", "limit", "max_turns")
+        if options["without"] and seeker == "average":
+            self.refuse("--without leaves out behaviours of the worst case; average seekers have none.")
+        protocol = found.current()
+        spec = protocol.spec()
+        setup = self.setup(spec, seeker, options)
+        arms = self.chosen(chosen_arms, spec, keys_in(options["arms"]))
+        profiles = self.profiles(found, spec, options["profiles"], [setup])
+        run = Benchmark(
+            protocol, (setup,), tuple(arms), tuple(profiles), (), options["replicates"], limit=options["limit"]
+        )
+        if options["estimate"]:
+            return self.told_estimate(Estimating(run).run())
+        planned = run.plan(setup, **self.job_options(options, *run.models()))
+        if options["background"]:
+            self.say(f"Job {planned.job.pk}: {planned.items} conversations wait for a runner.")
+        else:
+            self.work_on(planned.job, f"simulate {planned.job.title}", at_once=options["concurrency"])
+        return {"seeker": seeker, "setup": setup.name(), **self.told_of_conversations(planned)}
+
+    def setup(self, spec: StudySpec, condition: Any, options: dict[str, Any]) -> Setup:
+        return self.chosen(
+            seeker_setup,
+            spec,
+            condition=condition,
+            without=tuple(sorted(set(options["without"]))),
+            one_agent=options["one_agent"],
+            simple_profile=options["simple_profile"],
+            max_turns=options["max_turns"],
+            review=options["review"],
+        )

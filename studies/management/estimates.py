@@ -1,0 +1,69 @@
+"""What a run would take, as `--estimate` prints it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.conf import settings
+
+from dialogue.jobs import store
+from dialogue.jobs.estimate import Cost, cost_of
+from dialogue.prices import load_prices
+from studies.simulating.estimate import Answers, Estimate
+
+ROUGH = (
+    "Tokens are counted from characters: real tokenizers may differ by a third. Repeated calls and repairs are not in "
+    "it, nor what a provider takes off for text that it has read before."
+)
+
+
+def cost(estimate: Estimate) -> Cost:
+    return cost_of(estimate.loads, load_prices(settings.PRICES), store.today())
+
+
+def as_summary(estimate: Estimate) -> dict[str, Any]:
+    price = cost(estimate)
+    return {
+        "conversations": estimate.conversations,
+        "held_before": estimate.held_before,
+        "judgements": estimate.judgements,
+        "calls": estimate.calls,
+        "input_tokens": estimate.input_tokens,
+        "output_tokens": estimate.output_tokens,
+        "cost": None if price.unpriced else float(price.amount),
+        "currency": price.currency,
+        "unpriced": list(price.unpriced),
+        "turns": {turns.condition: turns.number for turns in estimate.turns},
+        "assumed": list(assumptions(estimate)),
+    }
+
+
+def lines(estimate: Estimate) -> Iterator[str]:
+    before = f" ({estimate.held_before:,} more have been held)" if estimate.held_before else ""
+    yield f"{estimate.conversations:,} conversations{before}, {estimate.judgements:,} judgements"
+    yield f"{estimate.calls:,} calls, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
+    yield told_cost(cost(estimate))
+    yield from assumptions(estimate)
+    yield ROUGH
+    yield "Nothing was asked and nothing stored."
+
+
+def told_cost(price: Cost) -> str:
+    if price.unpriced:
+        names = ", ".join(price.unpriced)
+        return f"Cost: not known, as {settings.PRICES} has no price for {names}"
+    return f"Cost: {price.amount:.2f} {price.currency}"
+
+
+def assumptions(estimate: Estimate) -> Iterator[str]:
+    for turns in estimate.turns:
+        source = f"as in {turns.known} conversations held" if turns.known else "the most there may be; none is held yet"
+        yield f"Turns of {turns.condition} seekers: {turns.number} ({source})"
+    for answers in estimate.answers():
+        yield f"Tokens of an answer, {answers.purpose}: {answers.tokens} ({told_source(answers)})"
+
+
+def told_source(answers: Answers) -> str:
+    if not answers.known:
+        return "assumed"
+    partly = ", partly assumed" if answers.assumed else ""
+    return f"as in {answers.known} calls of the ledger{partly}"

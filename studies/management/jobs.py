@@ -1,0 +1,191 @@
+"""What commands that work through a job share: their options, the work itself, and how it ended."""
+
+import asyncio
+import signal
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import CommandParser
+
+from dialogue.jobs import batch_store, store
+from dialogue.jobs.batcher import batching
+from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.runner import Runner
+from dialogue.models import Job, JobItem
+from dialogue.prices import PriceFileError, Prices, load_prices
+from dialogue.providers.base import ModelSettings
+from studies.management import estimates
+from studies.management.command import Command, Progress
+from studies.simulating.estimate import Estimate
+
+LOOK = 0.5  # seconds between two looks at how far it is
+States = JobItem.State
+
+
+class JobCommand(Command):
+    """Subclasses plan a job and hand it to `work_on`."""
+
+    def add_job_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--concurrency", type=int, default=4, metavar="C", help="calls at once at one endpoint (default 4)"
+        )
+        parser.add_argument(
+            "--budget", metavar="X", help="stop before more than X is spent, in the price table's money"
+        )
+        parser.add_argument(
+            "--background", action="store_true", help="only plan it; the runner beside the server does it"
+        )
+        parser.add_argument(
+            "--retry-quarantined", action="store_true", help="try again also what failed the same way three times"
+        )
+        parser.add_argument(
+            "--estimate", action="store_true", help="say what it would take in calls, tokens and money, and ask nobody"
+        )
+
+    def add_limit_argument(self, parser: CommandParser) -> None:
+        parser.add_argument("--limit", type=int, metavar="N", help="do at most N of them this time")
+
+    def refuse_below_one(self, options: dict[str, Any], *names: str) -> None:
+        for name in names:
+            if options[name] is not None and options[name] < 1:
+                self.refuse(f"--{name.replace('_', '-')} must be at least 1.")
+
+    def job_options(self, options: dict[str, Any], *models: ModelSettings) -> dict[str, Any]:
+        """What planning is told. `models`: who will be asked, so that a budget can be kept."""
+        return {
+            "budget": self.budget(options["budget"], models),
+            "attended": not options["background"],
+            "retry_quarantined": options["retry_quarantined"],
+        }
+
+    def budget(self, given: str | None, models: tuple[ModelSettings, ...]) -> Decimal | None:
+        prices = self.prices()
+        if given is None and settings.DAILY_BUDGET is None:
+            return None
+        for model in models:
+            if model.kind != "scripted" and prices.price_of(model.model, model.base_url, store.today()) is None:
+                self.refuse(
+                    f"{'DAILY_BUDGET' if given is None else '--budget'}: {settings.PRICES} has no price for "
+                    f"{model.model!r}, so what is spent cannot be known. Enter it, with 0 for a model of your own."
+                )
+        return None if given is None else self.amount(given)
+
+    def prices(self) -> Prices:
+        try:
+            return load_prices(settings.PRICES)
+        except PriceFileError as error:
+            self.refuse(str(error))
+
+    def amount(self, given: str) -> Decimal:
+        try:
+            amount = Decimal(given)
+        except InvalidOperation:
+            amount = Decimal(-1)
+        if not (amount.is_finite() and amount >= 0):
+            self.refuse(f"--budget: {given!r} is not an amount from 0 on.")
+        return amount
+
+    def told_estimate(self, estimate: Estimate) -> dict[str, Any]:
+        for line in estimates.lines(estimate):
+            self.say(line)
+        return {"estimate": estimates.as_summary(estimate)}
+
+    def say_counts(self, counts: Mapping[str, int]) -> None:
+        """What there is none of is not worth a line."""
+        for what, count in counts.items():
+            if count:
+                self.say(f"{count} {what}.")
+
+    def work_on(self, job: Job, label: str, *, at_once: int) -> None:
+        """Until it is done, here or by others. Told to stop, it gives back what is not done."""
+        self.begun_with = list(job.items.values_list("pk", "role"))
+        with self.progress(store.counts(job.pk).total(), label) as progress:
+            asyncio.run(work(job, progress, at_once=at_once))
+        job.refresh_from_db()
+        if job.state == Job.State.STOPPED:
+            self.say(f"Stopped: {job.reason}")
+
+    def told_of(self, job: Job, role: str, *, planned: int) -> dict[str, Any]:
+        """How the job's items of this role ended. What is no longer there was withdrawn or erased meanwhile."""
+        ended = list(self.ends(job, role))
+        counts = Counter(state for state, _ in ended)
+        waiting = counts[States.WAITING] + counts[States.WORKING]
+        in_background = job.state == Job.State.OPEN
+        return {
+            "job": job.pk,
+            "done": counts[States.DONE],
+            "erased": max(planned - len(ended), 0),
+            "quarantined": counts[States.QUARANTINED],
+            "failed": counts[States.FAILED] + counts[States.QUARANTINED],
+            "failed_reasons": dict(Counter(failure for _, failure in ended if failure)),
+            "left": 0 if in_background else waiting,
+            **({"waiting": waiting} if in_background else {}),
+            "cost": float(job.spent),
+            "budget_reached": job.state == Job.State.BUDGET,
+        }
+
+    def ends(self, job: Job, role: str) -> Iterator[tuple[str, str]]:
+        """State and failure of each item; also of those that the same command, given twice, took over meanwhile."""
+        begun_with = getattr(self, "begun_with", None) or job.items.values_list("pk", "role")
+        ours = [pk for pk, of_role in begun_with if of_role == role]
+        for some in store.chunks(ours):
+            yield from JobItem.objects.filter(pk__in=some).values_list("state", "failure")
+
+
+def worker(*, at_once: int, job: int | None = None) -> Any:
+    """Who works: a runner in this process; where there is a broker, one that sends the work to Celery's workers."""
+    if not settings.CELERY_BROKER_URL:
+        return Runner(at_once=at_once, job=job)
+    from dialogue.jobs.broker import Dispatcher  # Celery is installed only where there is a broker
+
+    return Dispatcher(job)
+
+
+async def work(job: Job, progress: Progress, *, at_once: int) -> None:
+    runner = worker(at_once=at_once, job=job.pk)
+    stop_on_signals(runner.stopping)
+    label = progress.label
+    watching = asyncio.create_task(watch(job, progress, label))
+    async with batching(job.pk):
+        try:
+            await runner.run(until_done=True)
+        finally:
+            watching.cancel()
+        if runner.stopping.is_set():
+            await in_database(store.end, job.pk, Job.State.STOPPED, "by hand; the same command goes on with it.")
+    await in_database(show, job, progress, label)
+
+
+def stop_on_signals(stopping: asyncio.Event) -> None:
+    """Ctrl-C and a polite kill end the work in good order; a second one ends it at once."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        loop.remove_signal_handler(number)
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop, number)
+
+
+async def watch(job: Job, progress: Progress, label: str) -> None:
+    while True:
+        await asyncio.sleep(LOOK)
+        await in_database(show, job, progress, label)
+
+
+def show(job: Job, progress: Progress, label: str) -> None:
+    """With what the provider says of batches that it works on."""
+    counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
+    label = f"{label}, {at_provider}" if at_provider else label
+    if at_provider and label != progress.label and not (progress.quiet or progress.bar):
+        sys.stderr.write(f"{label}\n")
+    total = counts.total()
+    progress.set(total - counts[States.WAITING] - counts[States.WORKING], total, label)

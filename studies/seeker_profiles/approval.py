@@ -1,0 +1,86 @@
+"""A person's word on a profile: approved, refused with a reason, put back to draft, or written anew.
+
+Each act names the content that its person had before them (`seen`); where somebody else has changed it since, nothing
+happens.
+"""
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from dialogue.models.conversation import SeekerKind
+from dialogue.seekers.profiles import Profile
+from studies.judging.settings import digest
+from studies.models import SeekerProfile
+from studies.seeker_profiles.checking import State, checked, profiles_of
+
+PERSON = "person"  # stands among the findings for the word of whoever refused it
+
+
+class Refused(Exception):
+    """It was not done; the reason is one of the class's names."""
+
+    CHANGED = "changed"  # since it was looked at
+    UNFIT = "unfit"  # the checks refuse it as it is
+    PLAYED = "played"  # conversations have been held with it as it is
+    KEY = "key"  # the text names another id
+
+
+def seen(row: SeekerProfile) -> str:
+    """What tells whether a profile is still as somebody saw it."""
+    return digest([row.content, row.state])
+
+
+def is_unfit(row: SeekerProfile) -> bool:
+    return any(finding["refuses"] for finding in row.checks if finding["rule"] != PERSON)
+
+
+def is_played(row: SeekerProfile) -> bool:
+    return row.study.runs.filter(profile=row.key, conversation__seeker_kind=SeekerKind.SIMULATED).exists()
+
+
+@transaction.atomic
+def approve(row: SeekerProfile, *, by: AbstractBaseUser, as_seen: str) -> None:
+    found = locked(row, as_seen, State.DRAFT)
+    decide(found, State.APPROVED, by)
+
+
+@transaction.atomic
+def refuse(row: SeekerProfile, *, by: AbstractBaseUser, reason: str, as_seen: str) -> None:
+    found = locked(row, as_seen, State.DRAFT)
+    found.checks = [*found.checks, {"rule": PERSON, "where": "", "found": reason, "refuses": True}]
+    decide(found, State.REFUSED, by)
+
+
+@transaction.atomic
+def back_to_draft(row: SeekerProfile, *, as_seen: str) -> None:
+    """Takes a decision back. What the checks refuse stays refused until it is written anew."""
+    found = locked(row, as_seen, *State)
+    if is_unfit(found):
+        raise Refused(Refused.UNFIT)
+    found.checks = [finding for finding in found.checks if finding["rule"] != PERSON]
+    decide(found, State.DRAFT, None)
+
+
+@transaction.atomic
+def rewrite(row: SeekerProfile, profile: Profile, *, as_seen: str) -> None:
+    """Checked anew, and to be approved anew."""
+    found = locked(row, as_seen, *State)
+    if profile.id != found.key:
+        raise Refused(Refused.KEY)
+    if is_played(found):
+        raise Refused(Refused.PLAYED)
+    checked(found, profile, profiles_of(found.study), usual=State.DRAFT)
+    decide(found, State(found.state), None)
+
+
+def locked(row: SeekerProfile, as_seen: str, *states: State) -> SeekerProfile:
+    found = SeekerProfile.objects.select_for_update(of=("self",)).select_related("made_of", "study").get(pk=row.pk)
+    if seen(found) != as_seen or found.state not in states:
+        raise Refused(Refused.CHANGED)
+    return found
+
+
+def decide(row: SeekerProfile, state: State, by: AbstractBaseUser | None) -> None:
+    row.state, row.decided_by, row.decided_at = state, by, timezone.now() if by else None
+    row.save()

@@ -1,0 +1,165 @@
+"""A benchmark run: every model talks with the same profiles in each condition, and judges rate these conversations."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
+from dialogue.jobs.store import Planned, known_items
+from dialogue.models import JobItem
+from dialogue.providers.base import ModelSettings
+from dialogue.seekers.profiles import Profile
+from studies.design.spec import ArmSpec
+from studies.judging.estimate import judging_loads
+from studies.judging.planning import (
+    Work,
+    answered_by,
+    judge_rater,
+    judgements,
+    places,
+    plan_judging,
+    runs_to_judge,
+    work_for,
+)
+from studies.judging.settings import Configuration, judge_settings
+from studies.models import Protocol, Study
+from studies.simulating.choice import chosen_arms, chosen_judge, fitting_profiles, seeker_setup, supporter_settings
+from studies.simulating.estimate import Estimate, simulation_loads, usual_turns
+from studies.simulating.outcomes import CONDITIONS
+from studies.simulating.planning import items, plan_simulation
+from studies.simulating.setup import Setup
+
+MOMENTS = ("final",)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`setups`: one for each condition; the same profiles in each, so that conditions can be compared in pairs."""
+
+    protocol: Protocol
+    setups: tuple[Setup, ...]
+    arms: tuple[ArmSpec, ...]
+    profiles: tuple[Profile, ...]
+    judges: tuple[Configuration, ...] = ()
+    replicates: int = 1
+    limit: int | None = None  # conversations of one condition, this time
+
+    @property
+    def study(self) -> Study:
+        return self.protocol.study
+
+    def size(self) -> int:
+        """Conversations, once all are held."""
+        return len(self.setups) * len(self.arms) * len(self.profiles) * self.replicates
+
+    def models(self) -> Iterator[ModelSettings]:
+        """All that are asked, so that a budget can be kept."""
+        yield from (setup.model() for setup in self.setups)
+        yield from (supporter_settings(arm, self.protocol.spec()) for arm in self.arms)
+        yield from (judge_settings(configuration.judge) for configuration in self.judges)
+
+    def plan(self, setup: Setup, **options: Any) -> Planned:
+        return plan_simulation(
+            self.protocol,
+            setup,
+            self.arms,
+            self.profiles,
+            replicates=self.replicates,
+            limit=self.limit,
+            **options,
+        )
+
+    def held(self) -> set[int]:
+        """The numbers of its conversations that are over, whichever job held them."""
+        wanted = [
+            one
+            for setup in self.setups
+            for one in items(self.protocol, setup, self.arms, self.profiles, self.replicates)
+        ]
+        found = known_items(wanted).values()
+        return {one.conversation_id for one in found if one.state == JobItem.State.DONE}
+
+    def judging(self, configuration: Configuration, ours: Collection[int]) -> Work:
+        """What this judge has still to answer of `ours`, and of no other conversations of the study."""
+        rater = judge_rater(self.study, configuration)
+        left = work_for(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
+        answered = answered_by(rater)
+        runs = list(runs_to_judge(self.study).filter(conversation__in=ours))
+        wanted = judgements(runs, places(self.study, runs, MOMENTS), 1)
+        work = Work([one for one in left if one.run.conversation_id in ours])
+        work.skipped_existing = sum(one.place in answered for one in wanted)
+        work.without_profile = len(wanted) - work.skipped_existing - len(work.judgements)
+        return work
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A benchmark as it is asked for, by keys. No `arms`: all of them; no `profiles`: the study's own, else ours."""
+
+    conditions: Sequence[str] = CONDITIONS
+    arms: Sequence[str] = ()
+    profiles: Path | None = None
+    judges: Sequence[str] = ()
+    strategies: Sequence[str] = ("standard",)
+    replicates: int = 1
+    max_turns: int = 15
+    review: bool = False
+
+    def of(self, study: Study) -> tuple[Benchmark, int]:
+        """And how many of the profiles are in languages that the study has not. Raises Unfit."""
+        protocol = study.current()
+        spec = protocol.spec()
+        setups = tuple(
+            seeker_setup(spec, condition=condition, max_turns=self.max_turns, review=self.review)
+            for condition in dict.fromkeys(self.conditions)
+        )
+        arms = chosen_arms(spec, self.arms)
+        judges = [chosen_judge(spec, key) for key in dict.fromkeys(self.judges)]
+        fitting = fitting_profiles(study, spec, self.profiles, setups)
+        asked = [Configuration(judge, strategy) for judge in judges for strategy in dict.fromkeys(self.strategies)]
+        run = Benchmark(protocol, setups, tuple(arms), tuple(fitting.profiles), tuple(asked), self.replicates)
+        return run, fitting.others
+
+
+class Estimating:
+    """Counts a benchmark through, condition after condition and judge after judge."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self.benchmark = benchmark
+        self.caller = DryCaller(Typicals.read())
+        self.estimate = Estimate(lengths=self.caller.lengths)
+        self.to_come: list[tuple[int, set[int]]] = []  # so many conversations, and those of them that were tried
+
+    def run(self) -> Estimate:
+        with rolled_back():
+            held = self.benchmark.held()
+            for setup in self.benchmark.setups:
+                self.add_conversations(setup)
+            for configuration in self.benchmark.judges:
+                self.add_judgements(configuration, held)
+        return self.estimate
+
+    def add_conversations(self, setup: Setup) -> None:
+        turns = usual_turns(self.benchmark.study, setup)
+        planned = self.benchmark.plan(setup)
+        tried = simulation_loads(planned.job, turns, self.caller)
+        self.to_come.append((planned.items, tried.conversations))
+        self.estimate.held_before += planned.done_before.total()
+        self.estimate.conversations += planned.items
+        self.estimate.turns.append(turns)
+        self.estimate.loads += tried.loads
+
+    def add_judgements(self, configuration: Configuration, held: set[int]) -> None:
+        tried = {conversation for _, some in self.to_come for conversation in some}
+        left = self.benchmark.judging(configuration, held | tried).judgements
+        if not left:
+            return
+        of = Counter(one.run.conversation_id for one in left)
+        number = sum(of[one] for one in held) + sum(
+            items * sum(of[one] for one in some) / len(some) for items, some in self.to_come if some
+        )
+        planned = plan_judging(self.benchmark.study, configuration, left)
+        self.estimate.judgements += round(number)
+        self.estimate.loads += judging_loads(planned.job, self.caller, judgements=number)

@@ -1,0 +1,80 @@
+"""What somebody asks for by its name: who plays the seekers, arms, profiles, judges. Refused where it cannot be had."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dialogue.providers.base import ModelSettings, ProviderError
+from dialogue.providers.registry import model_for
+from dialogue.seekers.profiles import Profile, ProfilesRefused
+from studies.chats import frozen_supporter
+from studies.design.spec import ArmSpec, StudySpec
+from studies.judging.settings import judge_settings
+from studies.models import Study
+from studies.simulating.profiles import OtherProfiles, stored_profiles
+from studies.simulating.setup import Setup
+
+
+class Unfit(Exception):
+    """It is not there, or cannot be reached; the text says what is wrong where, and what to do."""
+
+
+class Fitting(NamedTuple):
+    profiles: list[Profile]
+    others: int  # that are in languages which the study has not
+
+
+def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
+    """`values`: of Setup, but for its seeker."""
+    if spec.seeker is None:
+        raise Unfit(
+            f"The study file of {spec.key} names no model that plays the seeker. Add a table [seeker] with kind, "
+            "base_url and model (see docs/simulation.md) and load it again."
+        )
+    setup = Setup(seeker=spec.seeker, **values)
+    refuse_unreachable("seeker", setup.model())
+    return setup
+
+
+def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
+    """Each once; all of them where none is named."""
+    arms = {arm.key: arm for arm in spec.arms}
+    for key in keys or arms:
+        if key not in arms:
+            raise Unfit(f"--arms: the study {spec.key} has no arm {key!r}. It has: {', '.join(arms)}.")
+        refuse_unreachable(f"arm {key}", supporter_settings(arms[key], spec))
+    return [arms[key] for key in dict.fromkeys(keys or arms)]
+
+
+def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
+    judges = {judge.key: judge for judge in spec.judges}
+    if key not in judges:
+        raise Unfit(f"The study {spec.key} has no judge {key!r}. It has: {', '.join(judges) or 'none'}.")
+    refuse_unreachable(f"judge {key}", judge_settings(judges[key]))
+    return judges[key]
+
+
+def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> Fitting:
+    """Of the study's languages: nobody could rate, and few arms could answer, in another."""
+    try:
+        known = stored_profiles(study, path)
+        fitting = [profile for profile in known if profile.language in spec.languages]
+        for setup in setups:
+            for profile in fitting:
+                setup.condition_of(profile)
+    except (ProfilesRefused, OtherProfiles, ValueError) as error:
+        raise Unfit(str(error)) from error
+    if not fitting:
+        raise Unfit(f"None of the {len(known)} profiles is in a language of the study ({', '.join(spec.languages)}).")
+    return Fitting(fitting, len(known) - len(fitting))
+
+
+def refuse_unreachable(name: str, settings: ModelSettings) -> None:
+    try:
+        model_for(settings)
+    except ProviderError as error:
+        raise Unfit(f"{name}: {error.detail}") from error
+
+
+def supporter_settings(arm: ArmSpec, spec: StudySpec) -> ModelSettings:
+    return frozen_supporter(arm, spec.languages[0]).settings()

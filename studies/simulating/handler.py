@@ -1,0 +1,221 @@
+"""Lets a simulated seeker talk with an arm and then rate it on the same questionnaires as a person; stores both."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.db import transaction
+
+from dialogue.jobs.calls import Caller, Question
+from dialogue.judges import judge as asking
+from dialogue.judges.prompts import InnerState, judge_messages, template_version
+from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
+from dialogue.models.conversation import SeekerKind
+from dialogue.providers.registry import model_for
+from dialogue.seekers import gates, prompts
+from dialogue.seekers.behaviours import instruction
+from dialogue.seekers.profiles import Profile, known_to_seeker, known_to_supporter
+from dialogue.seekers.reading import Unread, read_utterance
+from dialogue.simulated import SoFar
+from dialogue.simulation import Simulation
+from studies.chats import frozen_supporter
+from studies.design.spec import ArmSpec
+from studies.judging.handler import answer_of
+from studies.judging.items import judged_items
+from studies.judging.planning import final_ratings
+from studies.models import ArmRun, Protocol, Rater, SeekerProfile
+from studies.models.response import RaterKind
+from studies.questionnaires.loading import load
+from studies.responses import Given, store_many
+from studies.simulating.profiles import from_content
+from studies.simulating.setup import EVALUATOR_TEMPERATURE, Setup
+
+RATER = "seeker"  # the code of simulated seekers as raters
+GRAVE = ("role_flip", "profile_leak", "early_stop", "stop_misuse")  # the conversation says little of its supporter
+
+
+@dataclass(frozen=True)
+class Material:
+    run: ArmRun
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of one conversation beside itself."""
+
+    run: ArmRun
+    ratings: Mapping[str, asking.Scores]  # by instrument
+    turns: tuple[int, int] | None
+    faults: Sequence[SeekerFault]
+
+
+class SimulationHandler:
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.setup = Setup.from_plan(job.plan)
+        self.protocol = Protocol.objects.select_related("study").get(pk=job.plan["protocol"])
+        self.spec = self.protocol.spec()
+        self.arms = {arm.key: ArmSpec(**arm.as_json()) for arm in self.protocol.arms.all()}
+
+    def check(self) -> None:
+        model_for(self.setup.model())
+        for arm in self.arms.values():
+            model_for(frozen_supporter(arm, self.spec.languages[0]).settings())
+
+    # Reading
+
+    def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
+        """The conversation of each, opened where it has not begun."""
+        keys = {item.payload["profile"] for item in items}
+        rows = self.protocol.study.seeker_profiles.filter(key__in=keys, state=SeekerProfile.State.APPROVED)
+        profiles = {row.key: from_content(row.content) for row in rows}
+        runs = self.runs(items)
+        return {
+            item.pk: Material(
+                runs.get(item.conversation_id) or self.opened(item, profiles[item.payload["profile"]]),
+                profiles[item.payload["profile"]],
+            )
+            for item in items
+            if item.payload["profile"] in profiles
+        }
+
+    def runs(self, items: Sequence[JobItem]) -> dict[int | None, ArmRun]:
+        begun = [item.conversation_id for item in items if item.conversation_id]
+        rows = ArmRun.objects.filter(conversation__in=begun).select_related("conversation")
+        return {run.conversation_id: run for run in rows}
+
+    @transaction.atomic
+    def opened(self, item: JobItem, profile: Profile) -> ArmRun:
+        arm = self.arms[item.payload["arm"]]
+        conversation = Conversation.objects.create(
+            supporter=frozen_supporter(arm, profile.language),
+            seeker_kind=SeekerKind.SIMULATED,
+            role_play=True,
+            unpaced=True,
+            language=profile.language,
+            profile=known_to_supporter(profile) if self.spec.chat.give_profile else "",
+            max_turns=self.setup.max_turns,
+            names=list(self.spec.names()),
+        )
+        item.conversation = conversation
+        item.save(update_fields=["conversation"])
+        return ArmRun.objects.create(
+            study=self.protocol.study,
+            protocol=self.protocol,
+            conversation=conversation,
+            arm=arm.key,
+            model=arm.model,
+            condition=self.setup.condition,
+            profile=profile.id,
+            setup=self.setup.name(),
+            replicate=item.replicate,
+        )
+
+    # Talking, looking back, and looking for faults
+
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> Made:
+        talk = self.simulation(item, material, caller)
+        known = await talk.run()
+        ratings = {name: await self.rated(talk, known, name) for name in self.instruments(material.run, known)}
+        faults = [*self.found(talk, known), *(await self.reviewed(talk, known) if self.setup.review else ())]
+        numbers = [turn.number for turn in known.turns]
+        return Made(material.run, ratings, (numbers[0], numbers[-1]) if numbers else None, faults)
+
+    def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
+        assert material.run.conversation_id is not None  # noqa: S101 - made by `opened`
+        question = Question(
+            purpose=Call.Purpose.SEEKER,
+            messages=(),
+            settings=self.setup.model(),
+            conversation=material.run.conversation_id,
+            item=item.pk,
+            job=self.job.pk,
+            replicate=item.replicate,
+        )
+        return Simulation(
+            seeker=self.setup.seeker_of(material.profile),
+            conversation=material.run.conversation_id,
+            max_turns=self.setup.max_turns,
+            seed=f"{material.profile.id} {item.replicate}",  # the same for all arms and both conditions
+            question=question,
+            caller=caller,
+        )
+
+    def instruments(self, run: ArmRun, known: SoFar) -> list[str]:
+        return final_ratings(run, self.spec.chat) if known.turns else []
+
+    async def rated(self, talk: Simulation, known: SoFar, instrument: str) -> asking.Scores:
+        """EmoHarbor's Evaluator: the seeker looks back, with its profile and what went on in it."""
+        items = judged_items(load(instrument), talk.language)
+        thoughts = zip(known.turns, known.thoughts, strict=True)
+        states = [InnerState(turn.number, *vars(thought).values()) for turn, thought in thoughts if thought]
+        messages = judge_messages(known.turns, items, language=talk.language, profile=talk.profile, states=states)
+        model = replace(talk.seeker.model, temperature=EVALUATOR_TEMPERATURE)
+        question = replace(
+            talk.question,
+            purpose=Call.Purpose.JUDGE,
+            settings=replace(model, model="seeker_evaluator") if model.kind == "scripted" else model,
+            provider=talk.seeker.provider,
+            language=talk.language,
+            prompt_version=template_version("judge", talk.language),
+        )
+        return await asking.ask_scores(talk.caller.asking(question), messages, items, language=talk.language)
+
+    def found(self, talk: Simulation, known: SoFar) -> Iterator[SeekerFault]:
+        """By rule."""
+        seeker = talk.seeker
+        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.said]
+        for fault in gates.gates(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
+            yield self.fault(talk, fault, SeekerFault.Source.RULE)
+
+    async def reviewed(self, talk: Simulation, known: SoFar) -> list[SeekerFault]:
+        """By a model that reads the conversation with the profile beside it."""
+        condition = instruction(talk.seeker.condition, talk.language, 0.0)
+        messages = prompts.review_messages(
+            known_to_seeker(talk.seeker.profile, detail="full"), known.said, talk.language, condition
+        )
+        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.said))
+        review = await asking.readable(ask, messages, gates.read_review, why_unread, talk.language)
+        if isinstance(review, Unread):
+            return []
+        return [self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review]
+
+    def fault(self, talk: Simulation, fault: gates.Fault, source: SeekerFault.Source) -> SeekerFault:
+        return SeekerFault(
+            conversation_id=talk.conversation, turn=fault.turn, kind=fault.kind, evidence=fault.evidence, source=source
+        )
+
+    # Keeping
+
+    def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
+        store_many(self.rater(), [given for _, one in made for given in self.given(one)])
+        SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
+        grave = [one.run.pk for _, one in made if any(fault.kind in GRAVE for fault in one.faults)]
+        ArmRun.objects.filter(pk__in=grave).update(valid=False)
+        return [{"faults": len(one.faults)} for _, one in made]
+
+    def rater(self) -> Rater:
+        strategy = "user_aware" if self.setup.one_agent else "state_aware"
+        rater, _ = Rater.objects.get_or_create(
+            study=self.protocol.study, kind=RaterKind.SIMULATED_SEEKER, code=RATER, strategy=strategy
+        )
+        return rater
+
+    def given(self, one: Made) -> Iterator[Given]:
+        assert one.run.conversation is not None  # noqa: S101 - made by `opened`
+        for instrument, scores in one.ratings.items():
+            yield Given(
+                questionnaire=load(instrument),
+                answers=[answer_of(key, score) for key, score in scores.items()],
+                run=one.run,
+                moment="final",
+                turn=0,
+                replicate=1,
+                language=one.run.conversation.language,
+                turns=one.turns,
+            )
+
+
+def why_unread(found: Any) -> str:
+    return found.reason if isinstance(found, Unread) else ""

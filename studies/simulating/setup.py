@@ -1,0 +1,77 @@
+"""How simulated seekers are set up for one job, as it is frozen in its plan."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from dialogue.providers.base import ModelSettings
+from dialogue.seekers.behaviours import Condition, average, worst_case
+from dialogue.seekers.profiles import Profile
+from dialogue.seekers.prompts import NAMES, version
+from dialogue.simulation import Seeker
+from studies.design.spec import ArmSpec
+from studies.judging.settings import digest, plain
+
+SCRIPT = "seeker_talker"  # one of the scripts that play the demonstration's seekers
+EVALUATOR_TEMPERATURE = 0.0  # EmoHarbor, Section 4.1
+
+
+@dataclass(frozen=True)
+class Setup:
+    """`without`: behaviours left out. `one_agent`, `simple_profile`: the ablations of EmoHarbor's Section 4.1.1."""
+
+    seeker: ArmSpec
+    condition: Literal["average", "worst_case"]
+    without: tuple[str, ...] = ()
+    one_agent: bool = False
+    simple_profile: bool = False
+    max_turns: int = 15  # EmoHarbor, Section 4.1
+    review: bool = False
+
+    def name(self) -> str:
+        """What tells an ablation from the whole; empty for the whole."""
+        told = [f"without {behaviour}" for behaviour in self.without]
+        told += ["one agent"] if self.one_agent else []
+        return ", ".join(told + (["simple profile"] if self.simple_profile else []))
+
+    def condition_of(self, profile: Profile) -> Condition:
+        """Raises ValueError for a behaviour that is not known and a profile too easy to be a worst case."""
+        return average(profile) if self.condition == "average" else worst_case(profile, without=self.without)
+
+    def seeker_of(self, profile: Profile) -> Seeker:
+        return Seeker(
+            profile=profile,
+            condition=self.condition_of(profile),
+            model=self.model(),
+            provider=self.seeker.provider,
+            thinks=not self.one_agent,
+            detail="simple" if self.simple_profile else "full",
+        )
+
+    def model(self) -> ModelSettings:
+        seeker = self.seeker
+        return ModelSettings(
+            kind=seeker.kind,
+            model=SCRIPT if seeker.kind == "scripted" else seeker.model,
+            base_url=seeker.base_url,
+            api_key_env=seeker.api_key_env,
+            temperature=seeker.temperature,
+            max_tokens=seeker.max_tokens,
+            extra=seeker.extra,
+        )
+
+    def hash(self) -> str:
+        """The same for the same seekers, whoever they talk to."""
+        values = self.as_plan()
+        values.pop("review")
+        values["seeker"].pop("api_key_env")
+        versions = [version(name, language) for name in NAMES for language in ("en", "zh")]
+        return digest([values, versions])
+
+    def as_plan(self) -> dict[str, Any]:
+        seeker = {name: plain(getattr(self.seeker, name)) for name in ArmSpec.__dataclass_fields__}
+        return {**asdict(self), "seeker": seeker, "without": list(self.without)}
+
+    @classmethod
+    def from_plan(cls, plan: dict[str, Any]) -> "Setup":
+        values = {name: plan[name] for name in cls.__dataclass_fields__}
+        return cls(**{**values, "seeker": ArmSpec(**plan["seeker"]), "without": tuple(plan["without"])})

@@ -1,0 +1,66 @@
+"""A conversation as training data: what was said, whose it is, and how it was scored. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypedDict
+
+WHOLE = 0  # the turn of a score that is about the whole conversation
+
+Scores = Mapping[str, float]  # by rater
+
+
+class Message(TypedDict):
+    role: str  # user: the seeker; assistant: the supporter
+    content: str
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A seeker's message and the reply to it."""
+
+    number: int
+    seeker: str
+    supporter: str
+
+
+@dataclass(frozen=True)
+class About:
+    """Where a conversation comes from. `seeker` names the person, the profile, or a conversation of nobody known."""
+
+    conversation: str
+    seeker: str
+    seeker_kind: str
+    arm: str
+    model: str
+    condition: str
+    profile: str
+    setup: str  # how a simulated seeker was changed for an ablation
+    language: str
+    is_test: bool
+
+
+@dataclass(frozen=True)
+class Talk:
+    """`turns` are those that may be used, from the first on. `scores` are by turn; WHOLE for the conversation."""
+
+    run: int
+    about: About
+    turns: tuple[Exchange, ...]
+    scores: Mapping[int, Scores] = field(default_factory=dict)
+
+
+def messages(turns: Iterable[Exchange]) -> list[Message]:
+    return [
+        message
+        for turn in turns
+        for message in (Message(role="user", content=turn.seeker), Message(role="assistant", content=turn.supporter))
+    ]
+
+
+def prompt_before(turns: Sequence[Exchange]) -> list[Message]:
+    """What the supporter had before it when it gave the last of these replies."""
+    return messages(turns)[:-1]
+
+
+def as_text(turns: Iterable[Exchange]) -> str:
+    return "\n".join(message["content"] for message in messages(turns))

@@ -1,0 +1,90 @@
+"""How the seeker's emotion goes over the turns, as lines to be drawn. Pure: numbers in, coordinates out."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import NamedTuple
+
+WIDTH, HEIGHT = 360, 160
+LEFT, RIGHT, TOP, BOTTOM = 30, 12, 10, 26
+LEVELS = (0, 50, 100)
+MOST_TICKS = 10
+MARKS = (  # circle, square, triangle, diamond: a line is known by its marks and dashes, not by its colour alone
+    "M{x} {y}m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0",
+    "M{x} {y}m-3 -3h6v6h-6z",
+    "M{x} {y}m0 -4l4 7h-8z",
+    "M{x} {y}m0 -4.5l4.5 4.5l-4.5 4.5l-4.5 -4.5z",
+)
+
+
+class Point(NamedTuple):
+    turn: int
+    score: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One source's scores. `parts` are polylines, broken where a turn has no score; `style` is 1 to 4; `sample` is the
+    mark of the legend, in the middle of 36 by 12."""
+
+    source: str
+    style: int
+    parts: Sequence[str]
+    marks: str
+    sample: str
+    first: Point
+    last: Point
+
+
+@dataclass(frozen=True)
+class Chart:
+    """`levels` and `ticks` are (coordinate, text)."""
+
+    lines: Sequence[Line]
+    levels: Sequence[tuple[float, int]]
+    ticks: Sequence[tuple[float, int]]
+    width: int = WIDTH
+    height: int = HEIGHT
+    left: int = LEFT
+    right: int = WIDTH - RIGHT
+
+
+def chart(scores: Mapping[str, Mapping[int, float]]) -> Chart:
+    """`scores`: source → turn → 0 to 100. At least one source with one score."""
+    turns = range(min(map(min, scores.values())), max(map(max, scores.values())) + 1)
+    step = -(-len(turns) // MOST_TICKS)
+    return Chart(
+        [line(source, place, known, turns) for place, (source, known) in enumerate(scores.items())],
+        [(height_of(level), level) for level in LEVELS],
+        [(across(turn, turns), turn) for turn in turns[::step]],
+    )
+
+
+def line(source: str, place: int, scores: Mapping[int, float], turns: range) -> Line:
+    known = sorted(scores.items())
+    points = {turn: (across(turn, turns), height_of(score)) for turn, score in known}
+    mark = MARKS[place % len(MARKS)]
+    return Line(
+        source,
+        place % len(MARKS) + 1,
+        [" ".join(f"{x},{y}" for x, y in (points[turn] for turn in run)) for run in unbroken(points)],
+        "".join(mark.format(x=x, y=y) for x, y in points.values()),
+        mark.format(x=18, y=6),
+        Point(*known[0]),
+        Point(*known[-1]),
+    )
+
+
+def unbroken(turns: Iterable[int]) -> list[list[int]]:
+    """Runs of turns that follow one another."""
+    runs = groupby(enumerate(sorted(turns)), key=lambda placed: placed[1] - placed[0])
+    return [[turn for _place, turn in run] for _start, run in runs]
+
+
+def across(turn: int, turns: range) -> float:
+    room = WIDTH - LEFT - RIGHT
+    return round(LEFT + room * (turn - turns[0] + 0.5) / len(turns), 1)
+
+
+def height_of(score: float) -> float:
+    return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - score / 100), 1)

@@ -1,0 +1,191 @@
+"""What a judge would be sent about a conversation, word for word; and probes of its bias, one click each."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_POST
+
+from dialogue.judges.probes import PLAIN, SIGN, VARIANTS
+from studies import tasks
+from studies.design.spec import ArmSpec
+from studies.judging.planning import MOMENTS, runs_to_judge
+from studies.judging.preview import Place, Preview, places_in, preview, run_named
+from studies.judging.settings import Configuration
+from studies.models import ArmRun, Study
+from studies.models.response import RaterKind
+from studies.views.research import labels
+from studies.views.research.access import show, study_page
+from studies.views.research.calls import Text, without_secrets
+from studies.views.research.conversations import Choice
+from studies.views.research.overview import demonstrations
+from studies.views.research.rating_tables import title_of
+from studies.views.research.work import STRATEGIES, recent
+
+REPEAT, ORDER_SWAP = "repeat", "order_swap"
+REPLICATES = 3
+WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
+    "apart": (
+        gettext_lazy("One by one"),
+        gettext_lazy("Each dimension is asked in a call of its own: does one score colour the next?"),
+    ),
+    "padding": (
+        gettext_lazy("Padded replies"),
+        gettext_lazy("Every reply is followed by words that say nothing: does length alone please?"),
+    ),
+    "reversed_scale": (
+        gettext_lazy("Scale turned round"),
+        gettext_lazy("The lowest number is the best, and the score is turned back: a fair judge gives the same."),
+    ),
+    "paraphrase": (
+        gettext_lazy("Other words"),
+        gettext_lazy("A second wording of the questions, ours and not validated: do the words matter, or the meaning?"),
+    ),
+    "item_order": (
+        gettext_lazy("Dimensions in reverse"),
+        gettext_lazy("The last question comes first: does the first score anchor the others?"),
+    ),
+    "arm_name": (
+        gettext_lazy("Model named"),
+        gettext_lazy("The prompt says which model wrote the replies and who made it: does a name sway?"),
+    ),
+    "language": (
+        gettext_lazy("Other language"),
+        gettext_lazy("The questions are in the other language than the conversation."),
+    ),
+    REPEAT: (
+        gettext_lazy("The same again"),
+        gettext_lazy("Three answers to each question: how much is chance?"),
+    ),
+    ORDER_SWAP: (
+        gettext_lazy("Pairs in both orders"),
+        gettext_lazy("The pairs of all plans, each shown twice with the sides exchanged: does the place decide?"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`done`: how many answers this judge has given to it, with all strategies; None where they cannot be told."""
+
+    key: str
+    title: str | Promise
+    about: str | Promise
+    done: int | None
+
+
+class Shown(NamedTuple):
+    version: str
+    messages: Sequence[Text]
+
+
+@require_GET
+@study_page
+def judges(request: HttpRequest, study: Study) -> HttpResponse:
+    known = {judge.key: judge for judge in study.current().spec().judges}
+    judge = known.get(request.GET.get("judge", ""), next(iter(known.values()), None))
+    code = request.GET.get("conversation", "").strip()
+    run = run_named(study, code) if code else None
+    places = places_in(run, MOMENTS) if run else []
+    found = previewed(request, judge, run, places)
+    context = {
+        "code": code or newest(study),
+        "unknown": bool(code) and run is None,
+        "nothing_to_ask": run is not None and not places,
+        "judge": judge,
+        "choices": list(choices(request, known, judge, places)),
+        "preview": found,
+        "run": run,
+        "prompts": [Shown(one.version, [Text(m.text, m.role) for m in one.messages]) for one in found.prompts]
+        if found
+        else [],
+        "parameters": parameters(found) if found else "",
+        "probes": list(probes(study, judge)) if judge else [],
+        "strategies": STRATEGIES,
+        "demonstrations": demonstrations(study),
+        **recent(study, "judge"),
+    }
+    return show(request, study, "judges", context)
+
+
+def newest(study: Study) -> str:
+    """The code of a conversation to begin with; empty where there is none."""
+    run = runs_to_judge(study).order_by("-pk").first()
+    return run.conversation.code if run and run.conversation else ""
+
+
+def previewed(
+    request: HttpRequest, judge: ArmSpec | None, run: ArmRun | None, places: Sequence[Place]
+) -> Preview | None:
+    if judge is None or run is None or not places:
+        return None
+    strategy = one_of(request.GET.get("strategy", ""), [key for key, _label in STRATEGIES])
+    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS])
+    place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
+    return preview(Configuration(judge, strategy, variant), run, place)
+
+
+def one_of(given: str, known: Sequence[str]) -> str:
+    return given if given in known else known[0]
+
+
+def choices(
+    request: HttpRequest, known: dict[str, ArmSpec], judge: ArmSpec | None, places: Sequence[Place]
+) -> Iterator[Choice]:
+    given = request.GET.get
+    yield Choice("judge", _("Judge"), [(key, key) for key in known], judge.key if judge else "")
+    yield Choice("strategy", _("What the judge is shown"), STRATEGIES, given("strategy", ""))
+    variants = [(PLAIN, _("as it is")), *((key, str(WORDS[key][0])) for key in VARIANTS)]
+    yield Choice("variant", _("Asked how"), variants, given("variant", ""))
+    if places:
+        yield Choice("place", _("About"), [(place.name(), words_of(place)) for place in places], given("place", ""))
+
+
+def words_of(place: Place) -> str:
+    when = labels.word(labels.MOMENTS, place.moment)
+    after = _("turn %(number)s") % {"number": place.turn} if place.turn else ""
+    return ", ".join(part for part in (title_of(place.instrument), when, after) if part)
+
+
+def parameters(found: Preview) -> str:
+    everything = {**found.parameters(), **found.configuration.judge.extra}
+    return json.dumps(without_secrets(everything), ensure_ascii=False, indent=2)
+
+
+def probes(study: Study, judge: ArmSpec) -> Iterator[Probe]:
+    answers = counted(study, "responses")
+    compared = counted(study, "comparisons").get(judge.key, 0)
+    for key, (title, about) in WORDS.items():
+        done = {REPEAT: None, ORDER_SWAP: compared}
+        yield Probe(key, title, about, done.get(key, answers.get(f"{judge.key}{SIGN}{key}", 0)))
+
+
+def counted(study: Study, what: str) -> dict[str, int]:
+    """How many of them, by the code of the judge."""
+    raters = study.raters.filter(kind=RaterKind.JUDGE)
+    return dict(raters.values_list("code").annotate(number=Count(what)).order_by())
+
+
+@require_POST
+@study_page
+def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
+    """Twice does no harm: what is running already goes on alone."""
+    judge, strategy, probe = (request.POST.get(name, "") for name in ("judge", "strategy", "probe"))
+    known = [judge.key for judge in study.current().spec().judges]
+    if judge not in known or strategy not in dict(STRATEGIES) or probe not in WORDS:
+        raise Http404
+    tasks.start(study, "judge", arguments(judge, strategy, probe), request.user)
+    return redirect("research-judges", study.key)
+
+
+def arguments(judge: str, strategy: str, probe: str) -> list[str]:
+    if probe == ORDER_SWAP:
+        return [judge, tasks.PAIRS]
+    return [judge, strategy, f"--replicates={REPLICATES}" if probe == REPEAT else f"--variant={probe}"]

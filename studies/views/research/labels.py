@@ -1,0 +1,112 @@
+"""What stands in the database, in the words of the page; what has no words here is shown as it stands."""
+
+from collections.abc import Mapping
+
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+Words = Mapping[str, str | Promise]
+
+SEEKERS: Words = {
+    "person": gettext_lazy("participant"),
+    "counsellor": gettext_lazy("counsellor"),
+    "simulated": gettext_lazy("simulated"),
+    "imported": gettext_lazy("imported"),
+}
+CONDITIONS: Words = {"average": gettext_lazy("average"), "worst_case": gettext_lazy("worst case")}
+STATES: Words = {
+    "open": gettext_lazy("open"),
+    "paused": gettext_lazy("paused for a rating"),
+    "held": gettext_lazy("held for safety"),
+    "closed": gettext_lazy("closed"),
+}
+ENDS: Words = {
+    "finished": gettext_lazy("finished"),
+    "early": gettext_lazy("ended early"),
+    "walked_out": gettext_lazy("walked out"),
+    "satisfied": gettext_lazy("satisfied"),
+    "cap": gettext_lazy("most turns reached"),
+    "safety": gettext_lazy("safety"),
+    "technical": gettext_lazy("technical failure"),
+    "withdrawn": gettext_lazy("withdrawn"),
+}
+RATERS: Words = {
+    "seeker": gettext_lazy("participant"),
+    "expert": gettext_lazy("counsellor"),
+    "reviewer": gettext_lazy("reviewer"),
+    "crowd": gettext_lazy("crowd"),
+    "judge": gettext_lazy("judge"),
+    "simulated_seeker": gettext_lazy("simulated seeker"),
+}
+MOMENTS: Words = {
+    "turn": gettext_lazy("after a reply"),
+    "checkpoint": gettext_lazy("at a checkpoint"),
+    "final": gettext_lazy("at the end"),
+}
+MISSING: Words = {
+    "not_answered": gettext_lazy("not answered"),
+    "prefer_not": gettext_lazy("preferred not to answer"),
+    "unparseable": gettext_lazy("the answer could not be read"),
+    "missing": gettext_lazy("left out by the judge"),
+    "not_an_integer": gettext_lazy("no whole number"),
+    "out_of_range": gettext_lazy("outside the scale"),
+    "": gettext_lazy("no reason stored"),
+}
+PURPOSES: Words = {
+    "reply": gettext_lazy("reply"),
+    "judge": gettext_lazy("judgement"),
+    "thinker": gettext_lazy("thoughts"),
+    "seeker": gettext_lazy("simulated seeker"),
+    "reviewer": gettext_lazy("check of the simulation"),
+    "profile": gettext_lazy("profile"),
+}
+CALLS: Words = {
+    "started": gettext_lazy("under way"),
+    "ok": gettext_lazy("answered"),
+    "refused": gettext_lazy("refused"),
+    "truncated": gettext_lazy("cut off"),
+    "empty": gettext_lazy("empty"),
+    "unparseable": gettext_lazy("could not be read"),
+    "out_of_range": gettext_lazy("outside the scale"),
+    "timeout": gettext_lazy("took too long"),
+    "rate_limited": gettext_lazy("too many calls"),
+    "client_error": gettext_lazy("request refused"),
+    "server_error": gettext_lazy("fault of the server"),
+    "network": gettext_lazy("no connection"),
+    "stopped": gettext_lazy("stopped by us"),
+}
+FAULTS: Words = {
+    "role_flip": gettext_lazy("spoke as the supporter"),
+    "profile_leak": gettext_lazy("gave away the hidden profile"),
+    "persona_contradiction": gettext_lazy("contradicted its profile"),
+    "repetition": gettext_lazy("repeated itself"),
+    "over_compliance": gettext_lazy("agreed too readily"),
+    "early_stop": gettext_lazy("stopped too early"),
+    "stop_misuse": gettext_lazy("misused the words that end"),
+}
+FOUND_BY: Words = {"rule": gettext_lazy("by rule"), "reviewer": gettext_lazy("by a reviewing model")}
+OWN_THINKER = "seeker"
+
+
+def word(words: Words, key: str) -> str:
+    return str(words.get(key, key))
+
+
+def choices(words: Words) -> list[tuple[str, str]]:
+    return [(key, str(text)) for key, text in words.items()]
+
+
+def thinker(source: str) -> str:
+    return _("the simulated seeker itself") if source == OWN_THINKER else _("judge %(key)s") % {"key": source}
+
+
+def points(number: float) -> str:
+    """At most two decimals: 3.5, 4, 2.33."""
+    return f"{round(number, 2):g}"
+
+
+def signed(number: float) -> str:
+    """+1.5, −0.33, 0: with a real minus sign."""
+    shown = f"{round(number, 2) + 0.0:+g}".replace("-", "−")
+    return "0" if shown in ("+0", "−0") else shown

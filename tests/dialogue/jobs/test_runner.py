@@ -1,0 +1,319 @@
+"""Runners at work: how much at once, what stops them, what they leave behind."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError
+from django.utils import timezone
+
+from dialogue.jobs import runner as running
+from dialogue.jobs import store
+from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.runner import Runner
+from dialogue.models import Call, Conversation, Job, JobItem
+from dialogue.providers.base import Message, Reply
+from tests.dialogue.jobs.work import Handler, job, run, states, wanted
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+Asked = Callable[[], Counter[str]]
+
+
+def work(*, at_once: int = 4, of: int | None = None) -> None:
+    run(Runner(at_once=at_once, job=of).run(until_done=True))
+
+
+def ended(planned: store.Planned) -> tuple[str, str]:
+    planned.job.refresh_from_db()
+    return planned.job.state, planned.job.reason
+
+
+async def when(what: Callable[[], Any], seconds: float = 20.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not await in_database(what):  # noqa: ASYNC110 - the rows tell
+            await asyncio.sleep(0.02)
+
+
+async def until(runner: Runner, what: Callable[[], Any]) -> None:
+    """Run until the rows say so; then stop in good order."""
+    going = asyncio.create_task(runner.run(until_done=False))
+    await when(what)
+    runner.stopping.set()
+    await going
+
+
+# Working
+
+
+def test_all_is_done_and_kept_once(llm_url: str, asked: Asked) -> None:
+    names = [f"item {n}" for n in range(30)]
+    planned = job(*names, plan={"url": llm_url, "model": "echo"})
+    work()
+    assert states() == dict.fromkeys(names, "done")
+    assert Counter(Handler.kept) == Counter(JobItem.objects.values_list("pk", flat=True))
+    assert asked() == dict.fromkeys(names, 1)
+    assert "You say: item 7" in JobItem.objects.get(subject="item 7").result["answer"]
+    assert ended(planned) == (Job.State.DONE, "")
+
+
+class Counting:
+    """A model that takes its time, and how often it was asked at once."""
+
+    def __init__(self) -> None:
+        self.under_way = self.most = 0
+
+    async def reply(self, messages: Sequence[Message]) -> Reply:
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
+        await asyncio.sleep(0.02)
+        self.under_way -= 1
+        return Reply("Yes.", "m")
+
+
+@pytest.mark.parametrize("at_once", [1, 5])
+def test_no_more_calls_are_under_way_than_allowed(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = Counting()
+    monkeypatch.setattr("dialogue.jobs.calls.model_for", lambda *_args, **_kw: model)
+    job(*(f"item {n}" for n in range(20)), plan={"url": f"http://127.0.0.1:{at_once}", "model": "m"})
+    work(at_once=at_once)
+    assert (model.most, len(Handler.kept)) == (at_once, 20)
+
+
+def test_runner_works_on_its_own_job_alone() -> None:
+    ours, other = job("a", attended=True), job("b")
+    work(of=ours.job.pk)
+    assert states() == {"a": "done", "b": "waiting"}
+    work()
+    assert (states(), ended(other)) == ({"a": "done", "b": "done"}, (Job.State.DONE, ""))
+
+
+def test_item_comes_after_the_one_that_it_needs() -> None:
+    job(wanted("judge", needs=wanted("think").place), wanted("think", payload={"seconds": 0.1}))
+    work()
+    assert Handler.kept == [JobItem.objects.get(subject=name).pk for name in ("think", "judge")]
+
+
+def test_several_runners_share_a_job() -> None:
+    job(*(wanted(f"item {n}", payload={"seconds": 0.02}) for n in range(40)))
+
+    async def three() -> None:
+        await asyncio.gather(*(Runner(at_once=3).run(until_done=True) for _ in range(3)))
+
+    run(three())
+    assert Counter(Handler.kept) == Counter(JobItem.objects.values_list("pk", flat=True))
+
+
+def test_what_a_dead_runner_held_is_taken_up() -> None:
+    job("a", "b")
+    store.claim("dead", limit=1)
+    JobItem.objects.update(lease_until=timezone.now() + timedelta(seconds=1))
+    work()
+    assert states() == {"a": "done", "b": "done"}
+
+
+def test_job_without_a_command_is_done_by_a_runner_that_waits() -> None:
+    planned = job("a")
+    run(until(Runner(at_once=1), lambda: ended(planned)[0] == Job.State.DONE))
+    assert states() == {"a": "done"}
+
+
+# Items that go wrong
+
+
+def test_item_about_somebody_who_withdrew_is_dropped() -> None:
+    job("a", wanted("b", payload={"withdrawn": True}))
+    work()
+    assert states() == {"a": "done"}
+
+
+def test_item_whose_conversation_is_erased_meanwhile_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
+    conversation = Conversation.objects.create()
+    item = wanted("a", conversation=conversation.pk, payload={"seconds": 0.2, "raises": "no such conversation"})
+    planned = job(item, "b")
+
+    async def erased() -> None:
+        going = asyncio.create_task(Runner(at_once=4).run(until_done=True))
+        await when(JobItem.objects.filter(subject="b", state="done").exists)
+        await in_database(conversation.delete)
+        await going
+
+    run(erased())
+    assert (states(), ended(planned), caplog.text) == ({"b": "done"}, (Job.State.DONE, ""), "")
+
+
+@pytest.mark.parametrize("what", ["raises", "unreadable", "unkeepable"])
+def test_item_that_breaks_does_not_take_others_with_it(what: str) -> None:
+    job("a", wanted("b", payload={what: "a mistake of ours"}), "c")
+    work()
+    assert states() == {"a": "done", "b": "failed", "c": "done"}
+    item = JobItem.objects.get(subject="b")
+    assert item.failure == "broken"
+    assert "ValueError" in item.detail
+
+
+def test_item_that_fails_the_same_way_three_times_is_quarantined(llm_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    planned = job("a", plan={"url": llm_url, "model": "status-500"})
+    work()
+    assert (states(), ended(planned)) == ({"a": "quarantined"}, (Job.State.DONE, ""))
+    assert JobItem.objects.get().failure == "server_error"
+
+
+def test_three_permanent_failures_in_a_row_stop_the_job(llm_url: str, asked: Asked) -> None:
+    planned = job(*(f"item {n}" for n in range(30)), plan={"url": llm_url, "model": "status-401"})
+    work(at_once=2)
+    told = Counter(states().values())
+    assert 3 <= told["failed"] <= 5  # what was under way ended as well
+    assert told["waiting"] == 30 - told["failed"]
+    assert ended(planned) == (Job.State.STOPPED, "client_error: The server refused the key (401).")
+    assert asked().total() == told["failed"]
+
+
+def test_success_between_failures_lets_the_job_go_on() -> None:
+    bad = [wanted(f"bad {n}", payload={"raises": "always the same"}) for n in range(6)]
+    items = [one for pair in zip(bad, (f"good {n}" for n in range(6)), strict=True) for one in pair]
+    planned = job(*items)
+    work(at_once=1)
+    assert (Counter(states().values()), ended(planned)) == ({"failed": 6, "done": 6}, (Job.State.DONE, ""))
+
+
+def test_refusals_stop_nothing(llm_url: str) -> None:
+    planned = job(*(f"item {n}" for n in range(6)), plan={"url": llm_url, "model": "refusal"})
+    work(at_once=1)
+    assert (Counter(states().values()), ended(planned)) == ({"failed": 6}, (Job.State.DONE, ""))
+
+
+def test_job_without_its_key_is_left_to_others(caplog: pytest.LogCaptureFixture) -> None:
+    planned = job("a", plan={"api_key_env": "A_KEY_OF_ANOTHER_MACHINE"})
+    job("b")
+    work()
+    assert states() == {"a": "waiting", "b": "done"}
+    assert ended(planned) == (Job.State.OPEN, "")
+    assert caplog.messages == [f"job {planned.job.pk} is left to others: The environment variable "
+                               "A_KEY_OF_ANOTHER_MACHINE is not set."]  # fmt: skip
+
+
+def test_job_of_an_unknown_kind_is_left_to_others() -> None:
+    planned = job("a")
+    Job.objects.update(kind="from a newer version")
+    job("b")
+    work()
+    assert (states(), ended(planned)) == ({"a": "waiting", "b": "done"}, (Job.State.OPEN, ""))
+
+
+# Stopping
+
+
+def test_runner_told_to_stop_lets_calls_under_way_end_and_gives_back_the_rest(
+    llm_url: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "GRACE", 60.0)
+    planned = job(*(f"item {n}" for n in range(40)), plan={"url": llm_url, "model": "slow"})
+    run(until(Runner(at_once=4), Call.objects.exists))
+    told = Counter(states().values())
+    assert told.keys() == {"done", "waiting"}
+    assert not JobItem.objects.exclude(owner="").exists()
+    assert asked().total() == told["done"] == Call.objects.filter(status="ok").count() >= 4
+    assert set(Call.objects.exclude(status="ok").values_list("status", flat=True)) <= {"stopped"}
+    assert ended(planned) == (Job.State.OPEN, "")
+
+
+def test_runner_does_not_wait_for_ever_for_calls_under_way(llm_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "GRACE", 0.1)
+    job("a", plan={"url": llm_url, "model": "stall"})
+    run(until(Runner(at_once=1), Call.objects.exists))
+    assert (states(), Call.objects.get().status) == ({"a": "waiting"}, "stopped")
+
+
+def test_runner_asks_nothing_further_for_a_job_that_was_stopped(
+    llm_url: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "HEARTBEAT", 0.05)
+    planned = job(*(f"item {n}" for n in range(40)), plan={"url": llm_url, "model": "slow"})
+
+    async def stopped() -> None:
+        going = asyncio.create_task(Runner(at_once=2, job=planned.job.pk).run(until_done=True))
+        await when(Call.objects.exists)
+        await in_database(store.end, planned.job.pk, Job.State.STOPPED, "by hand")
+        await going
+
+    run(stopped())
+    told = Counter(states().values())
+    assert told.keys() == {"done", "waiting"}
+    assert asked().total() == told["done"]
+
+
+# Leases and the database
+
+
+def test_runner_that_lost_its_lease_stops_and_stores_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "HEARTBEAT", 0.05)
+    job(wanted("a", payload={"seconds": 60}))
+
+    async def lost() -> None:
+        runner = Runner(at_once=1)
+        going = asyncio.create_task(runner.run(until_done=False))
+        await when(JobItem.objects.filter(state="working").exists)
+        await in_database(JobItem.objects.update, owner="quick")
+        async with asyncio.timeout(20):
+            while runner.at_work:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        runner.stopping.set()
+        await going
+
+    run(lost())
+    assert (Handler.kept, JobItem.objects.get().owner) == ([], "quick")
+
+
+def test_result_of_a_lost_lease_is_not_kept() -> None:
+    job(wanted("a", payload={"seconds": 0.3}))
+
+    async def lost() -> None:
+        runner = Runner(at_once=1)
+        going = asyncio.create_task(runner.run(until_done=False))
+        await when(JobItem.objects.filter(state="working").exists)
+        await in_database(JobItem.objects.update, owner="quick")
+        await asyncio.wait(runner.at_work.values())
+        runner.stopping.set()
+        await going
+
+    run(lost())
+    assert (Handler.kept, JobItem.objects.get().owner) == ([], "quick")
+
+
+def test_item_that_could_not_be_settled_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the database stayed away too long, nobody holds the item; its lease is not renewed for ever."""
+    monkeypatch.setattr(running, "HEARTBEAT", 0.05)
+    monkeypatch.setattr(store, "LEASE", timedelta(seconds=0.5))
+    job("a")
+    keep, away = Handler.keep, iter([True])
+
+    def first_away(self: Handler, made: Any) -> Any:
+        if next(away, False):
+            raise OperationalError("gone for long")
+        return keep(self, made)
+
+    monkeypatch.setattr(Handler, "keep", first_away)
+    monkeypatch.setattr("dialogue.jobs.group_commit.TRIES", 1)
+    work()
+    assert (states(), JobItem.objects.get().attempts) == ({"a": "done"}, 2)
+
+
+def test_waiting_runner_outlives_a_database_that_is_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialogue.jobs.group_commit.TRIES", 1)
+    monkeypatch.setattr(running, "IDLE", 0.05)
+    planned = job("a")
+    claim, away = store.claim, iter([True, True])
+
+    def sometimes(*args: Any, **kwargs: Any) -> Any:
+        if next(away, False):
+            raise OperationalError("the server closed the connection")
+        return claim(*args, **kwargs)
+
+    monkeypatch.setattr(store, "claim", sometimes)
+    run(until(Runner(at_once=1), lambda: ended(planned)[0] == Job.State.DONE))
+    assert states() == {"a": "done"}

@@ -1,0 +1,91 @@
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dialogue.providers.base import ProviderError
+from dialogue.providers.retrying import LONGEST_WAIT, Retries
+
+BUSY = ProviderError("rate_limited", "Slow down.")
+DOWN = ProviderError("server_error", "Down.")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def numbered(count: int) -> list[ProviderError]:
+    return [ProviderError("server_error", f"Down, request {number}.") for number in range(count)]
+
+
+def given_up_after(retries: Retries, errors: list[ProviderError]) -> tuple[int, str]:
+    """How many failures it took, and why; 0 and "" where it would go on."""
+    for number, error in enumerate(errors, 1):
+        if retries.next_wait(error) is None:
+            return number, retries.given_up_because
+        assert retries.given_up_because == ""
+    return 0, ""
+
+
+@pytest.mark.parametrize(
+    ("errors", "outcome"),
+    [
+        ([ProviderError("client_error", "No such model.", permanent=True)], (1, "permanent")),
+        ([DOWN, DOWN, DOWN], (3, "identical")),
+        ([DOWN, DOWN], (0, "")),
+        ([DOWN, *numbered(1), DOWN, DOWN], (0, "")),
+        ([DOWN, ProviderError("network", "Down."), DOWN], (0, "")),
+        ([DOWN, BUSY, DOWN, BUSY, DOWN], (5, "identical")),
+        (numbered(6), (6, "attempts")),
+        (numbered(5), (0, "")),
+        ([BUSY] * 6, (6, "attempts")),
+        ([BUSY] * 5, (0, "")),
+        ([*numbered(5), ProviderError("refused", "No.", permanent=True)], (6, "permanent")),
+    ],
+)
+def test_call_is_given_up(errors: list[ProviderError], outcome: tuple[int, str]) -> None:
+    assert given_up_after(Retries(), errors) == outcome
+
+
+@pytest.mark.parametrize(("attempts", "identical", "outcome"), [(1, 3, (1, "attempts")), (9, 2, (2, "identical"))])
+def test_numbers_can_be_chosen(attempts: int, identical: int, outcome: tuple[int, str]) -> None:
+    assert given_up_after(Retries(attempts=attempts, identical=identical), [DOWN] * 9) == outcome
+
+
+def test_time_runs_out() -> None:
+    clock = Clock()
+    retries = Retries(attempts=99, wall_seconds=600, clock=clock)
+    clock.now += 590
+    assert retries.next_wait(ProviderError("timeout", "Slow.")) is not None
+    clock.now += 11
+    assert retries.next_wait(ProviderError("network", "Gone.")) is None
+    assert retries.given_up_because == "time"
+
+
+def test_wait_beyond_the_time_is_not_begun() -> None:
+    retries = Retries(wall_seconds=600, clock=Clock())
+    assert retries.next_wait(ProviderError("rate_limited", "Tomorrow.", retry_after=86400.0)) is None
+    assert retries.given_up_because == "time"
+
+
+@given(st.integers(1, 12), st.none() | st.floats(0, 500))
+def test_wait_is_what_the_server_asked_for_and_some_jitter(attempt: int, retry_after: float | None) -> None:
+    retries = Retries(attempts=99, wall_seconds=10**6)
+    for error in numbered(attempt - 1):
+        retries.next_wait(error)
+    wait = retries.next_wait(ProviderError("rate_limited", "Busy.", retry_after=retry_after))
+    assert wait is not None
+    asked = retry_after or 0.0
+    assert asked <= wait <= asked + min(LONGEST_WAIT, 2.0 ** (attempt - 1))
+
+
+def test_jitter_reaches_from_nothing_to_the_whole_wait() -> None:
+    random.seed(3)
+    waits = [Retries().next_wait(DOWN) for _ in range(500)]
+    assert min(wait for wait in waits if wait is not None) < 0.05
+    assert max(wait for wait in waits if wait is not None) > 0.95

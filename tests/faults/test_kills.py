@@ -1,0 +1,74 @@
+"""The checks themselves; and three workers killed on real jobs (`make faults` kills 50)."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.faults.database import postgres_answers
+from tests.faults.kills import Dialogue, Seen, kill_for, violations
+from tests.faults.workers import Killed, kill_all, redis_answers
+
+SEEDS = (1, 2, 3)
+NOT_THERE = "no PostgreSQL and Redis answered on their standard ports: a worker was killed on SQLite alone"
+
+TALK = Dialogue("closed", (1, 2, 3), ratings=1)
+WHOLE = Seen(
+    in_flight=1,
+    seconds=12.0,
+    items={("judge", "done"): 2, ("simulation", "done"): 1},
+    judged={"a": 1, "b": 1},
+    thoughts={"x": 1},
+    dialogues=[TALK],
+    calls={"ok": 3, "stopped": 1},
+    answers={"k": 1, "l": 1, "m": 1},
+    requests={"one": 2, "two": 1, "three": 1},
+)
+DAMAGES: dict[str, dict[str, Any]] = {
+    "did not come to its end": {"seconds": None},
+    "came 31.0 s after": {"seconds": 31.0},
+    "1 items of the role judge are working": {"items": {**WHOLE.items, ("judge", "working"): 1}},
+    "there are no items": {"items": {}},
+    "2 times the response a": {"judged": {"a": 2, "b": 1}},
+    "2 times the inner state x": {"thoughts": {"x": 2}},
+    "1 responses are stored": {"judged": {"a": 1}},
+    "2 conversations are stored": {"dialogues": [TALK, TALK]},
+    "has the turns [1, 3]": {"dialogues": [replace(TALK, turns=(1, 3))]},
+    "is open and has 0 ratings": {"dialogues": [replace(TALK, status="open", ratings=0)]},
+    "2 requests were repeated, 1": {"requests": {"one": 2, "two": 2}},
+    "5 requests, 4 rows": {"requests": {"one": 2, "two": 1, "three": 1, "four": 1}},
+    "2 answers to the question k": {"answers": {"k": 2}},
+    "calls that are started": {"calls": {"ok": 3, "started": 1}},
+}
+
+
+def test_whole_story_has_no_violation() -> None:
+    assert violations(WHOLE) == []
+
+
+@pytest.mark.parametrize("words", DAMAGES)
+def test_damage_is_seen(words: str) -> None:
+    found = violations(replace(WHOLE, **DAMAGES[words]))
+    assert [said for said in found if words in said], found
+
+
+def test_same_seed_draws_the_same_kill_and_half_are_with_celery() -> None:
+    kills = [kill_for(seed) for seed in range(1, 51)]
+    assert kills == [kill_for(seed) for seed in range(1, 51)]
+    assert [kill.backend for kill in kills].count("postgres") == 25
+    assert {kill.victim for kill in kills} == {0, 1}
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Killed]:
+    there = postgres_answers() and redis_answers()
+    seeds = [seed for seed in SEEDS if there or kill_for(seed).backend == "sqlite"]
+    return {one.kill.seed: one for one in asyncio.run(kill_all(seeds, folder=tmp_path_factory.mktemp("kills")))}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_everything_is_done_once_though_a_worker_was_killed(seed: int, killed: dict[int, Killed]) -> None:
+    if seed not in killed:
+        pytest.skip(NOT_THERE)
+    assert killed[seed].violations == [], str(killed[seed])

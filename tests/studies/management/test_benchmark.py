@@ -1,0 +1,179 @@
+"""The benchmark command where not all goes well, and what it asks nobody for. A whole run: tests/walks."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from dialogue.jobs import store
+from dialogue.jobs.group_commit import in_database
+from dialogue.models import Call, Conversation, Job, JobItem
+from studies.design.spec import ArmSpec
+from studies.models import Rater
+from studies.simulating.handler import SimulationHandler
+from tests import factories
+from tests.llm_server import running
+from tests.studies.simulating.test_simulate import profiles
+
+# Transactions are real: the runner works in another thread, with a connection of its own.
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running() as base_url:
+        yield base_url
+
+
+@pytest.fixture
+def prices(settings: Any, tmp_path: Path) -> None:
+    """A call of the server's `echo` is estimated, and set aside for, at some thousandths."""
+    path = tmp_path / "prices.toml"
+    path.write_text(
+        'version = "1"\ncurrency = "EUR"\n[[models]]\nmodel = "echo"\nsince = "2026-01-01"\ninput = 1\noutput = 1\n',
+        encoding="utf-8",
+    )
+    settings.PRICES = str(path)
+
+
+def benchmark(*arguments: str | Path) -> tuple[dict[str, Any], int]:
+    """The summary and the exit code."""
+    out, code = StringIO(), 0
+    try:
+        call_command("benchmark", "demo", "--json", *map(str, arguments), stdout=out)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    return json.loads(out.getvalue().splitlines()[-1]), code
+
+
+def few(folder: Path) -> tuple[str | Path, ...]:
+    return "--profiles", profiles(folder, "en01"), "--arms", "amber,ember", "--max-turns", "2"
+
+
+def test_conditions_are_twins_on_the_same_profiles(tmp_path: Path) -> None:
+    factories.study()
+    summary, code = benchmark(*few(tmp_path))
+    assert (summary["held"], summary["left"], code) == (4, 0, 0)
+    opened = Conversation.objects.filter(turns__number=1).values_list("run__condition", "run__arm", "turns__text")
+    assert {(condition, arm) for condition, arm, _ in opened} == {
+        (condition, arm) for condition in ("average", "worst_case") for arm in ("amber", "ember")
+    }
+    assert len({text for *_, text in opened}) == 1
+
+
+def test_judges_rate_these_conversations_and_no_others(tmp_path: Path) -> None:
+    study = factories.study()
+    other = factories.run_with_turns(study, factories.person(study))
+    benchmark(*few(tmp_path), "--judge", "demo", "--strategy", "standard", "user_aware")
+    raters = Rater.objects.filter(kind="judge")
+    assert {rater.strategy for rater in raters} == {"standard", "user_aware"}
+    assert {rater.responses.count() for rater in raters} == {2 + 4}  # the worst case has a second questionnaire
+    assert not other.responses.filter(rater__kind="judge").exists()
+
+
+def test_again_only_what_is_missing_is_done(tmp_path: Path) -> None:
+    factories.study()
+    benchmark(*few(tmp_path), "--conditions", "average")
+    calls = Call.objects.count()
+    summary, _ = benchmark(*few(tmp_path), "--conditions", "average", "--judge", "demo")
+    assert (summary["held"], summary["held_before"], summary["judged"]) == (0, 2, 2)
+    assert Call.objects.count() == calls + 2
+
+
+def test_run_that_somebody_stops_leaves_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the first conversation is held."""
+    factories.study()
+    hold = SimulationHandler.work
+
+    async def stopped(self: SimulationHandler, *given: Any) -> Any:
+        await in_database(store.end, self.job.pk, Job.State.STOPPED, "Stopped by ada.")
+        return await hold(self, *given)
+
+    monkeypatch.setattr(SimulationHandler, "work", stopped)
+    arguments = (*few(tmp_path), "--replicates", "4", "--judge", "demo", "--concurrency", "1", "--out", tmp_path / "o")
+    summary, code = benchmark(*arguments)
+
+    assert code == 1
+    assert summary["left"] >= 1
+    assert summary["held"] + summary["left"] == 8
+    assert [part["condition"] for part in summary["parts"]] == ["average"]
+    assert not (tmp_path / "o").exists()
+    assert not Rater.objects.filter(kind="judge").exists()
+
+
+def echo(base_url: str, key: str) -> ArmSpec:
+    return ArmSpec(key, {"en": key}, "openai_compatible", base_url=base_url, model="echo", max_tokens=500)
+
+
+def test_budget_is_one_for_all_parts(server: str, prices: None, tmp_path: Path) -> None:
+    factories.study(arms=(echo(server, "amber"), echo(server, "ember")))
+    given = few(tmp_path)
+    whole, code = benchmark(*given, "--budget", "1")
+    assert (whole["held"], whole["budget_reached"], code) == (4, False, 0)
+    first = whole["parts"][0]["cost"]
+
+    JobItem.objects.all().delete()
+    Call.objects.all().delete()
+    short, code = benchmark(*given, "--budget", f"{first + 0.0006:.6f}", "--concurrency", "1")
+
+    assert (short["budget_reached"], code) == (True, 3)
+    assert short["cost"] <= first + 0.0006
+    assert [part["budget_reached"] for part in short["parts"]] == [False, True]
+    assert short["left"] >= 1
+
+
+def test_estimate_names_the_cost_and_asks_nobody(server: str, prices: None, tmp_path: Path) -> None:
+    factories.study(arms=(echo(server, "amber"),))
+    summary, code = benchmark("--profiles", profiles(tmp_path, "en01"), "--judge", "demo", "--estimate")
+    told = summary["estimate"]
+    assert (told["conversations"], told["judgements"], told["currency"], code) == (2, 3, "EUR", 0)
+    assert 0 < told["cost"] < 0.1
+    assert not Call.objects.exists()
+    assert not Job.objects.exists()
+
+
+def test_background_plans_and_holds_nothing(tmp_path: Path) -> None:
+    factories.study()
+    summary, code = benchmark(*few(tmp_path), "--background", "--judge", "demo")
+    assert (summary["waiting"], summary["left"], code) == (4, 0, 0)
+    assert not Conversation.objects.exists()
+    assert Job.objects.filter(state="open", attended_until=None, kind="simulation").count() == 2
+
+
+def test_report_says_so_where_conditions_cannot_be_compared(tmp_path: Path) -> None:
+    factories.study()
+    out = StringIO()
+    given = (*few(tmp_path), "--conditions", "average", "--out", tmp_path / "out")
+    call_command("benchmark", "demo", *map(str, given), stdout=out)
+    assert "Conditions cannot be compared yet" in out.getvalue()
+    assert (tmp_path / "out" / "report" / "arms.csv").is_file()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--arms", "nobody"], "has no arm 'nobody'"),
+        (["--judge", "nobody"], "has no judge 'nobody'"),
+        (["--replicates", "0"], "--replicates must be at least 1"),
+        (["--budget", "5", "--background"], "--budget is kept from one job to the next"),
+        (["--profiles", "nothing.json"], "nothing.json: cannot be read"),
+    ],
+)
+def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
+    factories.study()
+    with pytest.raises(CommandError, match=message) as refusal:
+        benchmark(*arguments)
+    assert refusal.value.returncode == 2
+    assert not Job.objects.exists()
+
+
+def test_study_without_a_seeker_says_what_to_add() -> None:
+    spec = replace(factories.demo_spec(), seeker=None)
+    factories.study(seeker=spec.seeker)
+    with pytest.raises(CommandError, match=r"Add a table \[seeker\]"):
+        benchmark()

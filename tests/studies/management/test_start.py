@@ -1,0 +1,63 @@
+"""`make run` has a runner of jobs beside its server."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults.database import SQLite
+from tests.server import Server, serving
+
+SIMULATE = ("simulate", "demo", "--seeker", "average", "--arms", "amber", "--limit", "2", "--max-turns", "2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("start")
+
+
+def children(server: Server) -> list[int]:
+    assert server.process is not None
+    found = Path(f"/proc/{server.process.pid}/task/{server.process.pid}/children")
+    if not found.exists():
+        pytest.skip("this system does not tell whose child a process is")
+    return [int(pid) for pid in found.read_text().split()]
+
+
+def jobs(server: Server) -> list[str]:
+    return [row["state"] for row in SQLite(server.database).rows("SELECT state FROM dialogue_job")]
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def wait_until(what: Callable[[], bool]) -> None:
+    give_up = time.monotonic() + 60
+    while not what():
+        assert time.monotonic() < give_up
+        time.sleep(0.1)
+
+
+def test_runner_beside_the_server_does_what_was_planned_and_ends_with_it(folder: Path) -> None:
+    with serving(folder, with_jobs=True) as server:
+        assert server.manage(*SIMULATE, "--background").returncode == 0
+        wait_until(lambda: jobs(server) == ["done"])
+        (runner,) = children(server)
+        assert b"run_jobs" in Path(f"/proc/{runner}/cmdline").read_bytes()
+        assert os.getpriority(os.PRIO_PROCESS, runner) > 0
+        server.kill9()
+        wait_until(lambda: not is_alive(runner))
+    assert "Traceback" not in server.log.read_text()
+    assert len(server.log.read_text().splitlines()) == 4  # the links and how to sign in
+
+
+def test_server_of_a_test_has_none(folder: Path) -> None:
+    (folder / "without").mkdir()
+    with serving(folder / "without") as server:
+        assert children(server) == []

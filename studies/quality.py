@@ -44,7 +44,7 @@ class Index:
 
 
 def indices(study: Study, only: Filter) -> list[Index]:
-    from studies.analysis.quality import NEEDED, of_rows
+    from studies.analysis.tables.quality import NEEDED, of_rows
 
     tables = {table.name: table for table in TABLES}
     rows = {name: chosen(tables[name], columns, study, only) for name, columns in NEEDED.items()}

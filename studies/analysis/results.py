@@ -11,9 +11,9 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis import quality, survival
 from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.tables import quality, survival
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # as in an export

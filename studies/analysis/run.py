@@ -6,10 +6,14 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis import (
-    AnalysisError,
-    Progress,
-    Summary,
+from studies.analysis import AnalysisError, Progress, Summary
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export, load
+from studies.analysis.reporting.drawing import Figure
+from studies.analysis.reporting.figures import figures_of
+from studies.analysis.reporting.report import report
+from studies.analysis.results import Results
+from studies.analysis.tables import (
     ablation,
     agreement,
     arms,
@@ -28,12 +32,6 @@ from studies.analysis import (
     survival,
     trends,
 )
-from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.drawing import Figure
-from studies.analysis.figures import figures_of
-from studies.analysis.frames import Export, load
-from studies.analysis.report import report
-from studies.analysis.results import Results
 
 Part = Callable[[Export, Bootstrap], Iterator[tuple[str, list[dict[str, Any]]]]]
 TABLES: dict[str, tuple[Part, list[str]]] = {

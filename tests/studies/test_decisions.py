@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from studies import quality
-from studies.analysis.quality import FLAGS as ANALYSED_FLAGS
+from studies.analysis.tables.quality import FLAGS as ANALYSED_FLAGS
 from studies.decisions import decide, disagreements, take_back
 from studies.erasure import erase
 from studies.exports.files import export

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from studies.analysis import AnalysisError, analyse
-from studies.analysis.report import HEADINGS
+from studies.analysis.reporting.report import HEADINGS
 from studies.analysis.results import METHODS
 from tests.studies.analysis.benchmark import write_benchmark
 from tests.studies.analysis.builders import six_people, write_export

@@ -1,0 +1,1 @@
+"""Statistics of arrays: nothing here knows an export or a file."""

@@ -1,0 +1,1 @@
+"""One module a table of results: an export and a bootstrap in, rows out."""

@@ -1,0 +1,68 @@
+"""ablation.csv: what each behaviour of a simulated seeker does, by leaving it out (arXiv:2605.28228, Table 4)."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.measures.paired import ROUNDED
+from studies.analysis.rows import Row
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.whom import GROUP, scores_by_cluster
+
+COLUMNS = [
+    "condition",
+    "setup",
+    "arm",
+    "item",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "changed",
+    "whole",
+    "raters",
+    "seekers",
+    "instrument",
+    "moment",
+    "method",
+    "note",
+]
+
+
+def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (condition and setup, its rows); `estimate` is the changed seeker's score minus the whole one's, on the
+    same profiles; `n` counts the conversations of both."""
+    if export.ablated.empty:
+        return
+    scores = scores_by_cluster(export, pd.concat([export.ratings, export.ablated]))
+    keys = ["condition", *GROUP, "item", "cluster"]
+    whole = scores[scores["setup"] == ""].set_index(keys)[["score", "conversations"]].add_suffix("_whole")
+    changed = scores[scores["setup"] != ""].join(whole, on=keys)
+    for (condition, setup), of_setup in changed.groupby(["condition", "setup"]):
+        rows = []
+        for key, group in of_setup.groupby([*GROUP, "item"]):
+            of = dict(zip([*GROUP, "item"], map(str, key), strict=True))
+            rows.append(_row({"condition": condition, "setup": setup, **of}, group, bootstrap))
+        yield f"{condition} {setup}".lstrip(), rows
+
+
+def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    both = scores.dropna(subset="score_whole")
+    counted = both[["conversations", "conversations_whole"]].to_numpy(float).sum()
+    row = Row(**of, n=int(counted), clusters=len(both))
+    if both.empty:
+        names = ("estimate", "low", "high", "changed", "whole")
+        row.leave_out(*names, because="no profile was met by the whole seeker too")
+        return row.finished()
+    changed, whole = both["score"].to_numpy(float), both["score_whole"].to_numpy(float)
+    row.values |= {"changed": float(changed.mean()), "whole": float(whole.mean())}
+    row.values["estimate"] = float((changed - whole).mean())
+    add_interval(row, np.round(changed - whole, ROUNDED), np.arange(len(both)), bootstrap, of="differences")
+    if len(both) < len(scores):
+        row.add_notes(f"{len(scores) - len(both)} profiles without the whole seeker are left out")
+    return row.finished()

@@ -1,0 +1,157 @@
+"""conditions.csv: each item with average and with worst-case seekers, and what lies between."""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from statsmodels.stats.multitest import multipletests  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap, mean
+from studies.analysis.frames import Export
+from studies.analysis.measures import paired
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.whom import ALL_ITEMS, GROUP, scores_by_cluster
+
+CONDITIONS = AVERAGE, WORST_CASE = "average", "worst_case"
+COLUMNS = [
+    "arm",
+    "item",
+    *CONDITIONS,
+    "difference",
+    "low",
+    "high",
+    "wilcoxon_p",
+    "p_holm",
+    "rank_biserial",
+    "d_z",
+    "d_z_low",
+    "d_z_high",
+    *(f"{condition}{bound}" for condition in CONDITIONS for bound in ("_low", "_high")),
+    "n",
+    "pairs",
+    "clusters",
+    "instrument",
+    "moment",
+    "seekers",
+    "method",
+    "note",
+    "raters",
+]
+OF_PAIRS = ("wilcoxon_p", "rank_biserial", "d_z", "d_z_low", "d_z_high")
+PRINTED = 0.001  # a smallest p above this is told
+
+
+def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields all rows at once; `difference` is worst case minus average."""
+    scores = scores_by_cluster(export, export.ratings)
+    scores = scores[scores["condition"].isin(CONDITIONS)]
+    rows = [
+        _row(dict(zip([*GROUP, "item"], map(str, key), strict=True)), group, bootstrap)
+        for key, group in scores.groupby([*GROUP, "item"])
+        if group["condition"].nunique() == len(CONDITIONS)
+    ]
+    yield "average against worst case", _with_holm(rows)
+
+
+def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    wide = scores.pivot(index="cluster", columns="condition", values="score")[[*CONDITIONS]]
+    both = wide.dropna()
+    counted = scores[scores["cluster"].isin(both.index)] if len(both) else scores
+    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
+    if len(both):
+        _compare_paired(row, both.to_numpy(float), bootstrap)
+        if len(both) < len(wide):
+            row.add_notes(f"{len(wide) - len(both)} profiles or people met in one condition only are left out")
+    else:
+        _compare_apart(row, [wide[condition].dropna().to_numpy(float) for condition in CONDITIONS], bootstrap)
+    return row.finished()
+
+
+def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
+    differences = pairs[:, 1] - pairs[:, 0]
+    row.values |= {"clusters": len(pairs), "difference": float(differences.mean())}
+    for condition, values in zip(CONDITIONS, pairs.T, strict=True):
+        _add_mean(row, condition, values, bootstrap)
+    add_interval(row, np.round(differences, paired.ROUNDED), np.arange(len(pairs)), bootstrap, of="differences")
+    row.values["method"] = f"paired; {row.values['method']}" if "method" in row.values else "paired"
+    row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
+    _add_wilcoxon(row, differences)
+    _add_d_z(row, differences)
+
+
+def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> None:
+    """What `add_interval` notes of it is said of the difference already."""
+    own = Row()
+    add_interval(own, values, np.arange(len(values)), bootstrap, of="means")
+    bounds = {f"{condition}_{bound}": own.values[bound] for bound in ("low", "high")}
+    row.values |= {condition: float(values.mean()), **bounds}
+    if np.isnan(own.values["low"]):
+        row.leave_out(*bounds, because=own.finished()["note"].partition(": ")[2])
+
+
+def _add_wilcoxon(row: Row, differences: Array) -> None:
+    try:
+        test = paired.wilcoxon(differences)
+    except Undefined as reason:
+        row.leave_out("wilcoxon_p", because=str(reason))
+        return
+    row.values["wilcoxon_p"] = test.p
+    row.values["method"] += f"; Wilcoxon {test.method}"
+    if test.smallest > PRINTED:
+        row.add_notes(f"wilcoxon_p: with so few pairs that differ it cannot fall below {test.smallest:.4g}")
+
+
+def _add_d_z(row: Row, differences: Array) -> None:
+    names = ("d_z", "d_z_low", "d_z_high")
+    try:
+        row.values |= dict(zip(names, paired.d_z(differences), strict=True))
+    except Undefined as reason:
+        row.leave_out(*names, because=str(reason))
+
+
+def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
+    """Nobody was met in both conditions: what differs may be the seekers."""
+    row.values |= {"clusters": sum(map(len, groups)), "method": "not paired"}
+    row.values["difference"] = float(groups[1].mean() - groups[0].mean())
+    for condition, values in zip(CONDITIONS, groups, strict=True):
+        _add_mean(row, condition, values, bootstrap)
+    row.leave_out(*OF_PAIRS, because="no profile and no person was met in both conditions")
+    first, second = (np.column_stack([np.ones_like(values), values]) for values in groups)
+    nothing = np.zeros_like
+    try:
+        if all(np.ptp(values) == 0 for values in groups):
+            raise Undefined("the scores do not vary")
+        resampled = bootstrap.resample_apart(
+            _between, np.hstack([first, nothing(first)]), np.hstack([nothing(second), second])
+        )
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
+        return
+    interval = resampled.interval()
+    row.values |= {"low": interval.low, "high": interval.high}
+    row.values["method"] += f"; {interval.method} cluster bootstrap"
+    row.add_notes(*resampled.notes("interval"))
+
+
+def _between(sums: Array) -> Array:
+    """From (n, x) of the average and (n, x) of the worst case."""
+    return mean(sums[..., 2:]) - mean(sums[..., :2])
+
+
+def _with_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Over the items of an arm; the means over all items are tested over the arms."""
+    families = sorted((row for row in rows if np.isfinite(row["wilcoxon_p"])), key=_family)
+    for _, members in groupby(families, key=_family):
+        family = list(members)
+        adjusted = multipletests([row["wilcoxon_p"] for row in family], method="holm")[1]
+        for row, p in zip(family, adjusted, strict=True):
+            row["p_holm"] = float(p)
+    return rows
+
+
+def _family(row: dict[str, Any]) -> tuple[str, ...]:
+    of = tuple(row[name] for name in GROUP if name != "arm")
+    return ("", *of) if row["item"] == ALL_ITEMS else (row["arm"], *of)

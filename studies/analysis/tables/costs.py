@@ -1,0 +1,70 @@
+"""costs.csv: what a conversation takes of time, tokens and money, by what the models were asked for."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export, read_calls
+from studies.analysis.rows import Row
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.verdicts import numbered
+
+COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
+EVERYTHING = "*"  # all purposes together
+COUNTS = ("calls", "failed_calls")
+TOLD = {  # measure: why it may be unknown
+    "seconds": "the time is not told",
+    "input_tokens": "the tokens are not told",
+    "output_tokens": "the tokens are not told",
+    "cost": "no price is known",
+}
+MEASURES = (*TOLD, *COUNTS)
+
+
+def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (arm, its rows): means over the conversations for which a model was asked for that purpose.
+
+    A failed attempt counts with what is told of it; where that is nothing, it took nothing. A conversation with an
+    answer of which a measure is not told is left out of that measure.
+    """
+    used = _by_conversation(export)
+    for arm, of_arm in used.groupby("arm"):
+        rows = []
+        for (seekers, purpose), group in of_arm.groupby(["seekers", "purpose"]):
+            of = {"arm": arm, "seekers": seekers, "purpose": purpose}
+            rows += [_row(of | {"measure": measure}, group, bootstrap) for measure in MEASURES]
+        yield str(arm), rows
+
+
+def _by_conversation(export: Export) -> pd.DataFrame:
+    """One row per conversation × purpose, and EVERYTHING: sums of the MEASURES, nan where one is not known."""
+    about = export.whole().rename(columns={"seeker_kind": "seekers"})[["arm", "seekers", "cluster"]]
+    path = export.folder / "calls.csv"
+    if not path.is_file():
+        return about.iloc[:0].assign(purpose="")
+    calls = read_calls(path).join(about[about["arm"] != ""], on="conversation", how="inner").reset_index(drop=True)
+    failed = calls["status"] != "ok"
+    calls = calls.assign(calls=1.0, failed_calls=failed.astype(float))
+    for measure in TOLD:
+        calls[measure] = calls[measure].mask(failed & calls[measure].isna(), 0.0)
+    calls = pd.concat([calls, calls.assign(purpose=EVERYTHING)])
+    keys = ["conversation", "arm", "seekers", "cluster", "purpose"]
+    grouped = calls.groupby(keys)[list(MEASURES)]
+    return grouped.sum().mask(grouped.count().lt(grouped.size(), axis=0)).reset_index()
+
+
+def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    measure = of["measure"]
+    known = used.dropna(subset=measure)
+    row = Row(**of, n=len(known), clusters=known["cluster"].nunique())
+    if known.empty:
+        row.leave_out("estimate", "low", "high", because=TOLD[measure])
+        return row.finished()
+    values = known[measure].to_numpy(float)
+    row.values["estimate"] = float(values.mean())
+    add_interval(row, values, numbered(known["cluster"]), bootstrap, of="values")
+    if len(known) < len(used):
+        row.add_notes(f"{TOLD[measure]} of {len(used) - len(known)} conversations, which are left out")
+    return row.finished()

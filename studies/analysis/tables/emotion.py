@@ -1,0 +1,76 @@
+"""emotion.csv: how the seekers felt before and after, by their own account or as a Thinker supposed it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import FEELINGS, Export
+from studies.analysis.rows import Row
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.trends import EMOTION, emotions
+from studies.analysis.tables.verdicts import numbered
+
+COLUMNS = [
+    "arm",
+    "condition",
+    "seekers",
+    "source",
+    "measure",
+    "statistic",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+OF = ["arm", "condition", "seekers", "source", "measure"]
+STATISTICS = BEFORE, AFTER, CHANGE = "before", "after", "change"
+
+
+def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (arm, its rows). Conversations of which only one of before and after is known are left out."""
+    felt = pd.concat([_told(export), _supposed(export)])
+    felt = felt.assign(change=felt[AFTER] - felt[BEFORE])
+    for arm, of_arm in felt[felt["arm"] != ""].groupby("arm"):
+        rows = []
+        for key, group in of_arm.groupby(OF):
+            of = dict(zip(OF, map(str, key), strict=True))
+            rows += [_row(of | {"statistic": statistic}, group, bootstrap) for statistic in STATISTICS]
+        yield str(arm), rows
+
+
+def _told(export: Export) -> pd.DataFrame:
+    """What people said of themselves: one row per conversation × measure of which either is known."""
+    chats = export.whole().rename(columns={"seeker_kind": "seekers"})
+    about = chats[["arm", "condition", "seekers", "cluster"]]
+    found = [
+        about.assign(source="", measure=feeling, before=chats[f"{feeling}_before"], after=chats[f"{feeling}_after"])
+        for feeling in FEELINGS
+    ]
+    return pd.concat(found).dropna(subset=[BEFORE, AFTER], how="all")
+
+
+def _supposed(export: Export) -> pd.DataFrame:
+    """First and last state of each conversation and source; with a single state, after is not known."""
+    states = emotions(export).sort_values("turn")
+    keys = ["conversation", "arm", "condition", "seekers", "source", "cluster"]
+    ends = states.groupby(keys)["score"].agg(before="first", after="last", size="size").reset_index()
+    return ends.assign(measure=EMOTION, after=ends[AFTER].where(ends["size"] > 1).astype(float))
+
+
+def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    both = felt.dropna(subset=[BEFORE, AFTER])
+    row = Row(**of, n=len(both), clusters=both["cluster"].nunique())
+    if both.empty:
+        row.leave_out("estimate", "low", "high", because="of no conversation are before and after both known")
+        return row.finished()
+    values = both[of["statistic"]].to_numpy(float)
+    row.values["estimate"] = float(values.mean())
+    add_interval(row, values, numbered(both["cluster"]), bootstrap, of="values")
+    if len(both) < len(felt):
+        row.add_notes(f"{len(felt) - len(both)} conversations of which one of the two is not known are left out")
+    return row.finished()

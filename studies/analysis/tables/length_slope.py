@@ -1,0 +1,76 @@
+"""How much a judge's score rises with the length of the replies, within an arm."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.frames import Export
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.judged import ALL, OF, add_resampled, named_by, numbered
+from studies.analysis.tables.whom import FINAL
+
+LENGTH, SLOPE = "length", "slope_per_100_characters"
+
+
+def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    """Conversations without an arm are left out."""
+    arms = export.chats["arm"]
+    final = plain[plain["moment"].isin(FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
+    for key, rows in final.groupby(OF):
+        of = named_by(OF, key) | {"variant": LENGTH, "statistic": SLOPE}
+        if export.replies is not None:
+            yield _length(of, rows, export, bootstrap)
+        elif of["item"] == ALL:
+            row = Row(**of, n=0, clusters=0)
+            row.leave_out("estimate", "low", "high", because="there is no turns.csv")
+            yield row.finished()
+
+
+def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+    assert export.replies is not None  # noqa: S101 - asked before
+    replies = export.replies
+    mean = replies.groupby("conversation")["characters"].mean() / 100
+    language = replies.drop_duplicates("conversation").set_index("conversation")["language"]
+    known = rows[rows["conversation"].isin(mean.index)]
+    about = export.chats.loc[known["conversation"]]
+    x, y = mean.loc[known["conversation"]].to_numpy(float), known["score"].to_numpy(float)
+    groups = numbered(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
+    clusters = numbered(about["cluster"])
+    row = Row(**of, n=len(known), clusters=len(set(clusters)))
+    try:
+        if not len(known):
+            raise Undefined("turns.csv has none of these conversations")
+        sums = sum_by_cluster(_by_group(x - x.mean(), y - y.mean(), groups), clusters)
+        row.values["estimate"] = _slope_of(sums.sum(axis=0))
+    except Undefined as reason:
+        row.leave_out("estimate", "low", "high", because=str(reason))
+    else:
+        add_resampled(row, lambda: bootstrap.resample(_slope, sums))
+    return row.finished()
+
+
+def _by_group(x: Array, y: Array, groups: NDArray[np.intp]) -> Array:
+    """Rows × sums: x², xy, and for each group n, x and y, which are 0 in the rows of the others."""
+    marks = (groups[:, np.newaxis] == np.arange(groups.max() + 1)).astype(float)
+    return np.column_stack([x * x, x * y, marks, marks * x[:, np.newaxis], marks * y[:, np.newaxis]])
+
+
+def _slope(sums: Array) -> Array:
+    """Of the deviations from each group's means; nan where the lengths do not vary within any."""
+    squares, products = sums[..., 0], sums[..., 1]
+    n, x, y = np.split(sums[..., 2:], 3, axis=-1)
+    there = np.maximum(n, 1)
+    within, together = squares - (x * x / there).sum(axis=-1), products - (x * y / there).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(within > 1e-9 * np.maximum(squares, 1), together / within, np.nan))
+
+
+def _slope_of(sums: Array) -> float:
+    slope = float(_slope(sums))
+    if np.isnan(slope):
+        raise Undefined("within an arm the lengths do not vary")
+    return slope

@@ -1,0 +1,79 @@
+"""lengths.csv: how long the replies of each arm are, how fast they came, in how many something was hidden or told."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.rows import Row
+from studies.analysis.tables.arms import add_interval
+
+COLUMNS = [
+    "arm",
+    "language",
+    "measure",
+    "estimate",
+    "low",
+    "high",
+    "sd",
+    "median",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+SHARES = ("masked_share", "names_itself_share")
+MEASURES = ("characters", "first_token_seconds", "total_seconds", *SHARES)
+
+
+def reply_lengths(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (arm, its rows), one per language × measure; n is the number of replies of which the measure is known.
+
+    Languages stay apart: a Chinese character is not an English one. Conversations without an arm are left out.
+    """
+    if export.replies is None:
+        yield from _without_turns(export)
+        return
+    replies = export.replies.rename(columns={"masked": "masked_share", "names_itself": "names_itself_share"})
+    for arm, of_arm in replies[replies["arm"] != ""].groupby("arm"):
+        rows = []
+        for language, said in of_arm.groupby("language"):
+            for measure in MEASURES:
+                of = {"arm": arm, "language": language, "measure": measure}
+                rows.append(_row(of, said.dropna(subset=measure), bootstrap))
+        yield str(arm), rows
+
+
+def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for arm in sorted(set(export.conversations["arm"]) - {""}):
+        rows = [Row(arm=arm, language="", measure=measure, n=0, clusters=0) for measure in MEASURES]
+        for row in rows:
+            _leave_out_all(row, because="there is no turns.csv")
+        yield arm, [row.finished() for row in rows]
+
+
+def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    values = replies[of["measure"]].to_numpy(float)
+    names, clusters = np.unique(replies["cluster"].to_numpy(str), return_inverse=True)
+    row = Row(**of, n=len(values), clusters=len(names))
+    if not of["language"]:
+        row.add_notes("the language is not known, there may be several")
+    if not len(values):
+        _leave_out_all(row, because="turns.csv says it of no reply")
+        return row.finished()
+    row.values |= {"estimate": float(values.mean()), "median": float(np.median(values))}
+    if len(values) > 1:
+        row.values["sd"] = float(values.std(ddof=1))
+    else:
+        row.leave_out("sd", because="one reply")
+    add_interval(row, values, clusters, bootstrap, of="values")
+    if of["measure"] in SHARES:
+        row.add_notes(f"{round(values.sum())} of {len(values)} replies")
+    return row.finished()
+
+
+def _leave_out_all(row: Row, because: str) -> None:
+    row.leave_out("estimate", "low", "high", "sd", "median", because=because)

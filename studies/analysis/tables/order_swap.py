@@ -1,0 +1,72 @@
+"""What a judge said of pairs that it saw in both orders."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+from scipy.stats import binomtest  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import Export, read_pairs
+from studies.analysis.rows import Row
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.judged import numbered
+
+ORDER_SWAP, CONSISTENT, FIRST_BIAS = "order_swap", "share_consistent", "first_bias"
+
+
+def orders(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    path = export.folder / "pairs.csv"
+    if not path.is_file():
+        return
+    table = read_pairs(path)
+    judged = table[(table["rater_kind"] == "judge") & (table["shown_first"] != "")]
+    if "conversations.csv" in export.rows:
+        kept = export.chats.index
+        judged = judged[judged["conversation_a"].isin(kept) & judged["conversation_b"].isin(kept)]
+    for (judge, instrument, question), rows in judged.groupby(["rater", "instrument", "question"]):
+        of = {"judge": str(judge), "strategy": "", "instrument": str(instrument), "item": str(question), "moment": ""}
+        yield from _order(of | {"variant": ORDER_SWAP}, rows, export, bootstrap)
+
+
+def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    told = rows.drop_duplicates(["pair", "shown_first"]).pivot(index="pair", columns="shown_first", values="verdict")
+    both = told.reindex(columns=["a", "b"]).dropna()
+    sides = rows.drop_duplicates("pair").set_index("pair").loc[both.index]
+    clusters = clusters_of_pairs(sides, export)
+    same = (both["a"] == both["b"]).to_numpy(float)
+    for_first = sum((both[side] == side).astype(float) - (both[side] == _other(side)).astype(float) for side in "ab")
+    for statistic, values in ((CONSISTENT, same), (FIRST_BIAS, np.asarray(for_first, float) / 2)):
+        row = Row(**of, statistic=statistic, n=len(both), clusters=len(set(clusters)))
+        if alone := len(told) - len(both):
+            row.add_notes(f"{alone} pairs were judged in one order only")
+        if not len(both):
+            row.leave_out("estimate", "low", "high", "share_changed", because="no pair was judged in both orders")
+            yield row.finished()
+            continue
+        row.values |= {"estimate": float(values.mean()), "share_changed": float(1 - same.mean())}
+        if statistic == CONSISTENT and not np.ptp(values):
+            _add_wilson(row, same)
+        else:
+            add_interval(row, values, clusters, bootstrap, of="verdicts")
+        yield row.finished()
+
+
+def _other(side: str) -> str:
+    return "b" if side == "a" else "a"
+
+
+def _add_wilson(row: Row, same: Array) -> None:
+    """Where all pairs are alike, nothing varies when they are drawn again."""
+    n = row.values["clusters"]
+    interval = binomtest(round(float(same.mean()) * n), n).proportion_ci(method="wilson")
+    row.values |= {"low": float(interval.low), "high": float(interval.high), "method": "Wilson with n = clusters"}
+
+
+def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:
+    """Of two different clusters the first in the alphabet, so that it does not matter which side is called a."""
+    known = export.chats["cluster"]
+    names = [sides[f"conversation_{side}"].map(lambda code: known.get(code, f"conversation {code}")) for side in "ab"]
+    return numbered(names[0].where(names[0] <= names[1], names[1]))

@@ -1,0 +1,206 @@
+"""pairwise.csv: how often each contestant was preferred to each other. bradley_terry.csv: one scale for all of them."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from scipy.stats import binomtest  # noqa: TID253
+from statsmodels.stats.multitest import multipletests  # noqa: TID253
+
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.measures.bradley_terry import has_strengths, is_connected, log_strengths
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
+
+SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
+TAILS = (0.025, 0.975)
+PAIRWISE = [
+    "contestant_a",
+    "contestant_b",
+    "question",
+    "raters",
+    "n",
+    "clusters",
+    *(f"{share}{bound}" for share in SHARES for bound in ("", "_low", "_high")),
+    "p",
+    "p_holm",
+    "first_share",
+    "first_n",
+    "n_raters",
+    "instrument",
+    "method",
+    "note",
+]
+BRADLEY_TERRY = [
+    "question",
+    "raters",
+    "contestant",
+    "strength",
+    "low",
+    "high",
+    "rank",
+    "n",
+    "clusters",
+    "n_raters",
+    "instrument",
+    "method",
+    "note",
+]
+
+Found = Iterator[tuple[str, list[dict[str, Any]]]]
+
+
+def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
+    """Yields (question and raters, its rows); shares are those of `contestant_a`, p_holm is over the contests."""
+    verdicts = read_verdicts(export.folder)
+    for of, group in verdicts.groups() if verdicts else ():
+        rows = [_contest(of | names, contest, bootstrap) for names, contest in group.contests()]
+        yield f"{of['question']} {of['raters']}", _with_holm(rows)
+
+
+def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[str, Any]:
+    row = Row(**of, **contest.counts())
+    given = contest.rows["verdict"].to_numpy()
+    chosen = np.column_stack([np.ones(len(given)), *(given == sign for sign in SHARES.values())]).astype(float)
+    for share, count in zip(SHARES, chosen.sum(axis=0)[1:], strict=True):
+        row.values[share] = float(count / len(given))
+    _add_intervals(row, contest, chosen, bootstrap)
+    row.compute("p", lambda: _sign_test(contest))
+    row.values["p_holm"] = np.nan
+    _add_first(row, contest)
+    return row.finished()
+
+
+def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap) -> None:
+    """A share of nothing or everything does not vary when it is drawn again: there Wilson's interval stands."""
+    bounds = [f"{share}{bound}" for share in SHARES for bound in ("_low", "_high")]
+    if not contest.method():
+        row.leave_out(*bounds, because="one rater and one cluster")
+        return
+    sums = contest.resampled(chosen, bootstrap)
+    drawn = sums[sums[:, 0] > 0]
+    row.values["method"] = contest.method()
+    constant = []
+    for place, share in enumerate(SHARES, 1):
+        if row.values[share] in (0, 1):
+            low, high = _wilson(row.values[share], row.values["clusters"])
+            constant.append(share)
+        else:
+            low, high = np.quantile(drawn[:, place] / drawn[:, 0], TAILS)
+        row.values |= {f"{share}_low": float(low), f"{share}_high": float(high)}
+    if constant:
+        row.add_notes(f"{', '.join(constant)}: all verdicts alike, so Wilson's interval with n = clusters")
+    _warn(row, contest)
+
+
+def _wilson(share: float, n: int) -> tuple[float, float]:
+    interval = binomtest(round(share * n), n).proportion_ci(method="wilson")
+    return float(interval.low), float(interval.high)
+
+
+def _warn(row: Row, group: Group) -> None:
+    counts = group.counts()
+    few = [f"{counts[key]} {name}" for key, name in (("n_raters", "raters"), ("clusters", "clusters"))]
+    if min(counts["n_raters"], counts["clusters"]) < FEW_CLUSTERS:
+        row.add_notes(f"interval: only {' × '.join(few)}, it may be too narrow")
+
+
+def _sign_test(contest: Group) -> float:
+    """Exact and two-sided. Each cluster counts once, for whom most of its verdicts prefer; ties among them are left
+    out, as the sign test does."""
+    balance = np.bincount(contest.clusters, weights=contest.rows["verdict"].to_numpy(float))
+    decided = balance[balance != 0]
+    if not decided.size:
+        raise Undefined("no cluster prefers either")
+    return float(binomtest(int((decided > 0).sum()), len(decided)).pvalue)
+
+
+def _add_first(row: Row, contest: Group) -> None:
+    """Of the verdicts that prefer one: the share for the side that was shown first; .5 where the place does nothing."""
+    signs = (contest.rows["verdict"] * contest.rows["first"]).to_numpy()
+    row.values["first_n"] = int((signs != 0).sum())
+    if row.values["first_n"]:
+        row.values["first_share"] = float((signs > 0).sum() / row.values["first_n"])
+    else:
+        row.leave_out("first_share", because="no verdict prefers a side that is known to have been first or second")
+
+
+def _with_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    tested = [row for row in rows if np.isfinite(row["p"])]
+    if tested:
+        adjusted = multipletests([row["p"] for row in tested], method="holm")[1]
+        for row, p in zip(tested, adjusted, strict=True):
+            row["p_holm"] = float(p)
+    return rows
+
+
+def strengths(export: Export, bootstrap: Bootstrap) -> Found:
+    """Yields (question and raters, its rows), one per contestant; n counts the verdicts in which it stood."""
+    verdicts = read_verdicts(export.folder)
+    for of, group in verdicts.groups() if verdicts else ():
+        yield f"{of['question']} {of['raters']}", _scale(of, group, bootstrap)
+
+
+def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    names = sorted({*group.rows["contestant_a"], *group.rows["contestant_b"]})
+    wins = _wins(group, names)
+    table = wins.sum(axis=0).reshape(1, len(names), len(names))
+    rows = [_contestant(of, name, group) for name in names]
+    if reason := _no_strengths(table):
+        for row in rows:
+            row.leave_out("strength", "low", "high", "rank", because=reason)
+        return [row.finished() for row in rows]
+    found = log_strengths(table)[0]
+    for row, strength, rank in zip(rows, found, _ranks(found), strict=True):
+        row.values |= {"strength": float(strength), "rank": rank}
+    _add_strength_intervals(rows, group, wins, bootstrap)
+    return [row.finished() for row in rows]
+
+
+def _contestant(of: dict[str, str], name: str, group: Group) -> Row:
+    its = group.rows[(group.rows["contestant_a"] == name) | (group.rows["contestant_b"] == name)]
+    return Row(**of, contestant=name, **Group(its.reset_index(drop=True)).counts())
+
+
+def _wins(group: Group, names: list[str]) -> Array:
+    """Verdicts × (contestants × contestants): what each verdict gives the row's contestant against the column's."""
+    a, b = (np.searchsorted(names, group.rows[f"contestant_{side}"].to_numpy(str)) for side in "ab")
+    points = (group.rows["verdict"].to_numpy(float) + 1) / 2
+    wins = np.zeros((len(points), len(names), len(names)))
+    every = np.arange(len(points))
+    wins[every, a, b], wins[every, b, a] = points, 1 - points
+    return wins.reshape(len(points), -1)
+
+
+def _no_strengths(table: Array) -> str:
+    if not is_connected(table)[0]:
+        return "not all contestants met, not even through others"
+    if not has_strengths(table)[0]:
+        return "some contestants were preferred to the others without exception, so no finite strength fits"
+    return ""
+
+
+def _ranks(found: Array) -> list[int]:
+    """1 is the strongest; equal strengths, up to rounding, share a rank."""
+    rounded = np.round(found, 9)
+    return [int((rounded > strength).sum()) + 1 for strength in rounded]
+
+
+def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstrap: Bootstrap) -> None:
+    if not group.method():
+        for row in rows:
+            row.leave_out("low", "high", because="one rater and one cluster")
+        return
+    drawn = log_strengths(group.resampled(wins, bootstrap).reshape(-1, len(rows), len(rows)))
+    fitted = drawn[np.isfinite(drawn).all(axis=1)]
+    missing = len(drawn) - len(fitted)
+    for place, row in enumerate(rows):
+        if missing > TAILS[0] * len(drawn):
+            row.leave_out("low", "high", because=f"{missing} of {len(drawn)} resamples have no finite strengths")
+            continue
+        low, high = np.quantile(fitted[:, place], TAILS)
+        row.values |= {"low": float(low), "high": float(high), "method": group.method()}
+        if missing:
+            row.add_notes(f"interval: {missing} of {len(drawn)} resamples without finite strengths are left out")
+        _warn(row, group)

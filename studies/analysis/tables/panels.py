@@ -1,0 +1,191 @@
+"""panels.csv: all judges of one strategy as a panel, by three rules, beside its members and without each of them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluster
+from studies.analysis.frames import Export, first_of_people
+from studies.analysis.measures import coincidence, correlation
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, named
+
+ALPHAS = ("alpha_ordinal", "alpha_interval")
+COLUMNS = [
+    "strategy",
+    "rule",
+    "judge",
+    "instrument",
+    "item",
+    "moment",
+    "members",
+    "units",
+    "n",
+    "failed",
+    *ALPHAS,
+    "percent_agreement",
+    "human",
+    "n_human",
+    "pearson",
+    "low",
+    "high",
+    "clusters",
+    "method",
+    "note",
+]
+MAJORITY, MEDIAN, MEAN = "majority", "median", "mean"
+BEST, AVERAGE = "best_member", "mean_member"
+SAME = 1e-9  # scores that are closer than this are the same
+LEAST = 2  # judges
+
+Rule = Callable[[Array], float]
+
+
+def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (strategy, its rows). `n` of `units` (conversations; at `turn` and `checkpoint` ratings in them) have a
+    verdict; `failed` counts the members' answers that are missing. `judge`: the one that is left out, or the best."""
+    answers = pd.concat([named(export.ratings), named(export.unscored)])
+    people = _people(export.ratings)
+    for strategy, asked in answers.groupby("strategy"):
+        if asked["judge"].nunique() < LEAST:
+            yield str(strategy), [_no_panel(str(strategy))]
+            continue
+        rows: list[dict[str, Any]] = []
+        for (instrument, moment), of_instrument in asked.groupby(["instrument", "moment"]):
+            members = sorted(of_instrument["judge"].unique())
+            for item, rated in of_instrument.groupby("item"):
+                of = {"strategy": strategy, "instrument": instrument, "moment": moment, "item": item}
+                panel = Panel(rated, members, export, bootstrap)
+                humans = people.get(tuple(of[name] for name in SCALE), {})
+                rows += panel.rows({name: str(value) for name, value in of.items()}, humans)
+        yield str(strategy), rows
+
+
+def _no_panel(strategy: str) -> dict[str, Any]:
+    row = Row(strategy=strategy, rule="", judge="", instrument="", item="", moment="", members=1, human="")
+    row.add_notes("one judge is no panel: two or more with the same strategy make one")
+    return row.finished()
+
+
+def _people(ratings: pd.DataFrame) -> Mapping[Any, Mapping[str, pd.Series]]:
+    """By SCALE and rater kind: the mean over the raters of each UNIT."""
+    rated = first_of_people(ratings[ratings["rater_kind"] != "judge"])
+    keys = ["rater_kind", *SCALE, *UNIT]
+    single = rated[[*keys, "rater"]].astype(str).assign(score=rated["score"])
+    means = single.groupby([*keys, "rater"])["score"].mean().groupby(keys).mean().reset_index()
+    found: dict[Any, dict[str, pd.Series]] = {}
+    for (kind, *scale), rows in means.groupby(["rater_kind", *SCALE]):
+        found.setdefault(tuple(scale), {})[str(kind)] = rows.set_index(UNIT)["score"]
+    return found
+
+
+class Panel:
+    """The judges of one strategy on one item. `scores`: UNIT × members, nan where one gave none."""
+
+    def __init__(self, rated: pd.DataFrame, members: list[str], export: Export, bootstrap: Bootstrap) -> None:
+        means = rated.groupby([*UNIT, "judge"])["score"].mean().unstack("judge")
+        self.scores = means.reindex(columns=members).sort_index()
+        self.export, self.bootstrap = export, bootstrap
+
+    def rows(self, of: dict[str, str], humans: Mapping[str, pd.Series]) -> Iterator[dict[str, Any]]:
+        together: list[tuple[str, str, pd.DataFrame]] = [(rule, "", self.scores) for rule in RULES]
+        if self.scores.shape[1] > LEAST:
+            together += [(MEAN, judge, self.scores.drop(columns=judge)) for judge in self.scores]
+        for rule, without, scores in together:
+            for human, rated in humans.items() or [("", None)]:
+                yield self.panel_row(of | {"rule": rule, "judge": without, "human": human}, scores, rated)
+        for human, rated in humans.items():
+            yield from self.member_rows(of | {"human": human}, rated)
+
+    def panel_row(self, of: dict[str, str], scores: pd.DataFrame, rated: pd.Series | None) -> dict[str, Any]:
+        values = scores.to_numpy(float)
+        verdicts = pd.Series([RULES[of["rule"]](answers) for answers in values], index=scores.index)
+        row = Row(**of, members=values.shape[1], units=len(values), failed=int(np.isnan(values).sum()))
+        row.values["n"] = int(verdicts.notna().sum())
+        if of["rule"] == MAJORITY and (none := len(verdicts) - row.values["n"]):
+            row.add_notes(f"{none} without a majority of all members")
+        _add_agreement(row, values)
+        if rated is None:
+            row.leave_out("pearson", "low", "high", because="no people rated it")
+        else:
+            self.add_pearson(row, verdicts, rated)
+        return row.finished()
+
+    def add_pearson(self, row: Row, verdicts: pd.Series, rated: pd.Series) -> None:
+        x, y, clusters = self.beside(verdicts, rated)
+        row.values |= {"n_human": len(x), "clusters": len(set(clusters))}
+        row.compute("pearson", lambda: correlation.pearson(x, y))
+        if np.isnan(row.values["pearson"]):
+            row.leave_out("low", "high", because="no r")
+            return
+        x, y = x - x.mean(), y - y.mean()
+        sums = sum_by_cluster(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), clusters)
+        add_resampled(row, lambda: self.bootstrap.resample(fisher_z, sums), lambda z: float(np.tanh(z)))
+
+    def beside(self, verdicts: pd.Series, rated: pd.Series) -> tuple[Array, Array, Any]:
+        """People's scores, the panel's, and the clusters, of what both have."""
+        both = pd.concat({"human": rated, "panel": verdicts.dropna()}, axis=1, join="inner").sort_index()
+        clusters = clusters_of(both.index.get_level_values("conversation"), self.export)
+        return both["human"].to_numpy(float), both["panel"].to_numpy(float), clusters
+
+    def member_rows(self, of: dict[str, str], rated: pd.Series) -> Iterator[dict[str, Any]]:
+        """What the panel is worth against its members: the one nearest to people, and all of them on average."""
+        found = {judge: r for judge in self.scores if (r := self.member_r(self.scores[judge], rated)) is not None}
+        average = Row(**of, rule=AVERAGE, judge="", members=len(found))
+        average.leave_out("low", "high", because="a mean of several r")
+        if not found:
+            average.leave_out("pearson", because="no member has an r")
+            yield average.finished()
+            return
+        average.values["pearson"] = float(np.mean(list(found.values())))
+        best = max(found, key=lambda judge: (found[judge], judge))
+        row = Row(**of, rule=BEST, judge=best, members=1, units=len(self.scores))
+        row.values |= {"n": int(self.scores[best].notna().sum()), "failed": int(self.scores[best].isna().sum())}
+        self.add_pearson(row, self.scores[best], rated)
+        row.add_notes("chosen by these same data, so its r is too high")
+        yield row.finished()
+        yield average.finished()
+
+    def member_r(self, scores: pd.Series, rated: pd.Series) -> float | None:
+        x, y, _ = self.beside(scores, rated)
+        try:
+            return correlation.pearson(x, y)
+        except Undefined:
+            return None
+
+
+def _add_agreement(row: Row, values: Array) -> None:
+    """Among the members, over the units that two or more scored."""
+    several = values[(~np.isnan(values)).sum(axis=1) > 1]
+    if not len(several):
+        row.leave_out(*ALPHAS, "percent_agreement", because="no two members scored the same")
+        return
+    units, columns = np.nonzero(~np.isnan(several))
+    counted = coincidence.counts(several[units, columns], units)
+    row.compute(ALPHAS[0], lambda: counted.alpha("ordinal"))
+    row.compute(ALPHAS[1], lambda: counted.alpha("interval"))
+    row.compute("percent_agreement", counted.percent_agreement)
+
+
+def strict_majority(answers: Array) -> float:
+    """The score that more than half of all members gave, those that failed among them; nan where none is."""
+    given = answers[~np.isnan(answers)]
+    votes = [(int((np.abs(given - score) <= SAME).sum()), float(score)) for score in given]
+    most, score = max(votes, default=(0, np.nan))
+    return score if 2 * most > len(answers) else np.nan
+
+
+def median(answers: Array) -> float:
+    """Of those who gave a score; nan where nobody did."""
+    given = answers[~np.isnan(answers)]
+    return float(np.median(given)) if given.size else np.nan
+
+
+def mean(answers: Array) -> float:
+    given = answers[~np.isnan(answers)]
+    return float(np.mean(given)) if given.size else np.nan
+
+
+RULES: Mapping[str, Rule] = {MAJORITY: strict_majority, MEDIAN: median, MEAN: mean}

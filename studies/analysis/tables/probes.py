@@ -1,0 +1,125 @@
+"""probes.csv: what a judge's scores hang on and should not: how it is asked, chance, length, order, its own kin."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.frames import Export
+from studies.analysis.rows import Row
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.judged import (
+    JUDGE,
+    OF,
+    SCALE,
+    UNIT,
+    add_resampled,
+    clusters_of,
+    named,
+    named_by,
+    scores_of,
+)
+from studies.analysis.tables.length_slope import LENGTH, length_slopes
+from studies.analysis.tables.order_swap import ORDER_SWAP, orders
+from studies.analysis.tables.self_preference import SELF_PREFERENCE, preferences
+
+COLUMNS = [
+    *JUDGE,
+    "variant",
+    "item",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "share_changed",
+    "method",
+    "note",
+    "statistic",
+    "instrument",
+    "moment",
+]
+REPEAT, DIFFERENCE, WITHIN_SD = "repeat", "difference", "within_sd"
+VARIED = [*JUDGE, "variant", *SCALE]
+SAME = 1e-9  # scores that are closer than this are the same
+
+Found = Iterator[tuple[str, list[dict[str, Any]]]]
+
+
+def probes(export: Export, bootstrap: Bootstrap) -> Found:
+    """Yields (what was probed, its rows). Item `*` is the mean over an instrument's items; n counts conversations (at
+    `turn` and `checkpoint`: ratings in them) or pairs. Intervals: cluster bootstrap."""
+    plain = scores_of(export.ratings)
+    yield "variants", list(_variants(plain, export, bootstrap))
+    yield REPEAT, list(_repeats(export, bootstrap))
+    yield ORDER_SWAP, list(orders(export, bootstrap))
+    yield LENGTH, list(length_slopes(plain, export, bootstrap))
+    yield SELF_PREFERENCE, list(preferences(plain, export, bootstrap))
+
+
+# Asked in another way
+
+
+def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    answers = named(export.variants)
+    lacking = answers[answers["score"].isna()].groupby(VARIED).size().to_dict()
+    known = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
+    varied = {key: rows.set_index(UNIT)["score"] for key, rows in scores_of(export.variants).groupby(VARIED)}
+    nothing = plain.set_index(UNIT)["score"][:0]
+    for key in sorted({*varied, *lacking}):
+        of = named_by(VARIED, key)
+        sides = {"plain": known.get(tuple(of[name] for name in OF), nothing), "varied": varied.get(key, nothing)}
+        both = pd.concat(sides, axis=1, join="inner").sort_index()
+        yield _difference(of, both, lacking.get(key, 0), export, bootstrap)
+
+
+def _difference(
+    of: dict[str, str], both: pd.DataFrame, lacking: int, export: Export, bootstrap: Bootstrap
+) -> dict[str, Any]:
+    differences = (both["varied"] - both["plain"]).to_numpy(float)
+    clusters = clusters_of(both.index.get_level_values("conversation"), export)
+    row = Row(**of, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
+    if lacking:
+        row.add_notes(f"{lacking} answers of the probe have no score")
+    if not len(both):
+        row.leave_out(
+            "estimate", "low", "high", "share_changed", because="not scored by both the judge as it is and this"
+        )
+        return row.finished()
+    changed = np.abs(differences) > SAME
+    row.values |= {"estimate": float(differences.mean()), "share_changed": float(changed.mean())}
+    add_interval(row, differences, clusters, bootstrap, of="differences")
+    return row.finished()
+
+
+# Asked again
+
+
+def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for key, rows in named(export.ratings).groupby(OF):
+        scores = rows.groupby([*UNIT, "replicate"])["score"].mean().groupby(UNIT)
+        spread = pd.DataFrame({"size": scores.size(), "var": scores.var(), "range": scores.max() - scores.min()})
+        spread = spread[spread["size"] > 1]
+        if len(spread):
+            yield _repeat(named_by(OF, key), spread, export, bootstrap)
+
+
+def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
+    clusters = clusters_of(spread.index.get_level_values("conversation"), export)
+    freedom = spread["size"].to_numpy(float) - 1
+    squares = spread["var"].to_numpy(float) * freedom
+    row = Row(**of, variant=REPEAT, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
+    row.values |= {"estimate": _root(np.array([freedom.sum(), squares.sum()])).item()}
+    row.values["share_changed"] = float((spread["range"] > SAME).mean())
+    if not squares.any():
+        row.leave_out("low", "high", because="all replicates are the same")
+        return row.finished()
+    sums = sum_by_cluster(np.column_stack([freedom, squares]), clusters)
+    add_resampled(row, lambda: bootstrap.resample(_root, sums))
+    return row.finished()
+
+
+def _root(sums: Array) -> Array:
+    return np.asarray(np.sqrt(sums[..., 1] / sums[..., 0]))

@@ -1,0 +1,159 @@
+"""rater_effects.csv: what of the scores is the raters' own strictness, by a mixed model of each item.
+
+Counsellors' own conversations: `score ~ arm + (1 | counsellor) + (1 | card)`. Second raters, several on the same
+conversations: `score ~ arm + (1 | conversation) + (1 | reviewer)`. Both crossed, by REML.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
+from studies.analysis.frames import Export, first_of_people
+from studies.analysis.measures import mixed
+from studies.analysis.measures.mixed import Estimate, Fit
+from studies.analysis.rows import Row, Undefined
+
+COLUMNS = [
+    "raters",
+    "instrument",
+    "item",
+    "moment",
+    "term",
+    "level",
+    "estimate",
+    "low",
+    "high",
+    "df",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+BY = ["raters", "instrument", "moment", "item"]
+OWN = "expert, own conversations"
+SECOND = ("expert", "reviewer", "crowd")
+VARIANCE = "REML; chi-square interval (Satterthwaite)"
+MEAN = "REML; t interval (Satterthwaite)"
+EFFECT = "BLUP; normal interval, variances taken as known"
+
+
+@dataclass(frozen=True)
+class Model:
+    """`rater` and `other` are columns of the scores: the two crossed terms."""
+
+    rater: str
+    other: str
+
+
+OWN_MODEL, SECOND_MODEL = Model("counsellor", "card"), Model("reviewer", "conversation")
+
+
+def rater_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (group of raters, its rows): for each item the variances, the arms' means and the raters' effects."""
+    for raters, model, scores in _groups(export):
+        rows: list[dict[str, Any]] = []
+        for (instrument, moment, item), of_item in scores.groupby(BY[1:], observed=True):
+            of = {"raters": raters, "instrument": str(instrument), "moment": str(moment), "item": str(item)}
+            rows += _of_item(of, model, of_item)
+        yield raters, rows
+
+
+def _groups(export: Export) -> Iterator[tuple[str, Model, pd.DataFrame]]:
+    scores = _scores(export)
+    own = (scores["rater_kind"] == "expert") & scores["own"]
+    if scores[own]["rater"].nunique() > 1:
+        yield OWN, OWN_MODEL, scores[own].rename(columns={"rater": "counsellor"})
+    for kind in SECOND:
+        others = scores[(scores["rater_kind"] == kind) & ~own]
+        if others.duplicated(["instrument", "moment", "item", "conversation", "turn"]).any():
+            yield kind, SECOND_MODEL, others.rename(columns={"rater": "reviewer"})
+
+
+def _scores(export: Export) -> pd.DataFrame:
+    """People's scores, one of each rater for a conversation, with what is known of it. `own`: the rater was in it."""
+    people = first_of_people(export.ratings[export.ratings["rater_kind"].isin(SECOND)])
+    key = ["rater_kind", "rater", "instrument", "moment", "item", "conversation", "turn"]
+    scores = people.groupby(key, observed=True)["score"].mean().reset_index().astype(dict.fromkeys(key, str))
+    about = export.conversations.loc[scores["conversation"], ["arm", "card", "participant"]]
+    scores = scores.assign(**{name: about[name].to_numpy() for name in about})
+    return scores.assign(own=scores["rater"] == scores["participant"])
+
+
+def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dict[str, Any]]:
+    names = {name: np.unique(scores[name].to_numpy(str), return_inverse=True) for name in _terms(model, scores)}
+    terms: dict[str, NDArray[np.intp]] = {name: numbers for name, (_levels, numbers) in names.items()}
+    aliased = mixed.telling(terms)
+    arms, arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
+    clusters = scores[model.rater].nunique()
+    about: dict[str, Any] = of | {"n": len(scores), "clusters": clusters}
+    try:
+        if model.rater in aliased:
+            raise Undefined(aliased[model.rater])
+        values = scores["score"].to_numpy(float)
+        kept = {name: levels for name, levels in terms.items() if name not in aliased}
+        found = mixed.fit(values, np.eye(len(arms))[arm], kept)
+    except Undefined as reason:
+        return [_not_fitted(about, str(reason))]
+    notes = [f"no {name} in the model: {reason}" for name, reason in aliased.items()]
+    notes += [f"the variance of the {name}s comes out as 0" for name in found.absent]
+    rows = [
+        *_variances(about, found),
+        *_means(about, found, arms, scores),
+        *_effects(about, found, model.rater, names[model.rater][0]),
+    ]
+    return [_noted(row, notes, clusters, model.rater) for row in rows]
+
+
+def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
+    """The rater first: where the other goes together with them, the other is left out."""
+    known = (scores[model.other] != "").all()
+    return [model.rater, model.other] if known else [model.rater]
+
+
+def _not_fitted(about: dict[str, Any], reason: str) -> dict[str, Any]:
+    row = Row(**about, term="variance", level="", method="REML")
+    row.leave_out("estimate", "low", "high", "df", because=reason)
+    return row.finished()
+
+
+def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
+    for term, component in found.components().items():
+        yield _row(about, "variance", term, component, VARIANCE)
+
+
+def _means(about: dict[str, Any], found: Fit, arms: NDArray[np.str_], scores: pd.DataFrame) -> Iterator[Row]:
+    sizes = scores["arm"].value_counts()
+    for arm, estimate in zip(arms, found.fixed(), strict=True):
+        method = MEAN if np.isfinite(estimate.df) else "REML; normal interval, no degrees of freedom"
+        yield _row(about | {"n": int(sizes[str(arm)])}, "arm", str(arm), estimate, method)
+
+
+def _effects(about: dict[str, Any], found: Fit, rater: str, names: NDArray[np.str_]) -> Iterator[Row]:
+    if rater in found.data.terms:
+        sizes = np.bincount(found.data.terms[rater])
+        for name, size, estimate in zip(names, sizes, found.effects(rater), strict=True):
+            yield _row(about | {"n": int(size)}, rater, str(name), estimate, EFFECT)
+    else:
+        for name in names:
+            yield _row(about, rater, str(name), Estimate(0.0, np.nan, np.nan), EFFECT)
+
+
+def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: str) -> Row:
+    row = Row(**about, term=term, level=level, estimate=estimate.estimate, df=estimate.df, method=method)
+    if np.isfinite(estimate.low):
+        row.values |= {"low": estimate.low, "high": estimate.high}
+    else:
+        row.leave_out("low", "high", because="the variance comes out as 0" if not estimate.estimate else "no curvature")
+    return row
+
+
+def _noted(row: Row, notes: list[str], clusters: int, rater: str) -> dict[str, Any]:
+    row.add_notes(*notes)
+    if clusters < FEW_CLUSTERS:
+        row.add_notes(f"only {clusters} {rater}s, the interval may be too narrow")
+    return row.finished()

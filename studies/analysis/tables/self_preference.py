@@ -1,0 +1,85 @@
+"""Whether a judge scores supporters of its own maker higher than judges of other makers do."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from dialogue.judges.makers import maker_of
+from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.frames import Export, read_table
+from studies.analysis.rows import Row
+from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, named_by
+
+SELF_PREFERENCE, INTERACTION = "self_preference", "interaction"
+
+
+def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    """One row for each item of a judge of whom all is known; else one that says what is not."""
+    makers, supporters = judges_makers(export.folder), supporters_makers(export.folder)
+    for (judge, strategy), rows in plain.groupby(JUDGE):
+        of = {"judge": str(judge), "strategy": str(strategy), "variant": SELF_PREFERENCE, "statistic": INTERACTION}
+        own = makers.get(str(judge), "")
+        kin = rows["conversation"].map(supporters).fillna("") if own else pd.Series("", index=rows.index)
+        others = [name for name, maker in makers.items() if maker and maker != own]
+        of_others = plain[(plain["strategy"] == strategy) & plain["judge"].isin(others)]
+        if why := _why_no_preference(own, set(kin) - {""}, of_others):
+            row = Row(**of, instrument="", moment="", item=ALL, n=0, clusters=0)
+            row.leave_out("estimate", "low", "high", because=why)
+            yield row.finished()
+            continue
+        mean = of_others.groupby([*SCALE, *UNIT])["score"].mean().rename("others")
+        beside = rows.assign(kin=kin).join(mean, on=[*SCALE, *UNIT], how="inner")
+        for scale, both in beside[beside["kin"] != ""].groupby(SCALE):
+            yield _preference(of | named_by(SCALE, scale), both, own, export, bootstrap)
+
+
+def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> str:
+    if not own:
+        return "the maker of the judge's model is not known"
+    if own not in kin or len(kin) < 2:
+        return "no supporters both of the judge's maker and of others"
+    return "no judge of another maker with this strategy" if of_others.empty else ""
+
+
+def _preference(
+    of: dict[str, str], both: pd.DataFrame, own: str, export: Export, bootstrap: Bootstrap
+) -> dict[str, Any]:
+    kin = (both["kin"] == own).to_numpy(float)
+    ahead = (both["score"] - both["others"]).to_numpy(float)
+    clusters = clusters_of(both["conversation"], export)
+    row = Row(**of, n=len(both), clusters=len(set(clusters)))
+    if not 0 < kin.sum() < len(kin):
+        row.leave_out("estimate", "low", "high", because="judges of several makers scored supporters of one maker only")
+        return row.finished()
+    sums = sum_by_cluster(np.column_stack([kin, kin * ahead, 1 - kin, (1 - kin) * ahead]), clusters)
+    row.values["estimate"] = float(_interaction(sums.sum(axis=0)))
+    add_resampled(row, lambda: bootstrap.resample(_interaction, sums))
+    return row.finished()
+
+
+def _interaction(sums: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[..., 1] / sums[..., 0] - sums[..., 3] / sums[..., 2])
+
+
+def judges_makers(folder: Path) -> dict[str, str]:
+    """By judge, from calls.csv; empty where its models are of several makers, or of one that is not known."""
+    path = folder / "calls.csv"
+    if not path.is_file():
+        return {}
+    calls = read_table(path, ("purpose",), ("model", "judge")).astype(str)
+    asked = calls[(calls["purpose"] == "judge") & (calls["judge"] != "")]
+    makers = {judge: {maker_of(model) for model in models} for judge, models in asked.groupby("judge")["model"]}
+    return {str(judge): found.pop() if len(found) == 1 else "" for judge, found in makers.items()}
+
+
+def supporters_makers(folder: Path) -> dict[str, str]:
+    """By conversation, from conversations.csv; empty where nobody knows."""
+    path = folder / "conversations.csv"
+    if not path.is_file():
+        return {}
+    chats = read_table(path, ("conversation",), ("model",)).astype(str)
+    return {code: maker_of(model) for code, model in zip(chats["conversation"], chats["model"], strict=True)}

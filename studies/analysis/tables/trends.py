@@ -1,0 +1,115 @@
+"""trends.csv: how the seekers' supposed emotion and the ratings on the way go over the turns."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.frames import Export, read_states
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval, conversation_scores
+from studies.analysis.tables.verdicts import numbered
+
+COLUMNS = [
+    "arm",
+    "condition",
+    "seekers",
+    "source",
+    "instrument",
+    "moment",
+    "item",
+    "statistic",
+    "turn",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+OF = ["arm", "condition", "seekers", "source", "instrument", "moment", "item"]
+EMOTION = "emotion_score"
+ON_THE_WAY = ("checkpoint", "turn")  # moments
+MEAN, SLOPE = "mean", "slope"
+
+
+def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (arm, its rows); `source` is that of states.csv, or the kind of raters. Means are over the conversations
+    that were scored at that turn: those that had ended before are in none."""
+    scores = pd.concat([_emotions(export), _checkpoints(export)])
+    for arm, of_arm in scores[scores["arm"] != ""].groupby("arm"):
+        rows = []
+        for key, group in of_arm.groupby(OF):
+            of = dict(zip(OF, map(str, key), strict=True))
+            for turn, at_turn in group.groupby("turn"):
+                rows.append(_mean(of | {"statistic": MEAN, "turn": int(turn)}, at_turn, bootstrap))
+            rows.append(_slope(of | {"statistic": SLOPE, "turn": pd.NA}, group, bootstrap))
+        yield str(arm), rows
+
+
+def emotions(export: Export) -> pd.DataFrame:
+    """Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers` and
+    `cluster`; empty where there is no states.csv."""
+    path = export.folder / "states.csv"
+    if not path.is_file():
+        return _with_conversation(pd.DataFrame(columns=["conversation", "source", "turn", "score"]), export.whole())
+    states = read_states(path).rename(columns={EMOTION: "score"})
+    means = states.groupby(["conversation", "source", "turn"])["score"].mean().reset_index()
+    return _with_conversation(means, export.whole())
+
+
+def _emotions(export: Export) -> pd.DataFrame:
+    return emotions(export).assign(instrument="", moment="", item=EMOTION)
+
+
+def _checkpoints(export: Export) -> pd.DataFrame:
+    rated = export.ratings[export.ratings["moment"].isin(ON_THE_WAY) & (export.ratings["turn"] != "")]
+    scores = conversation_scores(rated).rename(columns={"group": "source"})
+    texts = ["source", "instrument", "moment", "item", "conversation"]
+    scores = scores.astype(dict.fromkeys(texts, str)).astype({"turn": str}).astype({"turn": int})
+    return _with_conversation(scores, export.conversations)
+
+
+def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    about = conversations[["arm", "condition", "seeker_kind", "cluster"]].rename(columns={"seeker_kind": "seekers"})
+    return scores.join(about, on="conversation", how="inner").reset_index(drop=True)
+
+
+def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    values, clusters = scores["score"].to_numpy(float), numbered(scores["cluster"])
+    row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
+    add_interval(row, values, clusters, bootstrap, of="scores")
+    return row.finished()
+
+
+def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    """Points per turn within conversations, so that it does not matter which of them go on for long."""
+    several = scores[scores.groupby("conversation")["turn"].transform("nunique") > 1]
+    row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
+    if several.empty:
+        row.leave_out("estimate", "low", "high", because="no conversation was scored at two turns")
+        return row.finished()
+    centred = several[["turn", "score"]].astype(float)
+    centred = centred - centred.groupby(several["conversation"]).transform("mean")
+    turn, score = centred["turn"].to_numpy(), centred["score"].to_numpy()
+    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), numbered(several["cluster"]))
+    row.values["estimate"] = float(slope(sums.sum(axis=0)))
+    try:
+        if not np.abs(score).max() > 1e-9:
+            raise Undefined("the scores do not vary")
+        resampled = bootstrap.resample(slope, sums)
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
+        return row.finished()
+    interval = resampled.interval()
+    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
+    row.add_notes(*resampled.notes("interval"))
+    return row.finished()
+
+
+def slope(sums: Array) -> Array:
+    """From (xx, xy) of values centred within conversations."""
+    return np.asarray(sums[..., 1] / sums[..., 0])

@@ -1,0 +1,128 @@
+import numpy as np
+import pingouin  # noqa: TID253
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from studies.analysis.measures import correlation
+from studies.analysis.rows import Undefined
+
+# Anscombe 1973, The American Statistician 27:17.
+ANSCOMBE_X = [10, 8, 13, 9, 11, 14, 6, 4, 12, 7, 5]
+ANSCOMBE = [
+    (ANSCOMBE_X, [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68], 0.8164205),
+    (ANSCOMBE_X, [9.14, 8.14, 8.74, 8.77, 9.26, 8.10, 6.13, 3.10, 9.13, 7.26, 4.74], 0.8162365),
+    (ANSCOMBE_X, [7.46, 6.77, 12.74, 7.11, 7.81, 8.84, 6.08, 5.39, 8.15, 6.42, 5.73], 0.8162867),
+    ([8] * 7 + [19] + [8] * 3, [6.58, 5.76, 7.71, 8.84, 8.47, 7.04, 5.25, 12.50, 5.56, 7.91, 6.89], 0.8165214),
+]
+COEFFICIENTS = [correlation.pearson, correlation.spearman, correlation.kendall]
+scores = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=3, max_size=30).map(
+    lambda pairs: np.array(pairs, dtype=float).T
+)
+
+
+def array(*values: float) -> np.ndarray:
+    return np.array(values, dtype=float)
+
+
+@pytest.mark.parametrize(("x", "y", "r"), ANSCOMBE)
+def test_pearson_is_that_of_anscombes_quartet(x: list[float], y: list[float], r: float) -> None:
+    assert correlation.pearson(array(*x), array(*y)) == pytest.approx(r, abs=5e-8)
+
+
+def test_spearman_is_that_of_wikipedias_iq_and_television() -> None:
+    # "Spearman's rank correlation coefficient", Wikipedia: -29/165.
+    iq = array(106, 100, 86, 101, 99, 103, 97, 113, 112, 110)
+    hours = array(7, 27, 2, 50, 28, 29, 20, 12, 6, 17)
+    assert correlation.spearman(iq, hours) == pytest.approx(-29 / 165, abs=1e-12)
+
+
+def test_kendall_is_tau_b_with_ties() -> None:
+    # The example of scipy.stats.kendalltau's documentation.
+    tau = correlation.kendall(array(12, 2, 1, 12, 2), array(1, 4, 7, 1, 0))
+    assert tau == pytest.approx(-0.47140452079103173, abs=1e-12)
+
+
+def test_within_persons_is_that_of_bland_and_altman() -> None:
+    # Bland & Altman 1995, BMJ 310:446: pH and PaCO2 of eight patients, r = -0.507.
+    data = pingouin.read_dataset("rm_corr")
+    r = correlation.within_persons(*(data[name].to_numpy() for name in ("pH", "PacO2")), data["Subject"].to_numpy(str))
+    assert r == pytest.approx(pingouin.rm_corr(data, "pH", "PacO2", "Subject")["r"].iloc[0], abs=1e-10)
+    assert round(r, 3) == -0.507
+
+
+def test_within_persons_leaves_out_persons_with_one_row_and_rows_without_person() -> None:
+    human, judge = array(1, 2, 3, 5, 9, 1), array(2, 4, 3, 9, -7, 50)
+    persons = np.array(["a", "a", "b", "b", "c", ""])
+    assert correlation.within_persons(human, judge, persons) == pytest.approx(
+        correlation.pearson(array(-0.5, 0.5, -1, 1), array(-1, 1, -3, 3))
+    )
+    with pytest.raises(Undefined, match="no participant has two conversations"):
+        correlation.within_persons(human, judge, np.array(["a", "b", "c", "d", "", ""]))
+
+
+def test_between_arms_correlates_the_means_of_the_arms() -> None:
+    human, judge = array(1, 3, 4, 4, 1, 2, 9), array(1, 1, 5, 7, 3, 3, 0)
+    arms = np.array(["a", "a", "b", "b", "c", "c", ""])
+    assert correlation.between_arms(human, judge, arms) == pytest.approx(
+        correlation.pearson(array(2, 4, 1.5), array(1, 6, 3))
+    )
+    with pytest.raises(Undefined, match="fewer than three arms"):
+        correlation.between_arms(human, judge, np.array(["a", "a", "b", "b", "b", "b", ""]))
+
+
+def test_concordance_falls_with_a_shift_that_leaves_r() -> None:
+    # By hand: variances and covariance 2/3, shift 1, so 2 · 2/3 / (4/3 + 1).
+    assert correlation.concordance(array(1, 2, 3), array(2, 3, 4)) == pytest.approx(4 / 7)
+    with pytest.raises(Undefined, match="neither side varies"):
+        correlation.concordance(array(2, 2), array(2, 2))
+
+
+@settings(deadline=None, max_examples=50)
+@given(scores)
+def test_quadratic_kappa_is_that_of_all_levels(pair: np.ndarray) -> None:
+    human, judge = pair
+    if human.var() + judge.var() + (human.mean() - judge.mean()) ** 2 > 0:
+        expected = cohen_kappa_score(human, judge, weights="quadratic", labels=[1, 2, 3, 4, 5])
+        assert correlation.quadratic_kappa(human, judge) == pytest.approx(expected, abs=1e-12)
+
+
+def test_quadratic_kappa_does_not_move_when_a_level_is_unused() -> None:
+    # sklearn alone drops the unused level 4 and sees 5 as next to 3.
+    human, judge = array(1, 2, 5, 5, 1, 3), array(1, 1, 5, 3, 2, 5)
+    dropped = cohen_kappa_score(human, judge, weights="quadratic")
+    kappa = correlation.quadratic_kappa(human, judge)
+    assert kappa == pytest.approx(cohen_kappa_score(human, judge, weights="quadratic", labels=[1, 2, 3, 4, 5]))
+    assert abs(kappa - dropped) > 0.001
+
+
+def test_quadratic_kappa_needs_whole_numbers() -> None:
+    with pytest.raises(Undefined, match="the scores are not whole numbers"):
+        correlation.quadratic_kappa(array(1, 2.5), array(1, 2))
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+@pytest.mark.parametrize(
+    ("human", "judge", "reason"),
+    [
+        ([1, 2], [1, 2], "fewer than three rows"),
+        ([3, 3, 3], [1, 2, 3], "the human scores do not vary"),
+        ([1, 2, 3], [0.1 + 0.2, 0.3, 0.3], "the judge scores do not vary"),
+    ],
+)
+def test_coefficients_of_a_constant_are_undefined_not_zero(coefficient, human, judge, reason) -> None:
+    with pytest.raises(Undefined, match=reason):
+        coefficient(array(*human), array(*judge))
+
+
+@pytest.mark.parametrize("coefficient", COEFFICIENTS)
+@settings(deadline=None, max_examples=50)
+@given(pair=scores, shift=st.integers(-3, 3), order=st.randoms(use_true_random=False))
+def test_coefficients_ignore_row_order_and_a_lenient_judge(coefficient, pair, shift, order) -> None:
+    human, judge = pair
+    if np.ptp(human) and np.ptp(judge):
+        rows = list(range(len(human)))
+        order.shuffle(rows)
+        moved = coefficient(human[rows], judge[rows] + shift)
+        assert moved == pytest.approx(coefficient(human, judge), abs=1e-12)

@@ -1,0 +1,283 @@
+"""Indices of careless answering, worked by hand; flags; and the agreement with and without."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+import pytest
+
+from studies.analysis import analyse
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import load
+from studies.analysis.rows import Undefined
+from studies.analysis.tables import quality
+from studies.analysis.tables.quality import COLUMNS, even_odd, identical_rows, irv, longstring, reverse_items
+from studies.analysis.tables.sensitivity import sensitivity
+from studies.questionnaires.loading import load as instrument
+from tests.studies.analysis.builders import write_export
+
+ExportOf = Callable[[Any], Path]
+ITEMS = [item.key for item in instrument("emoharbor_10").items]
+TEN = {"instrument": "emoharbor_10", "moment": "final"}
+
+
+def final_rating(person: str, arm: str, scores: str, **also: Any) -> list[dict[str, Any]]:
+    """`scores`: ten digits, in the order of the items."""
+    about = {"conversation": f"{person}{arm}", "participant": person, "rater": person, "arm": arm, **TEN, **also}
+    return [about | {"item": item, "score": int(score)} for item, score in zip(ITEMS, scores, strict=True)]
+
+
+def careful_and_careless() -> list[dict[str, Any]]:
+    """A thinks; B gives every item of three arms the same score; C's third rating repeats the first."""
+    rows = [*final_rating("A", "x", "4325134251"), *final_rating("A", "y", "2415342513")]
+    for arm, scores in (("x", "3" * 10), ("y", "3" * 10), ("z", "5" * 10)):
+        rows += final_rating("B", arm, scores)
+    for arm, scores in (("x", "1122334455"), ("y", "1222233344"), ("z", "1122334455")):
+        rows += final_rating("C", arm, scores)
+    return rows
+
+
+def table_of(folder: Path) -> pd.DataFrame:
+    rows = [row for _, found in quality.quality(load(folder), Bootstrap(5, 1)) for row in found]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def value(table: pd.DataFrame, statistic: str, **of: str) -> Any:
+    rows = table[table["statistic"] == statistic]
+    for name, wanted in of.items():
+        rows = rows[rows[name] == wanted]
+    [found] = rows["estimate"]
+    return found
+
+
+def flagged(table: pd.DataFrame) -> set[tuple[str, str, str]]:
+    rows = quality.flagged_rows(table)
+    return set(rows[["person", "conversation", "statistic"]].itertuples(index=False, name=None))
+
+
+# The indices
+
+
+@pytest.mark.parametrize(("scores", "longest"), [("3333333333", 10), ("1122334455", 2), ("1222233344", 4), ("12", 1)])
+def test_longstring_is_the_longest_run(scores: str, longest: int) -> None:
+    assert longstring(np.array(list(scores), dtype=float)) == longest
+
+
+def test_irv_is_the_mean_standard_deviation_within_ratings() -> None:
+    # By hand: 1, 3, 5 deviate by 2, 0, 2, so the root of 8 / 2; 3, 3, 3 not at all.
+    assert irv(np.array([[1.0, 3, 5], [3, 3, 3]])) == 1.0
+    with pytest.raises(Undefined, match="no rating answered all items"):
+        irv(np.zeros((0, 3)))
+
+
+def test_identical_rows_are_a_share_of_ratings() -> None:
+    assert identical_rows(np.array([[1.0, 2], [1, 3], [1, 2], [4, 4]])) == 0.5
+    with pytest.raises(Undefined, match="fewer than two ratings"):
+        identical_rows(np.array([[1.0, 2]]))
+
+
+def mini(**factors: str) -> dict[str, float]:
+    """What somebody answers who means these four digits, in key, of each factor of the Mini-IPIP."""
+    scales = {scale.key: scale.items for scale in instrument("mini_ipip").scales}
+    values = {}
+    for factor, digits in factors.items():
+        for key, digit in zip(scales[factor], digits, strict=True):
+            values[key] = 6.0 - int(digit) if instrument("mini_ipip").item(key).reverse else float(digit)
+    return values
+
+
+def test_reverse_items_are_consistent_where_both_kinds_say_the_same() -> None:
+    said = mini(E="2222", A="5555", C="3333", N="1111", O="4444")
+    assert reverse_items(instrument("mini_ipip"), said) == 0
+    # Five to every question, whichever way it is turned: 5 and, in key, 1.
+    assert reverse_items(instrument("mini_ipip"), dict.fromkeys(said, 5.0)) == 4
+    with pytest.raises(Undefined, match="not all items were answered"):
+        reverse_items(instrument("mini_ipip"), mini(E="2222"))
+
+
+def test_even_odd_is_stepped_up_by_spearman_brown() -> None:
+    said = mini(E="1212", A="2424", C="3333", N="4543", O="5555")
+    # By hand: odd means 1 2 3 4 5, even means 2 4 3 4 5.
+    r = np.corrcoef([1, 2, 3, 4, 5], [2, 4, 3, 4, 5])[0, 1]
+    assert even_odd(instrument("mini_ipip"), said) == pytest.approx(2 * r / (1 + r))
+    with pytest.raises(Undefined, match="the means of the halves do not vary"):
+        even_odd(instrument("mini_ipip"), mini(E="3333", A="3333", C="3333", N="3333", O="3333"))
+
+
+# People
+
+
+def test_quality_tells_careful_from_careless_people(export_of: ExportOf) -> None:
+    table = table_of(export_of(careful_and_careless()))
+    told = {
+        person: [value(table, name, person=person) for name in ("longstring", "irv", "identical_rows")]
+        for person in "ABC"
+    }
+    assert told["B"] == [10, 0, 2 / 3]
+    assert [told[person][0] for person in "AC"] == [1, 4]
+    assert told["C"][2] == 2 / 3
+    assert told["A"][2] == 0
+    assert told["A"][1] > told["C"][1] > 0
+    assert flagged(table) == {("B", "", "straight_arms")}
+    [note] = table.query("statistic == 'straight_arms' and person == 'B'")["note"]
+    assert note.endswith("conversations: Bx, By, Bz")
+
+
+def test_straight_arms_are_arms_and_final_ratings(export_of: ExportOf) -> None:
+    rows = final_rating("B", "x", "3" * 10) + final_rating("B", "y", "3" * 10)
+    rows += final_rating("B", "y", "3" * 10, conversation="again")
+    for turn in (5, 10):
+        rows += final_rating("B", "z", "3" * 10, moment="checkpoint", turn=turn)
+    table = table_of(export_of(rows))
+    assert value(table, "straight_arms") == 2
+    assert flagged(table) == set()
+
+
+def test_quality_does_not_depend_on_the_order_of_rows(export_of: ExportOf, tmp_path: Path) -> None:
+    rows = careful_and_careless()
+    np.random.default_rng(1).shuffle(rows)
+    pd.testing.assert_frame_equal(
+        table_of(export_of(rows)), table_of(write_export(tmp_path / "other", careful_and_careless()))
+    )
+
+
+def test_quality_is_of_people_alone_and_of_those_left_out_too(export_of: ExportOf) -> None:
+    rows = careful_and_careless() + final_rating("A", "x", "3" * 10, rater="J", rater_kind="judge")
+    folder = export_of(rows)
+    (folder / "participants.csv").write_text("participant,excluded\nB,true\n")
+    assert set(table_of(folder)["person"]) == {"A", "B", "C"}
+
+
+def test_big_five_is_read_from_the_answers(export_of: ExportOf) -> None:
+    folder = export_of(careful_and_careless())
+    said = mini(E="2222", A="5555", C="3333", N="1111", O="4444")
+    lines = [f"A,mini_ipip,{item},{answer:g},2.5" for item, answer in said.items()]
+    lines += [f"B,mini_ipip,{item},5,1" for item in said] + ["C,mini_ipip,mini_01,4,"]
+    (folder / "answers.csv").write_text("participant,instrument,item,value,seconds\n" + "\n".join(lines) + "\n")
+    table = table_of(folder)
+    assert [value(table, "reverse_items", person=person) for person in "AB"] == [0, 4]
+    assert value(table, "even_odd", person="A") == pytest.approx(1)
+    assert value(table, "seconds_per_item", person="B", instrument="mini_ipip") == 1
+    assert np.isnan(value(table, "reverse_items", person="C"))
+    assert table.query("statistic == 'reverse_items'")["flagged"].eq("").all()
+
+
+# Conversations
+
+
+def test_rating_seconds_flag_a_rating_that_was_too_fast(export_of: ExportOf, tmp_path: Path) -> None:
+    rows = careful_and_careless()
+    seconds = {"Ax": 3.0, "Ay": 1.9, "Bx": ""}
+    lines = [
+        ",".join(map(str, (*(row[name] for name in names), seconds.get(row["conversation"], 2.0))))
+        for names in [("conversation", "participant", "rater", "arm", "instrument", "item", "moment", "score")]
+        for row in rows
+    ]
+    folder = export_of(rows)
+    (folder / "ratings.csv").write_text(
+        "conversation,participant,rater,arm,instrument,item,moment,score,seconds,rater_kind\n"
+        + "".join(f"{line},seeker\n" for line in lines)
+    )
+    table = table_of(folder)
+    assert value(table, "rating_seconds", conversation="Ay") == pytest.approx(19)
+    assert np.isnan(value(table, "rating_seconds", conversation="Bx"))
+    assert {row for row in flagged(table) if row[2] == "rating_seconds"} == {("A", "Ay", "rating_seconds")}
+    assert value(table, "seconds_per_item", person="A") == pytest.approx((3 + 1.9) / 2)
+
+
+CONVERSATIONS = """conversation,participant,language,turns,min_turns,end_reason
+good,A,en,10,10,finished
+short,A,en,4,10,early
+open,A,en,2,10,
+free,A,en,4,3,finished
+curt,B,en,10,10,finished
+zh,B,zh,10,10,finished
+broken,B,en,10,10,technical
+simulated,,en,3,10,satisfied
+"""
+TURNS = """conversation,role,text,pasted,error
+good,seeker,I have slept badly for weeks,false,
+good,supporter,ok,,
+curt,seeker,yes,false,
+curt,seeker,no not really though,false,
+curt,seeker,maybe so,true,
+zh,seeker,我最近睡得很不好,,
+short,seeker,it is all too much,false,timeout
+"""
+
+
+def test_quality_flags_conversations_by_the_rules_of_the_protocol(export_of: ExportOf) -> None:
+    folder = export_of(careful_and_careless())
+    (folder / "conversations.csv").write_text(CONVERSATIONS)
+    (folder / "turns.csv").write_text(TURNS)
+    table = table_of(folder)
+    assert {row[1:] for row in flagged(table) if row[1]} == {
+        ("short", "turns"),
+        ("short", "technical"),
+        ("curt", "message_words"),
+        ("curt", "pasted"),
+        ("broken", "technical"),
+    }
+    assert value(table, "message_words", conversation="curt") == 2
+    assert value(table, "message_characters", conversation="zh") == 8
+    assert np.isnan(value(table, "pasted", conversation="zh"))
+    assert "simulated" not in set(table["conversation"])
+
+
+def test_an_estimate_that_is_not_there_has_its_reason(export_of: ExportOf) -> None:
+    table = table_of(export_of(final_rating("A", "x", "4325134251")))
+    gaps = table[table["estimate"].isna()].set_index("statistic")["note"]
+    assert gaps.str.startswith("estimate: ").to_dict() == {
+        "identical_rows": True,
+        "seconds_per_item": True,
+        "rating_seconds": True,
+    }
+
+
+def test_of_rows_gives_a_page_what_the_files_give(export_of: ExportOf) -> None:
+    rows = careful_and_careless()
+    folder = export_of(rows)
+    (folder / "conversations.csv").write_text(CONVERSATIONS)
+    (folder / "turns.csv").write_text(TURNS)
+    usual = dict.fromkeys(quality.NEEDED["ratings"], "") | {"rater_kind": "seeker", "seconds": None}
+    page = quality.of_rows(
+        {
+            "ratings": [usual | {name: row[name] for name in row if name in usual} for row in rows],
+            "conversations": pd.read_csv(folder / "conversations.csv").to_dict("records"),
+            "turns": pd.read_csv(folder / "turns.csv", keep_default_na=False).to_dict("records"),
+            "answers": [],
+        }
+    )
+    pd.testing.assert_frame_equal(pd.DataFrame(page, columns=COLUMNS), table_of(folder))
+
+
+# With and without
+
+
+def test_sensitivity_shows_the_agreement_with_what_was_left_out_and_without_flags(export_of: ExportOf) -> None:
+    rows = careful_and_careless()
+    rows += [
+        row | {"rater": "J", "rater_kind": "judge", "score": 1 + number // 3 % 5} for number, row in enumerate(rows)
+    ]
+    rows += final_rating("D", "x", "5432154321") + final_rating("D", "x", "1234512345", rater="J", rater_kind="judge")
+    folder = export_of(rows)
+    (folder / "participants.csv").write_text("participant,excluded\nD,true\n")
+    found = pd.DataFrame([row for _, rows in sensitivity(load(folder), Bootstrap(5, 1)) for row in rows])
+    assert found[["n", "n_with_left_out", "n_without_flagged"]].drop_duplicates().to_numpy().tolist() == [[8, 9, 5]]
+    kept = [row for row in rows if row["item"] == "safety" and row["participant"] != "D"]
+    human, judge = ([row["score"] for row in kept if (row["rater"] == "J") is judged] for judged in (False, True))
+    safety = found[found["item"] == "safety"].iloc[0]
+    assert safety["pearson"] == pytest.approx(np.corrcoef(human, judge)[0, 1])
+    without_b = [place for place, row in enumerate(kept[: len(human)]) if row["participant"] != "B"]
+    r = np.corrcoef(np.array(human)[without_b], np.array(judge)[without_b])[0, 1]
+    assert safety["pearson_without_flagged"] == pytest.approx(r)
+
+
+def test_report_counts_flags_and_says_that_they_leave_nobody_out(export_of: ExportOf, tmp_path: Path) -> None:
+    analyse(export_of(careful_and_careless()), tmp_path / "out", bootstrap=5)
+    report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "flags leave nobody out" in report
+    row = "<td>straight_arms</td><td>the same answer to every item in 3 arms or more</td>"
+    assert f'{row}<td class="number">1</td><td class="number">0</td><td class="number">3</td>' in report

@@ -1,0 +1,109 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+import pytest
+
+from studies.analysis import AnalysisError
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import load
+from studies.analysis.tables.trends import COLUMNS, trends
+from tests.studies.analysis.benchmark import write_benchmark, write_table
+
+ExportOf = Callable[[Any], Path]
+
+
+def table_of(folder: Path) -> pd.DataFrame:
+    rows = [row for _, found in trends(load(folder), Bootstrap(200, 1)) for row in found]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def with_states(export_of: ExportOf, states: list[tuple[str, int, Any]]) -> Path:
+    """Of conversations of arm a, each with its own person."""
+    names = sorted({conversation for conversation, *_ in states})
+    folder = export_of([{"conversation": name, "participant": f"P {name}", "arm": "a", "score": 3} for name in names])
+    rows = [dict(zip(("conversation", "turn", "emotion_score"), state, strict=True)) for state in states]
+    write_table(folder, "states", [row | {"source": "judge"} for row in rows])
+    return folder
+
+
+def test_planted_slopes_come_back_for_each_arm_and_condition(tmp_path: Path) -> None:
+    slopes = table_of(write_benchmark(tmp_path / "export", profiles=20, seed=5)).query("statistic == 'slope'")
+    assert len(slopes) == 6
+    for _, row in slopes.iterrows():
+        planted = 2 if row["condition"] == "average" else -1
+        assert row["estimate"] == pytest.approx(planted, abs=0.5)
+        assert row["low"] < row["estimate"] < row["high"]
+    assert set(slopes["source"]) == {"seeker"}
+
+
+def test_means_are_of_the_conversations_that_were_scored_at_the_turn(tmp_path: Path) -> None:
+    folder = write_benchmark(tmp_path / "export", profiles=10, seed=5)
+    states, about = (pd.read_csv(folder / f"{name}.csv", keep_default_na=False) for name in ("states", "conversations"))
+    both = states.merge(about.query("setup == ''"), on="conversation")
+    expected = both.groupby(["arm", "condition", "turn"])["emotion_score"].agg(["mean", "size"]).reset_index()
+    found = table_of(folder).query("statistic == 'mean'")
+    assert found["estimate"].tolist() == pytest.approx(expected["mean"].tolist())
+    assert found["n"].tolist() == expected["size"].tolist()
+    assert found["turn"].tolist() == expected["turn"].tolist()
+
+
+def test_slope_is_that_of_least_squares_with_an_own_height_for_each_conversation(export_of: ExportOf) -> None:
+    random = np.random.default_rng(2)
+    states = [(f"C{n}", turn, float(random.normal(n, 3))) for n in range(5) for turn in range(1, 3 + n)]
+    turns = np.array([turn for _, turn, _ in states])
+    heights = np.array([[name == f"C{n}" for n in range(5)] for name, *_ in states], dtype=float)
+    expected = np.linalg.lstsq(np.column_stack([turns, heights]), [score for *_, score in states], rcond=None)[0][0]
+    row = table_of(with_states(export_of, states)).query("statistic == 'slope'").iloc[0]
+    assert row["estimate"] == pytest.approx(expected)
+    assert (row["n"], row["clusters"]) == (5, 5)
+
+
+def test_those_who_leave_early_do_not_tilt_the_slope(export_of: ExportOf) -> None:
+    """The unhappy leave: means rise from turn to turn, nobody does."""
+    states = [(f"C{n}", turn, 10 * n) for n in range(1, 6) for turn in range(1, n + 1)]
+    table = table_of(with_states(export_of, states)).set_index("statistic")
+    assert table.loc["mean", "estimate"].is_monotonic_increasing
+    assert table.loc["slope", "estimate"] == 0
+    assert table.loc["slope", "note"] == "low, high: the scores do not vary"
+
+
+def test_a_single_turn_has_no_slope_and_a_state_without_score_is_none(export_of: ExportOf) -> None:
+    table = table_of(with_states(export_of, [("C1", 1, 50), ("C1", 2, ""), ("C2", 1, 40)])).set_index("statistic")
+    assert table.loc["mean", ["turn", "estimate", "n"]].tolist() == [1, 45, 2]
+    assert table.loc["slope", "note"] == "estimate, low, high: no conversation was scored at two turns"
+
+
+def test_checkpoints_go_over_the_turns_for_each_item_and_kind_of_raters(export_of: ExportOf) -> None:
+    rows = []
+    for person in range(4):
+        about = {"conversation": f"C{person}", "participant": f"P{person}", "rater": f"P{person}", "arm": "a"}
+        for turn in (5, 10):
+            rows.append(about | {"moment": "checkpoint", "turn": turn, "score": person + turn / 5})
+        rows.append(about | {"score": 5})
+        judged = {"rater": "J", "rater_kind": "judge", "strategy": "standard", "moment": "checkpoint"}
+        rows.append(about | judged | {"turn": 5, "score": 2})
+    table = table_of(export_of(rows))
+    assert table.groupby("source")["turn"].apply(lambda turns: turns.dropna().tolist()).to_dict() == {
+        "judge:standard": [5],
+        "seeker": [5, 10],
+    }
+    seeker = table[(table["source"] == "seeker") & (table["item"] == "care")]
+    assert seeker["estimate"].tolist() == pytest.approx([2.5, 3.5, 0.2])
+    assert set(seeker["moment"]) == {"checkpoint"}
+
+
+def test_adding_a_constant_moves_means_alone(tmp_path: Path) -> None:
+    folder = write_benchmark(tmp_path / "export", profiles=5, seed=5)
+    before = table_of(folder)
+    states = pd.read_csv(folder / "states.csv").sample(frac=1, random_state=2)
+    states.assign(emotion_score=states["emotion_score"] + 10).to_csv(folder / "states.csv", index=False)
+    moved = before["estimate"] + np.where(before["statistic"] == "mean", 10, 0)
+    assert table_of(folder)["estimate"].tolist() == pytest.approx(moved.tolist())
+
+
+def test_faults_of_states_are_named(export_of: ExportOf) -> None:
+    with pytest.raises(AnalysisError, match=r"^states\.csv:3:emotion_score: 'low' is not a number$"):
+        table_of(with_states(export_of, [("C1", 1, 5), ("C1", 2, "low")]))

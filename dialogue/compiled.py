@@ -24,8 +24,23 @@ class Compiled(Generic[Row]):
 
 def insert_plain(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Many rows of text and numbers, all columns but the id. `bulk_create` takes ten times as long, for each value."""
+    with connection.cursor() as cursor:
+        cursor.executemany(_insertion(model, columns), rows)
+
+
+def insert_numbered(model: type[Model], columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[int]:
+    """As `insert_plain`, row by row; returns their ids. On PostgreSQL `bulk_create` puts each column into an array,
+    whose values are quoted twice."""
+    statement = _insertion(model, columns) + " RETURNING id"
+    numbers = []
+    with connection.cursor() as cursor:
+        for row in rows:
+            cursor.execute(statement, row)
+            numbers.append(cursor.fetchone()[0])
+    return numbers
+
+
+def _insertion(model: type[Model], columns: Sequence[str]) -> str:
     quoted = connection.ops.quote_name
     names, places = ", ".join(map(quoted, columns)), ", ".join("%s" for _ in columns)
-    statement = f"INSERT INTO {quoted(model._meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608 - our own names
-    with connection.cursor() as cursor:
-        cursor.executemany(statement, rows)
+    return f"INSERT INTO {quoted(model._meta.db_table)} ({names}) VALUES ({places})"  # noqa: S608 - our own names

@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.db.models import Max
+from django.utils import timezone
 
-from dialogue.compiled import insert_plain
+from dialogue.compiled import insert_numbered, insert_plain
 from studies.design.plan import Step
 from studies.models import Answer, ArmRun, Participation, Rater, Response
 from studies.models.response import RaterKind
@@ -15,6 +17,8 @@ from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import AnswerValue, form_for
 from studies.questionnaires.loading import load
 
+RESPONSE_COLUMNS = ("rater_id", "run_id", "instrument", "moment", "turn", "replicate", "version", "language",
+                    "is_rating", "first_turn", "last_turn", "submitted_at")  # fmt: skip
 ANSWER_COLUMNS = ("response_id", "item", "value", "text", "missing_reason", "seconds", "reason")
 RATING_KINDS = ("rating_scale",)
 RATER_KINDS = {"participant": RaterKind.SEEKER, "counsellor": RaterKind.EXPERT, "reviewer": RaterKind.REVIEWER}
@@ -106,36 +110,24 @@ class Given:
     def place(self) -> tuple[int, str, str, int, int]:
         return self.run.pk, self.questionnaire.id, self.moment, self.turn, self.replicate
 
+    def row(self) -> tuple[Any, ...]:
+        asked = self.questionnaire
+        return *self.place, asked.version, self.language, is_rating(asked), *(self.turns or (None, None))
+
 
 def store_many(rater: Rater, given: Sequence[Given]) -> None:
     """As `store` for each, in few statements. Called inside a transaction; what is there already stays as it is."""
     known = rater.responses.filter(run__in={one.run.pk for one in given})
     there = set(known.values_list("run", "instrument", "moment", "turn", "replicate"))
     new = [one for one in given if one.place not in there]
-    responses = Response.objects.bulk_create(response_to(rater, one) for one in new)
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    responses = insert_numbered(Response, RESPONSE_COLUMNS, [(rater.pk, *one.row(), now) for one in new])
     rows = [
-        (response.pk, answer.item, answer.value, answer.text, answer.missing_reason, None, "")
+        (response, answer.item, answer.value, answer.text, answer.missing_reason, None, "")
         for response, one in zip(responses, new, strict=True)
         for answer in one.answers
     ]
     insert_plain(Answer, ANSWER_COLUMNS, rows)
-
-
-def response_to(rater: Rater, given: Given) -> Response:
-    first, last = given.turns or (None, None)
-    return Response(
-        rater=rater,
-        run=given.run,
-        instrument=given.questionnaire.id,
-        version=given.questionnaire.version,
-        moment=given.moment,
-        turn=given.turn,
-        replicate=given.replicate,
-        language=given.language,
-        is_rating=is_rating(given.questionnaire),
-        first_turn=first,
-        last_turn=last,
-    )
 
 
 def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:

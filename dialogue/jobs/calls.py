@@ -5,9 +5,9 @@ import asyncio
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import date, timedelta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum, auto
 from itertools import count
@@ -19,6 +19,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from dialogue.compiled import insert_numbered
 from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.store import today
 from dialogue.judges.judge import Ask
@@ -54,7 +55,8 @@ class NotYet(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of whom, and what for. `replicate` keeps answers apart that are meant to be asked for anew."""
+    """What is asked of whom, and what for. `replicate` keeps answers apart that are meant to be asked for anew;
+    `noted` is what the ledger keeps beside the parameters, and nobody is sent."""
 
     purpose: str
     messages: tuple[Message, ...]
@@ -67,6 +69,7 @@ class Question:
     item: int | None = None
     job: int | None = None
     replicate: int = 1
+    noted: Mapping[str, Any] = field(default_factory=dict)
 
     def key(self) -> str:
         """The same for the same words to the same model with the same settings."""
@@ -257,6 +260,10 @@ def total_tokens(reply: Reply) -> int | None:
 
 # The ledger's rows, many at a time
 
+OPENED = ("purpose", "conversation_id", "turn", "item_id", "key", "replicate", "attempt", "kind", "provider", "model",
+          "parameters", "prompt_version", "request", "status", "cost", "prices", "created_at",
+          "model_returned", "response", "reasoning", "error")  # fmt: skip
+
 
 @transaction.atomic
 def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet | BudgetReached]:
@@ -266,9 +273,10 @@ def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet |
     found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
     purse.close()
     granted = {n: amount for n, amount in enumerate(found) if isinstance(amount, Decimal)}
-    rows = Call.objects.bulk_create(row_for(attempts[n], amount) for n, amount in granted.items())
-    for (n, amount), row in zip(granted.items(), rows, strict=True):
-        found[n] = Opened(row.pk, attempts[n], amount, purse.today)
+    rows = [row_for(attempts[n], amount) for n, amount in granted.items()]
+    numbers = insert_numbered(Call, OPENED, [[adapted(row.get(name, "")) for name in OPENED] for row in rows])
+    for (n, amount), number in zip(granted.items(), numbers, strict=True):
+        found[n] = Opened(number, attempts[n], amount, purse.today)
     return found
 
 
@@ -288,25 +296,33 @@ def under_way() -> Q:
     return Q(status="started") & (alive | in_batch)
 
 
-def row_for(attempt: Attempt, reserved: Decimal) -> Call:
+def row_for(attempt: Attempt, reserved: Decimal) -> dict[str, Any]:
+    """By column; all others of text are empty."""
     question, asked = attempt.question, attempt.question.settings
-    return Call(
-        purpose=question.purpose,
-        conversation_id=question.conversation,
-        turn=question.turn,
-        item_id=question.item,
-        key=attempt.key,
-        replicate=question.replicate,
-        attempt=attempt.number,
-        kind=asked.kind,
-        provider=question.provider,
-        model=asked.model,
-        parameters={"temperature": asked.temperature, "max_tokens": asked.max_tokens, **asked.extra},
-        prompt_version=question.prompt_version,
-        request=[{"role": message.role, "text": message.text} for message in question.messages],
-        cost=reserved if attempt.price is not None else None,
-        prices=attempt.price.version if attempt.price is not None else "",
-    )
+    return {
+        "purpose": question.purpose,
+        "conversation_id": question.conversation,
+        "turn": question.turn,
+        "item_id": question.item,
+        "key": attempt.key,
+        "replicate": question.replicate,
+        "attempt": attempt.number,
+        "kind": asked.kind,
+        "provider": question.provider,
+        "model": asked.model,
+        "parameters": {
+            "temperature": asked.temperature,
+            "max_tokens": asked.max_tokens,
+            **asked.extra,
+            **question.noted,
+        },
+        "prompt_version": question.prompt_version,
+        "request": [{"role": message.role, "text": message.text} for message in question.messages],
+        "status": "started",
+        "cost": reserved if attempt.price is not None else None,
+        "prices": attempt.price.version if attempt.price is not None else "",
+        "created_at": timezone.now(),
+    }
 
 
 class Purse:
@@ -386,7 +402,15 @@ def close_attempts(closings: Sequence[Closing]) -> list[None]:
 
 
 def adapted(value: Any) -> Any:
-    return connection.ops.adapt_decimalfield_value(value, 12, 6) if isinstance(value, Decimal) else value
+    """As the database takes it from a statement that Django has not made."""
+    match value:
+        case Decimal():
+            return connection.ops.adapt_decimalfield_value(value, 12, 6)
+        case datetime():
+            return connection.ops.adapt_datetimefield_value(value)
+        case dict() | list():
+            return json.dumps(value)
+    return value
 
 
 def settle(costs: Sequence[tuple[Closing, Decimal | None]]) -> None:

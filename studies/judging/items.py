@@ -1,12 +1,16 @@
 """A questionnaire as a judge is given it."""
 
+from collections.abc import Sequence
+from functools import cache
+
 from dialogue.judges.prompts import JudgedItem
 from studies.questionnaires.definitions import Questionnaire
 
 
-def judged_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
+@cache
+def judged_items(questionnaire: Questionnaire, language: str) -> Sequence[JudgedItem]:
     """The same file that draws the people's form; remarks in words are theirs alone."""
-    return [
+    return tuple(
         JudgedItem(
             key=item.key,
             text=" ".join(text[language] for text in (item.text, item.definition) if text),
@@ -17,7 +21,7 @@ def judged_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem
         )
         for item in questionnaire.items
         if item.type == "scale"
-    ]
+    )
 
 
 def scope_of(questionnaire: Questionnaire, moment: str, language: str) -> str:

@@ -73,8 +73,10 @@ class Scale:
     minimum_answered: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Questionnaire:
+    """Equal to itself alone, so that what is made of it can be kept: there is one of each file."""
+
     id: str
     kind: str
     version: str

@@ -10,8 +10,7 @@ from scipy.special import ndtr  # noqa: TID253
 from studies.analysis.bootstrap import Array
 from studies.analysis.rows import Undefined
 
-ENUMERATED = 13  # pairs, whose 8,192 choices of signs are all tried; scipy takes no more for its 9,999 resamples
-EXACT = 50  # pairs without ties
+EXACT = 50  # pairs, all choices of whose signs are counted
 ROUNDED = 9  # decimals: below lies what computing a mean leaves, which is no difference
 
 NODES, SHARES = np.polynomial.legendre.leggauss(200)  # of a quadrature from -1 to 1
@@ -30,12 +29,22 @@ def wilcoxon(differences: Array) -> Wilcoxon:
     sizes = np.abs(differing)
     tied = len(np.unique(sizes)) < len(sizes)
     smallest = 2.0 ** (1 - len(sizes))
-    if tied and len(sizes) <= ENUMERATED:
-        p = stats.wilcoxon(differing, zero_method="wilcox", method=stats.PermutationMethod()).pvalue
-        return Wilcoxon(float(p), smallest, "exact, all signs tried")
-    method = "exact" if not tied and len(sizes) <= EXACT else "asymptotic"
-    p = stats.wilcoxon(differing, zero_method="wilcox", correction=False, method=method).pvalue
-    return Wilcoxon(float(p), smallest, method)
+    if len(sizes) <= EXACT:
+        return Wilcoxon(_exact(differing), smallest, "exact, all signs tried" if tied else "exact")
+    p = stats.wilcoxon(differing, zero_method="wilcox", correction=False, method="asymptotic").pvalue
+    return Wilcoxon(float(p), smallest, "asymptotic")
+
+
+def _exact(differing: Array) -> float:
+    """Two-sided p over all choices of signs, by the distribution of the sum of positive ranks: each rank, doubled so
+    that midranks are whole, is added or not. (scipy tries them one by one: 0.1 s for thirteen pairs with ties.)"""
+    ranks = np.rint(2 * stats.rankdata(np.abs(differing))).astype(int)
+    chances = np.ones(1)
+    for rank in ranks:
+        apart = np.zeros(rank)
+        chances = (np.append(chances, apart) + np.append(apart, chances)) / 2
+    smaller = min(int(ranks[differing > 0].sum()), int(ranks[differing < 0].sum()))
+    return min(1.0, 2 * float(chances[: smaller + 1].sum()))
 
 
 def rank_biserial(differences: Array) -> float:

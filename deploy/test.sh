@@ -18,7 +18,9 @@ postgres="${TEST_DATABASE_URL:-postgresql://postgres@127.0.0.1:5432/postgres}"
 redis="${TEST_REDIS_URL:-redis://127.0.0.1:6379/0}"
 unset DATABASE_URL REDIS_URL CELERY_BROKER_URL SECRET_KEY DEBUG || true
 VAR_DIR="$(mktemp -d "${TMPDIR:-/tmp}/emostudy-test.XXXXXX")"
-export VAR_DIR
+# Mixed models of small matrices take a hundred times as long where many threads share them.
+OPENBLAS_NUM_THREADS=1
+export VAR_DIR OPENBLAS_NUM_THREADS
 clean_up() {
     rm -rf "$VAR_DIR"
     [ -z "${REDIS_PREFIX:-}" ] || "$bin/python" - <<'PY'

@@ -13,6 +13,8 @@
 - `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
 - `stall` (keep-alive comments, for ever), `break` (hangs up in the middle), `hangup` (before any header), `badjson`,
   `empty`, `filter` and `refusal` (content filter, refusal), `streamerror` (an error object in the stream)
+- `noschema`: 400 where a JSON schema is asked for. All others answer by the schema, where it is one that they can
+  answer by (`fault_of_schema`), else with 400; what they say of themselves, as `badjudge`, they say all the same
 - `quota` (429, spent for good), `nooptions`: 400 where `stream_options` is asked for; `leak`: 400 that quotes the key
 - `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`, or with
   `flaky-N-FAULT+MODEL` that model
@@ -125,9 +127,50 @@ def refused(behaviour: str, body: dict[str, Any], authorization: str) -> web.Res
         return error(429, "You exceeded your quota.", code="insufficient_quota")
     if behaviour == "nooptions" and "stream_options" in body:
         return error(400, "Unrecognized request argument supplied: stream_options")
+    if "response_format" in body and (fault := fault_of_schema(behaviour, body)):
+        return error(400, fault)
     if behaviour == "leak":
         return error(400, f"Bad request with {authorization}")
     return None
+
+
+def fault_of_schema(behaviour: str, body: dict[str, Any]) -> str:
+    """What OpenAI would say of a `response_format` that it cannot follow; also where it is not about what is asked."""
+    form = body["response_format"]
+    if behaviour == "noschema":
+        return f"Invalid parameter: 'response_format' of type '{form['type']}' is not supported with this model."
+    told = form["json_schema"]
+    if form["type"] != "json_schema" or told["strict"] is not True or not re.fullmatch(r"[\w-]{1,64}", told["name"]):
+        return "Invalid schema for response_format: it has no name, or is not strict."
+    for part in objects_in(told["schema"]):
+        if part["required"] != list(part["properties"]) or part["additionalProperties"] is not False:
+            return "Invalid schema for response_format: all keys must be required, and no others allowed."
+    if (items := ITEMS.search(last_user_text(body))) and asked_by(told["schema"]) != ITEM.findall(items[1]):
+        return "Invalid schema for response_format: these are not the items."
+    return ""
+
+
+def objects_in(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    if schema["type"] == "object":
+        yield schema
+        for part in schema["properties"].values():
+            yield from objects_in(part)
+
+
+def asked_by(schema: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """Keys, lowest and highest, as `ITEM` finds them in the prompt."""
+    scores = schema["properties"]["evaluation"]["properties"]
+    return [(key, str(min(one["enum"])), str(max(one["enum"]))) for key, one in scores.items()]
+
+
+def by_schema(schema: dict[str, Any], prompt: str, key: str = "") -> Any:
+    """A value that follows it, always the same for the same prompt."""
+    if schema["type"] == "object":
+        return {name: by_schema(part, prompt, name) for name, part in schema["properties"].items()}
+    if schema["type"] == "integer":
+        allowed = schema.get("enum", range(101))
+        return allowed[number(prompt, key) % len(allowed)]
+    return f"{key}, by its hash."
 
 
 def error(status: int, message: str, *, code: str = "", headers: dict[str, str] | None = None) -> web.Response:
@@ -234,6 +277,8 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
     if behaviour == "badjudge":
         return "On the whole I found this conversation rather good."
     last = last_user_text(body)
+    if "response_format" in body:
+        return json.dumps(by_schema(body["response_format"]["json_schema"]["schema"], last))
     if ITEMS.search(last):
         return judged(last)
     if "<dialogue>" in last:

@@ -2,7 +2,6 @@
 each answer a text as long as such answers have been."""
 
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ from django.db.models import Avg, Count
 from django.db.models.functions import Length
 
 from dialogue.jobs.calls import Caller, Question
-from dialogue.judges.judge import form_of
+from dialogue.judges.prompts import items_of_form
 from dialogue.models import Call, Job, JobItem
 from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimated_tokens
 from dialogue.providers.base import ModelSettings, Reply
@@ -28,7 +27,6 @@ ASSUMED = {  # tokens of an answer where none is in the ledger
     Call.Purpose.JUDGE: 200,
     Call.Purpose.REVIEWER: 60,
 }
-ITEM_OF_FORM = re.compile(r'"(\w+)": n')
 IN_EVERY_SCALE = 1
 
 
@@ -42,13 +40,15 @@ def rolled_back() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Load:
-    """Calls for one purpose to one model. The numbers are expectations, so they need not be whole."""
+    """Calls for one purpose to one model. The numbers are expectations, so they need not be whole. `in_batch`: at the
+    provider's price for batches."""
 
     purpose: str
     settings: ModelSettings
     calls: float = 1
     input_tokens: float = 0
     output_tokens: float = 0
+    in_batch: bool = False
 
     def times(self, factor: float) -> "Load":
         return replace(
@@ -130,7 +130,7 @@ def text_for(question: Question, length: Typical) -> str:
     if question.purpose == Call.Purpose.THINKER:
         return json.dumps({"cognition": words, "emotion": "-", "goal": "-", "emotion_score": 50})
     if question.purpose == Call.Purpose.JUDGE:
-        items = ITEM_OF_FORM.findall(form_of(question.messages))
+        items = items_of_form(message.text for message in question.messages)
         return json.dumps({"evaluation": dict.fromkeys(items, IN_EVERY_SCALE)})
     return '{"faults": []}' if question.purpose == Call.Purpose.REVIEWER else words
 
@@ -173,20 +173,29 @@ def gathered(loads: Iterable[Load]) -> list[Load]:
 
 @dataclass(frozen=True)
 class Cost:
-    """`unpriced`: models that the table has no price for; what they cost is not in `amount`."""
+    """`unpriced`: models that the table has no price for; what they cost is not in `amount`. `at_usual_price`: those
+    whose batches it has no price for."""
 
     amount: Decimal
     currency: str
     unpriced: tuple[str, ...]
+    at_usual_price: tuple[str, ...] = ()
 
 
 def cost_of(loads: Iterable[Load], prices: Prices, on: date) -> Cost:
-    amount, unpriced = Decimal(0), []
+    amount, unpriced, at_usual_price = Decimal(0), [], []
     for load in loads:
         asked = load.settings
         price = FREE if asked.kind == "scripted" else prices.price_of(asked.model, asked.base_url, on)
         if price is None:
             unpriced.append(asked.model)
-        else:
-            amount += price.cost(ceil(load.input_tokens), ceil(load.output_tokens)) or Decimal(0)
-    return Cost(amount, prices.currency, tuple(dict.fromkeys(unpriced)))
+            continue
+        if load.in_batch and price.batch is None:
+            at_usual_price.append(asked.model)
+        price = price.in_batch() if load.in_batch else price
+        amount += price.cost(ceil(load.input_tokens), ceil(load.output_tokens)) or Decimal(0)
+    return Cost(amount, prices.currency, unique(unpriced), unique(at_usual_price))
+
+
+def unique(names: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(names))

@@ -1,7 +1,8 @@
 """Asks a judge or a Thinker, and where nothing can be read in the answer, asks for it in the right form. Pure."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar
 
 from dialogue.judges.parsing import Score, Unscored, parse_scores, parse_state
 from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, repair_messages, thinker_messages
@@ -14,6 +15,10 @@ REMINDER = {
 
 Scores = dict[str, Score | Unscored]
 Found = TypeVar("Found")
+Way = Literal["first", "repair", "again"]  # which answer was the last that was asked for
+FIRST: Way = "first"
+REPAIR: Way = "repair"
+AGAIN: Way = "again"
 
 
 class Ask(Protocol):
@@ -25,15 +30,36 @@ class Ask(Protocol):
     ) -> Reply: ...
 
 
+@dataclass(frozen=True)
+class Judged:
+    """One entry of `scores` per item, and how they were had."""
+
+    scores: Scores
+    way: Way
+
+
 async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str) -> Scores:
     """One entry per item. Raises ProviderError where no answer could be had at all."""
-    return await readable(ask, messages, lambda text: parse_scores(text, items), _why_no_score, language)
+    return (await ask_judgement(ask, messages, items, language=language)).scores
 
 
-async def ask_state(ask: Ask, turns: Sequence[JudgedTurn], *, language: str, profile: str) -> InnerState:
+async def ask_judgement(
+    ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str, repair: Ask | None = None
+) -> Judged:
+    """As `ask_scores`. `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that
+    knows no null would make it invent what the answer does not say."""
+    found, way = await read_in_the_end(
+        ask, messages, lambda text: parse_scores(text, items), _why_no_score, language, repair=repair
+    )
+    return Judged(found, way)
+
+
+async def ask_state(
+    ask: Ask, turns: Sequence[JudgedTurn], *, language: str, profile: str, repair: Ask | None = None
+) -> InnerState:
     """What goes on in the seeker after the last of `turns`. Raises ProviderError, also where it cannot be read."""
     messages = thinker_messages(turns, language=language, profile=profile)
-    state = await readable(ask, messages, parse_state, _why_no_state, language)
+    state, _ = await read_in_the_end(ask, messages, parse_state, _why_no_state, language, repair=repair)
     if isinstance(state, Unscored):
         raise ProviderError("unparseable", f"The inner state cannot be read: {state.reason}.")
     return InnerState(turn=turns[-1].number, **state)
@@ -48,7 +74,19 @@ async def readable(
 ) -> Found:
     """A model's first answer where it can be read; else what a repair of it says, which sees nothing but that answer;
     else a second answer, with a reminder of the form and more room."""
+    return (await read_in_the_end(ask, messages, read, why_nothing, language))[0]
 
+
+async def read_in_the_end(
+    ask: Ask,
+    messages: Sequence[Message],
+    read: Callable[[str], Found],
+    why_nothing: Callable[[Found], str],
+    language: str,
+    *,
+    repair: Ask | None = None,
+) -> tuple[Found, Way]:
+    """As `readable`, and which answer that was."""
     readings: dict[str, Found] = {}
 
     def reading(reply: Reply) -> Found:
@@ -61,14 +99,14 @@ async def readable(
 
     form = form_of(messages)
     first = await ask(messages, status_of)
-    found = reading(first)
+    found, way = reading(first), FIRST
     if why_nothing(found) and first.finish_reason != "length":
-        repaired = await ask(repair_messages(first.text, form, language=language), status_of)
-        found = reading(repaired)
+        repaired = await (repair or ask)(repair_messages(first.text, form, language=language), status_of)
+        found, way = reading(repaired), REPAIR
     if why_nothing(found):
-        again = await ask(_reminded(messages, form, language), status_of, longer=True)
-        found = reading(again)
-    return found
+        again = await ask(reminded(messages, language), status_of, longer=True)
+        found, way = reading(again), AGAIN
+    return found, way
 
 
 def form_of(messages: Sequence[Message]) -> str:
@@ -77,9 +115,10 @@ def form_of(messages: Sequence[Message]) -> str:
     return lines[-1]
 
 
-def _reminded(messages: Sequence[Message], form: str, language: str) -> list[Message]:
+def reminded(messages: Sequence[Message], language: str) -> list[Message]:
+    """The same question put again, with a reminder of the form."""
     *earlier, last = messages
-    return [*earlier, Message(last.role, f"{last.text}\n\n{REMINDER[language]}\n{form}")]
+    return [*earlier, Message(last.role, f"{last.text}\n\n{REMINDER[language]}\n{form_of(messages)}")]
 
 
 def _status(why_nothing: str) -> str:

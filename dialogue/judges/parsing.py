@@ -33,6 +33,7 @@ class StateFields(TypedDict):
 
 
 EVALUATION = ("evaluation", "scores", "ratings", "评价", "评估", "评分", "评分结果")
+ANALYSIS = ("analysis", "分析", "理由")
 DECODER = json.JSONDecoder()
 WIDE_BRACES = str.maketrans("｛｝", "{}")
 WIDE_PUNCTUATION = str.maketrans("：，“”＂［］", ':,"""[]')
@@ -104,6 +105,19 @@ def last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, An
             verdict = None
         position = start + 1
     return verdict
+
+
+def explanation_in(reply: str) -> str:
+    """What the last object says as its analysis; empty where none does."""
+    text = reply.translate(WIDE_BRACES)
+    ends = _closing_braces(text)
+    said = ""
+    for brace in re.finditer(r"{", text):
+        value, _ = _object_at(text, brace.start(), ends.get(brace.start()))
+        for name, part in (value or {}).items():
+            if _plain(name) in ANALYSIS and isinstance(part, str):
+                said = part.strip()
+    return said
 
 
 def _is_attempt(written: str, keys: Mapping[str, str]) -> bool:

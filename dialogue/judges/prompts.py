@@ -1,5 +1,6 @@
 """What a judge and a Thinker are asked. The standing texts are files of fixtures/prompts; the rest is built here."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -10,6 +11,7 @@ from dialogue.providers.base import Message
 
 PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
 STRATEGIES = ("standard", "user_aware", "state_aware")
+ITEM_OF_FORM = re.compile(r'"(\w+)": n')
 
 
 @dataclass(frozen=True)
@@ -70,13 +72,13 @@ def judge_messages(
 ) -> list[Message]:
     """`scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe."""
     blocks = [
-        _block("dialogue", _transcript(turns)),
+        _block("dialogue", transcript(turns)),
         _block("profile", [profile] if profile else []),
         _block("inner_states", [_state(state) for state in states]),
         _block("scope", [scope] if scope else []),
         *(_block(note.tag, [note.text]) for note in notes),
         _block("items", [_item(item) for item in items]),
-        [_output_form(items)],
+        [output_form(items)],
     ]
     return _messages("judge", language, blocks)
 
@@ -86,17 +88,17 @@ def pair_messages(
 ) -> list[Message]:
     """Two conversations side by side; `scope` says what of them is to be compared, as the people's own page does."""
     blocks = [
-        _block("first_dialogue", _transcript(first)),
-        _block("second_dialogue", _transcript(second)),
+        _block("first_dialogue", transcript(first)),
+        _block("second_dialogue", transcript(second)),
         _block("scope", [scope]),
         _block("items", [_item(item) for item in items]),
-        [_output_form(items)],
+        [output_form(items)],
     ]
     return _messages("judge_pairs", language, blocks)
 
 
 def thinker_messages(turns: Sequence[JudgedTurn], *, language: str, profile: str) -> list[Message]:
-    return _messages("thinker", language, [_block("dialogue", _transcript(turns)), _block("profile", [profile])])
+    return _messages("thinker", language, [_block("dialogue", transcript(turns)), _block("profile", [profile])])
 
 
 def repair_messages(answer: str, form: str, *, language: str) -> list[Message]:
@@ -113,7 +115,7 @@ def _block(tag: str, lines: Sequence[str]) -> list[str]:
     return [f"<{tag}>", *lines, f"</{tag}>"] if lines else []
 
 
-def _transcript(turns: Sequence[JudgedTurn]) -> list[str]:
+def transcript(turns: Sequence[JudgedTurn]) -> list[str]:
     """Every message is one line, so nothing that a person writes can pass for a label or a closing tag."""
     return [
         f"[{turn.number}] {role}: {_flat(text)}"
@@ -133,7 +135,13 @@ def _item(item: JudgedItem) -> str:
     return "\n".join(head + [f"{value} = {_flat(text)}" for value, text in item.anchors])
 
 
-def _output_form(items: Sequence[JudgedItem]) -> str:
+def items_of_form(texts: Iterable[str]) -> tuple[str, ...]:
+    """The keys of the items in the form that messages end with."""
+    forms = [line for text in texts for line in text.splitlines() if line.startswith("<output>")]
+    return tuple(ITEM_OF_FORM.findall(forms[-1])) if forms else ()
+
+
+def output_form(items: Sequence[JudgedItem]) -> str:
     scores = ", ".join(f'"{item.key}": n' for item in items)
     return f'<output>{{"analysis": "…", "evaluation": {{{scores}}}}}</output>'
 

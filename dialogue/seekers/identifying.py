@@ -1,13 +1,14 @@
 """Who can be recognised by a text: addresses, numbers and dates, and names, in English and Chinese. Pure.
 
 The patterns would rather take an ordinary number for a telephone's than miss one; names are found where their form
-tells them, and missed where it does not, as an English name at the beginning of a sentence.
+tells them, and missed where it does not, as an English name at the beginning of a sentence. A name that is known is
+found wherever it stands as a word.
 """
 
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Identifier = Literal["email", "url", "account", "date", "phone", "street"]
 
@@ -22,18 +23,19 @@ ROAD = r"(?:street|st|road|rd|avenue|ave|lane|drive|square|court|boulevard|blvd|
 NUMBERED = r"[\d一二三四五六七八九十百]+"
 PATTERNS: Mapping[Identifier, tuple[str, ...]] = {
     "email": (
-        r"[^\s@,;:、。]+@[^\s@,;:!?()<>\"“”\u3000-\u9fff]+\.[^\s@,;:!?()<>\"“”\u3000-\u9fff]+",
-        r"[\w.+-]+ ?(?:\(at\)|\[at\]| at ) ?[\w-]+ ?(?:\(dot\)|\[dot\]| dot ) ?\w+",
+        r"[^\s@,;:()<>\[\]\"“”\u3000-\u9fff]+@[^\s@,;:!?()<>\"“”\u3000-\u9fff]+\.[^\s@,;:!?()<>\"“”\u3000-\u9fff]+",
+        r"[a-z0-9_.+-]+ ?(?:\(at\)|\[at\]| at ) ?[a-z0-9-]+ ?(?:\(dot\)|\[dot\]| dot ) ?[a-z0-9]+",
     ),
     "url": (
-        r"https?://\S+",
-        r"\bwww\.\S+",
-        r"(?<![@\w.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|edu|gov|info|io|me|app|cn|uk|de|fr|co)\b(?:/\S*)?",
+        r"https?://[^\s\u3000-\u9fff]+",
+        r"(?<![a-z0-9_])www\.[^\s\u3000-\u9fff]+",
+        r"(?<![@a-z0-9_.-])[a-z0-9-]+(?:\.[a-z0-9-]+)*\.(?:com|org|net|edu|gov|info|io|me|app|cn|uk|de|fr|co)"
+        r"(?![a-z0-9_])(?:/[^\s\u3000-\u9fff]*)?",
     ),
     "account": (
-        r"(?<![\w.])@[a-z0-9_]{3,}",
-        r"(?:微信|wechat|weixin|\bwx|\bqq|telegram|instagram|whatsapp|skype|discord)(?:号|号码| id| number)?"
-        r" ?(?:[:：是为]|is|was) ?[\w.-]{4,}",
+        r"(?<![a-z0-9_.])@[a-z0-9_]{3,}",
+        r"(?:微信|wechat|weixin|(?<![a-z])(?:wx|qq)|telegram|instagram|whatsapp|skype|discord)(?:号|号码| id| number)?"
+        r" ?(?:[:：是为]|is|was) ?[a-z0-9_.-]{4,}",
         r"(?<![a-z0-9])[a-z]{1,3}\d{5,}[a-z]?(?![a-z0-9])",
         r"(?<!\d)\d{17}x",
     ),
@@ -48,7 +50,7 @@ PATTERNS: Mapping[Identifier, tuple[str, ...]] = {
     "street": (
         rf"\b\d+[a-z]?,? (?:[a-z'-]+ ){{1,3}}{ROAD}\b",
         rf"{NUMBERED} ?(?:号楼|号院|单元|弄\d|栋)",
-        rf"[\u4e00-\u9fff]{{2,}}(?:路|街|大道|巷|胡同) ?{NUMBERED} ?号",
+        rf"[\u4e00-\u9fff]{{2,4}}(?:路|街|大道|巷|胡同) ?{NUMBERED} ?号",
         r"\b[a-z]{1,2}\d[a-z\d]? \d[a-z]{2}\b",  # a British postcode
     ),
 }
@@ -56,14 +58,44 @@ COMPILED = {rule: tuple(re.compile(each) for each in patterns) for rule, pattern
 YEARS = re.compile(r"(?:19|20)\d\d\D{1,3}(?:19|20)\d\d")  # from one to another
 
 
+AROUND = " .,;:"  # stands beside what was found, and is no part of it
+
+
+class Place(NamedTuple):
+    """Where something stands in a text, in characters: from `start` up to, and without, `end`."""
+
+    kind: Identifier | Literal["name"]
+    start: int
+    end: int
+
+
 def identifiers_in(text: str) -> Iterator[tuple[Identifier, str]]:
     """What kind, and the words, in small letters."""
     plain = _plain(text)
+    for kind, match in _found(plain):
+        yield kind, match[0].strip(AROUND)
+
+
+def places_in(text: str, names: Sequence[str] = ()) -> list[Place]:
+    """Of all that `identifiers_in` finds, and of these names; in the order of the text. Some may overlap."""
+    plain, origins = _plain_with_origins(text)
+    spans = [(kind, *_trimmed(match)) for kind, match in _found(plain)]
+    found = [Place(kind, origins[start], origins[end - 1] + 1) for kind, start, end in spans]
+    found += [place for name in names for place in _places_of_name(text, plain, origins, _plain(name))]
+    return sorted(found, key=lambda place: (place.start, -place.end))
+
+
+def _found(plain: str) -> Iterator[tuple[Identifier, re.Match[str]]]:
     dates = [match.span() for match in _matches("date", plain)]
     for kind in COMPILED:
         for match in _matches(kind, plain):
             if kind != "phone" or _is_phone(match, dates):
-                yield kind, match[0].strip(" .,;:")
+                yield kind, match
+
+
+def _trimmed(match: re.Match[str]) -> tuple[int, int]:
+    before = len(match[0]) - len(match[0].lstrip(AROUND))
+    return match.start() + before, match.start() + len(match[0].rstrip(AROUND))
 
 
 def _matches(kind: Identifier, plain: str) -> Iterator[re.Match[str]]:
@@ -120,6 +152,36 @@ def has_name(text: str, name: str, *, exactly: bool = False) -> bool:
     return _has(fold(text), fold(name))
 
 
+# Names that are ordinary words too: without a capital letter they are no name.
+NAMES_AND_WORDS = """
+    amber angel april art august autumn bill chase crystal daisy dawn drew faith frank grace grant guy heather holly
+    hope iris ivy jack jasmine joy june lily mark may melody mercy miles nick olive pat pearl penny ray rich rob robin
+    rose ruby sky star sue summer sunny victor violet wade will
+"""
+ALSO_WORDS = frozenset(NAMES_AND_WORDS.split())
+NO_NAME_GIVEN = """
+    me you no none nobody anything whatever anonymous friend guest user 没有 随便 匿名 朋友 不知道
+"""
+NOBODY = frozenset(NO_NAME_GIVEN.split())
+SHORTEST_NAME = 2  # characters; a shorter one would be found everywhere
+
+
+def names_called(given: str) -> tuple[str, ...]:
+    """What a person may be called by who gives this as a name: the whole, and each part of "Ann Lee"; nothing where it
+    names nobody."""
+    whole = _folded(given)
+    parts = whole.split(" ") if all(part[:1].isupper() for part in whole.split(" ")) else []
+    names = dict.fromkeys([whole, *parts])
+    return tuple(name for name in names if len(name) >= SHORTEST_NAME and _plain(name) not in NOBODY)
+
+
+def _places_of_name(text: str, plain: str, origins: Sequence[int], name: str) -> Iterator[Place]:
+    for start in _starts(plain, name):
+        first, last = origins[start], origins[start + len(name) - 1]
+        if name not in ALSO_WORDS or text[first].isupper():
+            yield Place("name", first, last + 1)
+
+
 def runs(text: str, length: int) -> list[tuple[str, ...]]:
     """So many words, or Chinese characters, in a row, one run after the other."""
     tokens = TOKEN.findall(_plain(text).replace("’", "'"))
@@ -135,15 +197,30 @@ def _folded(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
+def _plain_with_origins(text: str) -> tuple[str, list[int]]:
+    """As `_plain`, and for each of its characters the place in `text` that it comes from."""
+    signs: list[str] = []
+    origins: list[int] = []
+    for place, sign in enumerate(text):
+        for each in unicodedata.normalize("NFKC", sign).casefold():
+            if not each.isspace() or (signs and signs[-1] != " "):
+                signs.append(" " if each.isspace() else each)
+                origins.append(place)
+    return "".join(signs), origins
+
+
 def _has(text: str, name: str) -> bool:
-    """As a word of its own; Chinese knows no spaces, so there anywhere."""
+    return any(True for _ in _starts(text, name))
+
+
+def _starts(text: str, name: str) -> Iterator[int]:
+    """Where it stands as a word of its own; Chinese knows no spaces, so there anywhere."""
     if not name:
-        return False
-    starts = (match.start() for match in re.finditer(f"(?={re.escape(name)})", text))
-    return any(
-        not (_joins(text[start - 1 : start], name[0]) or _joins(name[-1], text[start + len(name) :][:1]))
-        for start in starts
-    )
+        return
+    for match in re.finditer(f"(?={re.escape(name)})", text):
+        start, end = match.start(), match.start() + len(name)
+        if not (_joins(text[start - 1 : start], name[0]) or _joins(name[-1], text[end : end + 1])):
+            yield start
 
 
 def _joins(before: str, after: str) -> bool:

@@ -5,7 +5,7 @@ import json
 import re
 import tomllib
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from studies.design.cardfiles import CardFileError, CardSpec, read_cards
 from studies.design.plan import SCREENING
 from studies.design.spec import (
     COUNSELLOR,
+    OF_JUDGES,
     SELF,
     ArmSpec,
     ChatSpec,
@@ -59,6 +60,8 @@ CHECKPOINTS = "if_checkpoints"  # likewise
 IMPLIED = {TIMINGS: "display.timings", CHECKPOINTS: "[chat]"}  # part of a consent form → what sets it
 
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
+
+RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is to answer in
 
 LONGEST = {"model": 200, "base_url": 500, "api_key_env": 100, "provider": 200, "prompt": 200}  # characters
 
@@ -143,7 +146,7 @@ def _study(
         chat=_chat(table.table("chat"), around),
         order=_order(table.table("order")),
         arms=tuple(_arm(arm, around) for arm in table.tables("arms")),
-        judges=tuple(_arm(judge, around) for judge in table.tables("judges")),
+        judges=tuple(_judge(judge, around) for judge in table.tables("judges")),
         display=_display(table.table("display"), around),
         role_play=_role_play(table.table("role_play"), around),
         seeker=_seeker(table.table("seeker")) if table.has("seeker") else None,
@@ -338,6 +341,22 @@ def card_file(name: str, folders: Sequence[Path]) -> Path | None:
 
 
 def _arm(table: Table, around: Surroundings) -> ArmSpec:
+    arm = _model(table, around)
+    table.refuse_unknown()
+    return arm
+
+
+def _judge(table: Table, around: Surroundings) -> ArmSpec:
+    """A model like an arm, with keys of its own, which stand in `extra`."""
+    judge = _model(table, around)
+    chosen = {name: True for name in OF_JUDGES if table.boolean(name)}
+    if "structured" in chosen and RESPONSE_FORMAT in judge.extra:
+        table.fault(f"extra.{RESPONSE_FORMAT}", "is what structured = true sets: leave out one of them")
+    table.refuse_unknown()
+    return replace(judge, extra={**judge.extra, **chosen})
+
+
+def _model(table: Table, around: Surroundings) -> ArmSpec:
     key = table.slug("key")
     table.require("kind")
     kind = table.choice("kind", ARM_KINDS, "") if table.has("kind") else ""
@@ -354,12 +373,11 @@ def _arm(table: Table, around: Surroundings) -> ArmSpec:
         prompt_text=_prompt(table, prompt, around) if prompt else {},
         temperature=table.optional_number("temperature", minimum=0, maximum=2),
         max_tokens=table.optional_integer("max_tokens", minimum=1),
-        extra=table.table("extra").values,
+        extra=_extra(table),
     )
     for name, maximum in LONGEST.items():
         table.at_most(name, getattr(arm, name), maximum)
     _check_connection(table, arm)
-    table.refuse_unknown()
     return arm
 
 
@@ -376,13 +394,21 @@ def _seeker(table: Table) -> ArmSpec:
         provider=table.string("provider"),
         temperature=table.optional_number("temperature", minimum=0, maximum=2),
         max_tokens=table.optional_integer("max_tokens", minimum=1),
-        extra=table.table("extra").values,
+        extra=_extra(table),
     )
     for name, maximum in LONGEST.items():
         table.at_most(name, getattr(seeker, name), maximum)
     _check_connection(table, seeker)
     table.refuse_unknown()
     return seeker
+
+
+def _extra(table: Table) -> Mapping[str, Any]:
+    extra = table.table("extra")
+    for name in OF_JUDGES:
+        if extra.has(name):
+            extra.fault(name, f"is a key of [[judges]] itself: {name} = true beside extra")
+    return extra.values
 
 
 def _check_connection(table: Table, arm: ArmSpec) -> None:
@@ -740,7 +766,8 @@ def _chat_table(chat: ChatSpec) -> dict[str, Any]:
 def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
     values = asdict(arm)
     del values["prompt_text"]
-    return _given(values | {"title": _plainly(arm.title, languages)})
+    chosen = {name: True for name in OF_JUDGES if arm.extra.get(name)}
+    return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
 
 
 def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:

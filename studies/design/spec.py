@@ -9,6 +9,7 @@ Text = Mapping[str, str]
 
 COUNSELLOR = "counsellor"  # the track whose people play a seeker
 SELF = "self"  # the mode of an interview that a person answers alone, in writing
+OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,19 @@ class ArmSpec:
     temperature: float | None = None
     max_tokens: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def structured(self) -> bool:
+        """Of a judge: the answer is asked for by a JSON schema."""
+        return bool(self.extra.get("structured"))
+
+    @property
+    def redact(self) -> bool:
+        """Of a judge: what tells who somebody is, is taken out of what it is sent."""
+        return bool(self.extra.get("redact"))
+
+    def extra_for_model(self) -> dict[str, Any]:
+        return {name: value for name, value in self.extra.items() if name not in OF_JUDGES}
 
 
 @dataclass(frozen=True)

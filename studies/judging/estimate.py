@@ -1,6 +1,7 @@
 """What judging would ask and cost. Call it inside `rolled_back`."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from asgiref.sync import async_to_sync
 
@@ -18,7 +19,9 @@ def judging_loads(job: Job, caller: DryCaller, *, judgements: float | None = Non
     items = job.items.unfinished()
     number = items.filter(role=KIND).count()
     more = (number if judgements is None else judgements) / number if number else 0
-    return [*scaled(thinking, items.filter(role=THINKER).count() * more), *scaled(judging, number * more)]
+    thought = scaled(thinking, items.filter(role=THINKER).count() * more)
+    judged = [replace(load, in_batch=job.batched_role == KIND) for load in scaled(judging, number * more)]
+    return [*thought, *judged]
 
 
 def dry_run(handler: JudgeHandler, items: Iterable[JobItem], caller: DryCaller) -> list[list[Load]]:

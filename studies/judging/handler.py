@@ -4,23 +4,31 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dialogue.jobs.calls import Caller, Question
-from dialogue.judges import judge as asking
+from dialogue.jobs.calls import Caller, GivenUp, Question, with_more_room
+from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
+from dialogue.judges.judge import ask_judgement, ask_state, reminded
 from dialogue.judges.parsing import Score
-from dialogue.judges.prompts import InnerState, template_version
+from dialogue.judges.prompts import InnerState, template_version, thinker_messages
+from dialogue.judges.redaction import version_with
+from dialogue.judges.schemas import Schema, state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
+from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
+from studies.judging.asking import Result, asks, in_form, most, noting
 from studies.judging.items import judged_items
 from studies.judging.material import Material, materials
 from studies.judging.planning import THINKER, may_be_sent, runs_to_judge
-from studies.judging.prompting import prompts_of
+from studies.judging.prompting import Prompt, prompts_of
 from studies.judging.settings import Configuration, judge_settings, thinker_settings
 from studies.models import Rater, Study
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import load
 from studies.responses import Given, store_many
+
+UNREADABLE = ("unparseable", "out_of_range")
+MOST_UNREADABLE = 3  # so often is a turn thought of in vain before its item is in quarantine
 
 
 class JudgeHandler:
@@ -52,14 +60,17 @@ class JudgeHandler:
         part = material.up_to(item.payload["turn"])
         return part, await self.scores(item, part, caller)
 
-    async def scores(self, item: JobItem, material: Material, caller: Caller) -> asking.Scores:
+    async def scores(self, item: JobItem, material: Material, caller: Caller) -> Result:
         """Of the questionnaire's own scale, however it was asked."""
         questionnaire, configuration = load(item.payload["instrument"]), self.configured(item)
-        found: asking.Scores = {}
+        found, ways = {}, []
         for prompt in prompts_of(configuration, questionnaire, material, moment=item.payload["moment"]):
-            ask = caller.asking(self.question(item, material, language=prompt.language, version=prompt.version))
-            found |= await asking.ask_scores(ask, prompt.messages, prompt.items, language=prompt.language)
-        return probes.as_meant(configuration.variant, found, judged_items(questionnaire, material.language))
+            ask, repair = asks(caller, self.question_of(item, material, prompt), prompt.form)
+            judged = await ask_judgement(ask, prompt.messages, prompt.items, language=prompt.language, repair=repair)
+            found |= judged.scores
+            ways.append(judged.way)
+        scores = probes.as_meant(configuration.variant, found, judged_items(questionnaire, material.language))
+        return Result(scores, most(ways))
 
     def configured(self, item: JobItem) -> Configuration:
         return self.configuration.varied(item.payload["variant"])
@@ -69,23 +80,40 @@ class JudgeHandler:
         return [await self.state(item, material, n, caller) for n in material.without_state()]
 
     async def state(self, item: JobItem, material: Material, n: int, caller: Caller) -> InnerState:
-        turns, language = material.turns[: n + 1], material.language
-        version = template_version("thinker", language)
-        question = self.question(item, material, language=language, version=version, turn=turns[-1].number)
-        return await asking.ask_state(caller.asking(question), turns, language=language, profile=material.profile)
+        """What could not be read is asked anew the next time that the item is tried; after so many times the item waits
+        in quarantine."""
+        shown = replace(material, turns=material.turns[: n + 1], states=None).as_sent()
+        question = self.thought_of(item, shown)
+        if item.attempts:
+            question = await in_database(first_unanswered, question, self.state_form())
+        ask, repair = asks(caller, question, self.state_form())
+        try:
+            return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile, repair=repair)
+        except ProviderError as error:
+            if error.status in UNREADABLE and question.replicate >= MOST_UNREADABLE:
+                raise GivenUp(error, "identical") from error
+            raise
+
+    def thought_of(self, item: JobItem, shown: Material) -> Question:
+        version = version_with(template_version("thinker", shown.language), shown.redacted)
+        question = self.question(item, shown, language=shown.language, version=version, turn=shown.turns[-1].number)
+        messages = thinker_messages(shown.turns, language=shown.language, profile=shown.profile)
+        return replace(question, messages=tuple(messages), noted=noting(shown.redacted))
+
+    def state_form(self) -> Schema | None:
+        return state_format() if self.configuration.structured else None
 
     def questions(self, item: JobItem, material: Material) -> list[Question]:
         """A Thinker thinks of one turn after the other."""
         if item.role == THINKER:
             return []
         part, instrument = material.up_to(item.payload["turn"]), load(item.payload["instrument"])
-        return [
-            replace(
-                self.question(item, part, language=prompt.language, version=prompt.version),
-                messages=tuple(prompt.messages),
-            )
-            for prompt in prompts_of(self.configured(item), instrument, part, moment=item.payload["moment"])
-        ]
+        prompts = prompts_of(self.configured(item), instrument, part, moment=item.payload["moment"])
+        return [in_form(self.question_of(item, part, prompt), prompt.form) for prompt in prompts]
+
+    def question_of(self, item: JobItem, material: Material, prompt: Prompt) -> Question:
+        question = self.question(item, material, language=prompt.language, version=prompt.version)
+        return replace(question, messages=tuple(prompt.messages), noted=noting(prompt.redacted))
 
     def question(
         self, item: JobItem, material: Material, *, language: str, version: str, turn: int | None = None
@@ -117,7 +145,7 @@ class JudgeHandler:
         for variant in {item.payload["variant"] for item, _ in answered}:
             rater = self.raters[self.job.plan["raters"][variant]]
             store_many(rater, [self.given(*one) for one in answered if one[0].payload["variant"] == variant])
-        return [{} if item.role == THINKER else {"unreadable": unreadable(result[1])} for item, result in made]
+        return [{} if item.role == THINKER else result[1].as_json() for item, result in made]
 
     def state_row(self, item: JobItem, state: InnerState) -> StateRow:
         return StateRow(
@@ -130,12 +158,12 @@ class JudgeHandler:
             emotion_score=state.emotion_score,
         )
 
-    def given(self, item: JobItem, result: tuple[Material, asking.Scores]) -> Given:
-        (material, scores), payload = result, item.payload
+    def given(self, item: JobItem, result: tuple[Material, Result]) -> Given:
+        (material, judged), payload = result, item.payload
         turns = material.turns
         return Given(
             questionnaire=load(payload["instrument"]),
-            answers=[answer_of(key, score) for key, score in scores.items()],
+            answers=[answer_of(key, score) for key, score in judged.scores.items()],
             run=material.run,
             moment=payload["moment"],
             turn=payload["turn"],
@@ -151,5 +179,19 @@ def answer_of(item: str, score: Any) -> AnswerValue:
     return AnswerValue(item, missing_reason=score.reason)
 
 
-def unreadable(scores: asking.Scores) -> int:
-    return sum(not isinstance(score, Score) for score in scores.values())
+def first_unanswered(question: Question, form: Schema | None) -> Question:
+    """The first of its replicates that has not had all its answers in vain. What it has had is in the ledger."""
+    while is_used_up(question, form):
+        question = replace(question, replicate=question.replicate + 1)
+    return question
+
+
+def is_used_up(question: Question, form: Schema | None) -> bool:
+    """The last answer that is ever asked for has come."""
+    asked = in_form(question, form)
+    last = replace(
+        asked,
+        messages=tuple(reminded(asked.messages, asked.language)),
+        settings=with_more_room(asked.settings),
+    )
+    return Call.objects.filter(key=last.key(), status__in=UNREADABLE).exists()

@@ -2,27 +2,35 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dialogue.judges.prompts import InnerState, JudgedTurn
+from dialogue.judges.redaction import Redaction
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
+from dialogue.seekers.identifying import names_called
 from studies.judging.planning import profiles
 from studies.judging.settings import Configuration
-from studies.models import ArmRun
+from studies.models import Answer, ArmRun
+from studies.profiles import LEFT_OUT
 
 SEEKER = "seeker"  # the source of the inner states that a simulated seeker had itself
 
 
 @dataclass(frozen=True)
 class Material:
-    """All that is needed to judge, or to think through, one conversation."""
+    """All that is needed to judge, or to think through, one conversation; as it was held, until it is `as_sent`.
+
+    `names`: what the person is called, to be taken out; None where nothing is. `redacted`: what has been, by kind.
+    """
 
     run: ArmRun
     turns: tuple[JudgedTurn, ...]
     profile: str = ""
     states: Mapping[int, InnerState] | None = None
+    names: tuple[str, ...] | None = None
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def language(self) -> str:
@@ -31,6 +39,24 @@ class Material:
 
     def up_to(self, turn: int) -> "Material":
         return replace(self, turns=tuple(one for one in self.turns if one.number <= turn)) if turn else self
+
+    def as_sent(self) -> "Material":
+        """Where the study file asks for it, without what tells who somebody is."""
+        if self.names is None:
+            return self
+        redaction = Redaction(self.names, self.language)
+        return replace(
+            self,
+            turns=tuple(map(redaction.turn, self.turns)),
+            profile=redaction.text(self.profile),
+            states={state.turn: redaction.state(state) for state in self.states_in_order()},
+            redacted=dict(sorted(redaction.counts.items())),
+        )
+
+    def states_in_order(self) -> list[InnerState]:
+        """Of the turns that are here."""
+        known = self.states or {}
+        return [known[turn.number] for turn in self.turns if turn.number in known]
 
     def without_state(self) -> list[int]:
         """The places in `turns` of those after which nobody has thought yet."""
@@ -47,9 +73,23 @@ def materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[
     turns = turns_of(runs)
     states = stored_states(configuration, runs) if configuration.strategy == "state_aware" else {}
     profile_of = profiles() if configuration.strategy != "standard" else lambda _: ""
+    names = nicknames(runs) if configuration.judge.redact else None
     for run in runs:
         known = states.get(run.conversation_id, {})
-        yield Material(run, tuple(turns[run.conversation_id]), profile_of(run), known)
+        called = None if names is None else names[run.participation_id]
+        yield Material(run, tuple(turns[run.conversation_id]), profile_of(run), known, called)
+
+
+def nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
+    """What the people of these conversations told us to call them, by person."""
+    people = {run.participation_id for run in runs if run.participation_id}
+    given = Answer.objects.filter(
+        response__rater__participation__in=people, response__instrument="profile", item__in=LEFT_OUT
+    )
+    names: dict[int | None, tuple[str, ...]] = defaultdict(tuple)
+    for person, name in given.order_by("pk").values_list("response__rater__participation", "text"):
+        names[person] += names_called(name)
+    return names
 
 
 def stored_states(configuration: Configuration, runs: Sequence[ArmRun]) -> dict[int, dict[int, InnerState]]:

@@ -13,17 +13,19 @@ from dialogue import naming
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import Planned, Wanted
-from dialogue.judges.judge import Scores, ask_scores
+from dialogue.judges.judge import Scores, ask_judgement
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages, template_version
+from dialogue.judges.redaction import Redaction, version_with
+from dialogue.judges.schemas import scores_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.providers.base import Message
 from dialogue.providers.registry import model_for
 from studies.design.spec import ArmSpec
-from studies.judging.handler import unreadable
-from studies.judging.material import language_of, turns_of
+from studies.judging.asking import Result, asks, noting
+from studies.judging.material import language_of, nicknames, turns_of
 from studies.judging.planning import may_be_sent, runs_to_judge
-from studies.judging.settings import Configuration, digest, judge_settings
+from studies.judging.settings import Configuration, digest, is_structured, judge_settings, ways_of_sending
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.models.pair import order_of
 from studies.models.response import RaterKind
@@ -155,6 +157,7 @@ def hash_of(judge: ArmSpec) -> str:
     asked = judge_settings(judge)
     model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
     versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in ("en", "zh")]
+    versions += ways_of_sending(judge)
     return digest([judge.key, KIND, model, dict(asked.extra), versions])
 
 
@@ -163,10 +166,13 @@ def hash_of(judge: ArmSpec) -> str:
 
 @dataclass(frozen=True)
 class Material:
-    """Both sides, the first as it is to be shown first; of replies each up to the one that is meant."""
+    """Both sides, the first as it is to be shown first; of replies each up to the one that is meant. `names`: what the
+    two people are called, to be taken out; None where nothing is. `redacted`: what has been, by kind."""
 
     pair: Pair
     sides: tuple[Sequence[JudgedTurn], Sequence[JudgedTurn]]
+    names: tuple[str, ...] | None = None
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def language(self) -> str:
@@ -174,11 +180,23 @@ class Material:
         languages = {language_of(run) for run in (self.pair.run_a, self.pair.run_b)}
         return languages.pop() if len(languages) == 1 else "en"
 
+    @property
+    def items(self) -> list[JudgedItem]:
+        return pair_items(load(self.pair.plan.instrument), self.language)
+
+    def as_sent(self) -> "Material":
+        """Where the study file asks for it, without what tells who somebody is."""
+        if self.names is None:
+            return self
+        redaction = Redaction(self.names, self.language)
+        first, second = ([redaction.turn(turn) for turn in side] for side in self.sides)
+        return replace(self, sides=(first, second), redacted=dict(sorted(redaction.counts.items())))
+
     def messages(self) -> list[Message]:
         questionnaire = load(self.pair.plan.instrument)
         return pair_messages(
             *self.sides,
-            pair_items(questionnaire, self.language),
+            self.items,
             language=self.language,
             scope=scope_of(questionnaire, self.language, of_replies=self.pair.turn_a is not None),
         )
@@ -203,11 +221,13 @@ class PairHandler:
         wanted = {run for pair in pairs.values() for run in (pair.run_a_id, pair.run_b_id)}
         runs = [run for run in runs_to_judge(self.study).filter(pk__in=wanted) if may_be_sent(run, self.judge)]
         turns, allowed = turns_of(runs), {run.pk for run in runs}
+        called = nicknames(runs) if self.judge.redact else None
         found = {}
         for item in items:
             pair = pairs.get(item.payload["pair"])
             if pair is not None and {pair.run_a_id, pair.run_b_id} <= allowed:
-                found[item.pk] = Material(pair, self.sides(pair, item.payload["first"], turns))
+                names = None if called is None else names_of(pair, called)
+                found[item.pk] = Material(pair, self.sides(pair, item.payload["first"], turns), names)
         return found
 
     def sides(
@@ -222,32 +242,34 @@ class PairHandler:
         a, b = shown[Comparison.Side.A], shown[Comparison.Side.B]
         return (a, b) if first == Comparison.Side.A else (b, a)
 
-    async def work(self, item: JobItem, material: Material, caller: Caller) -> Scores:
-        items = pair_items(load(material.pair.plan.instrument), material.language)
-        return await ask_scores(
-            caller.asking(self.question(item, material)), material.messages(), items, language=material.language
-        )
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> Result:
+        shown = material.as_sent()
+        form = scores_format(shown.items) if is_structured(self.judge) else None
+        ask, repair = asks(caller, self.question(item, shown), form)
+        judged = await ask_judgement(ask, shown.messages(), shown.items, language=shown.language, repair=repair)
+        return Result(judged.scores, judged.way)
 
-    def question(self, item: JobItem, material: Material) -> Question:
+    def question(self, item: JobItem, shown: Material) -> Question:
         return Question(
             purpose=Call.Purpose.JUDGE,
             messages=(),
             settings=judge_settings(self.judge),
             provider=self.judge.provider,
-            language=material.language,
-            prompt_version=template_version(TEMPLATE, material.language),
-            conversation=material.pair.run_a.conversation_id,
-            turn=material.pair.turn_a,
+            language=shown.language,
+            prompt_version=version_with(template_version(TEMPLATE, shown.language), shown.redacted),
+            conversation=shown.pair.run_a.conversation_id,
+            turn=shown.pair.turn_a,
             item=item.pk,
             job=self.job.pk,
+            noted=noting(shown.redacted),
         )
 
     # Keeping
 
-    def keep(self, made: Sequence[tuple[JobItem, Scores]]) -> list[dict[str, Any]]:
-        for item, scores in made:
-            self.store(item.payload, scores)
-        return [{"unreadable": unreadable(scores)} for _, scores in made]
+    def keep(self, made: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
+        for item, result in made:
+            self.store(item.payload, result.scores)
+        return [result.as_json() for _, result in made]
 
     def store(self, payload: Mapping[str, Any], scores: Scores) -> None:
         """What could not be read is no verdict; what is there already stays as it is."""
@@ -268,6 +290,10 @@ class PairHandler:
                 for question, score in scores.items()
                 if isinstance(score, Score)
             )
+
+
+def names_of(pair: Pair, called: Mapping[int | None, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(name for run in (pair.run_a, pair.run_b) for name in called.get(run.participation_id, ()))
 
 
 def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:

@@ -46,7 +46,12 @@ class Judgement:
 
     @property
     def subject(self) -> str:
-        return f"run {self.run.pk}: {load(self.instrument).id} {self.moment} {self.turn}"
+        return subject_of(self.run.pk, load(self.instrument).id, self.moment, self.turn)
+
+
+def subject_of(run: int, instrument: str, moment: str, turn: int) -> str:
+    """Of a judge's item."""
+    return f"run {run}: {instrument} {moment} {turn}"
 
 
 @dataclass
@@ -65,6 +70,12 @@ def judge_rater(study: Study, configuration: Configuration) -> Rater:
         study=study, kind=RaterKind.JUDGE, code=configuration.rater, strategy=configuration.strategy
     )
     return rater
+
+
+def rater_of(study: Study, configuration: Configuration) -> Rater:
+    """As `judge_rater`, without a row of it where there is none yet: it has answered nothing."""
+    place = {"study": study, "kind": RaterKind.JUDGE, "code": configuration.rater, "strategy": configuration.strategy}
+    return Rater.objects.filter(**place).first() or Rater(**place)
 
 
 def plan_judging(
@@ -159,6 +170,8 @@ def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates
 
 def answered_by(rater: Rater) -> set[tuple[int, str, str, int, int]]:
     """Places, as of judgements."""
+    if rater.pk is None:
+        return set()
     return set(rater.responses.values_list("run", "instrument", "moment", "turn", "replicate"))
 
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from dialogue.judges.schemas import RESPONSE_FORMAT
+from studies.judging.asking import noting
 from studies.judging.material import Material, materials
 from studies.judging.planning import (
     Judgement,
@@ -45,9 +47,16 @@ class Preview:
     obstacles: Sequence[str]
 
     def parameters(self) -> dict[str, Any]:
-        """As the ledger keeps them, but for what the study file adds in `extra`."""
+        """As the ledger keeps them, but for what the study file adds in `extra`. Where items are asked one by one, with
+        a list of what each is told of the form."""
         asked = judge_settings(self.configuration.judge)
-        return {"temperature": asked.temperature, "max_tokens": asked.max_tokens}
+        forms = [prompt.form for prompt in self.prompts if prompt.form]
+        return {
+            "temperature": asked.temperature,
+            "max_tokens": asked.max_tokens,
+            **({RESPONSE_FORMAT: forms[0] if len(forms) == 1 else forms} if forms else {}),
+            **(noting(self.prompts[0].redacted) if self.prompts else {}),
+        }
 
     def receiver(self) -> str:
         """Who would get it."""

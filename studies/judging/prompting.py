@@ -1,11 +1,13 @@
 """The prompts by which a judge is asked, word for word as they are sent."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from dialogue.judges import probes
 from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import JudgedItem, judge_messages, template_version
+from dialogue.judges.redaction import version_with
+from dialogue.judges.schemas import Schema, scores_format
 from dialogue.providers.base import Message
 from studies.judging.items import judged_items, scope_of
 from studies.judging.material import Material
@@ -15,34 +17,37 @@ from studies.questionnaires.definitions import Questionnaire
 
 @dataclass(frozen=True)
 class Prompt:
+    """`form`: the response format that the server is told; None where the form stands in the message alone. `redacted`:
+    what was taken out of it, by kind."""
+
     messages: Sequence[Message]
     items: Sequence[JudgedItem]
     language: str  # of the standing text: en or zh
     version: str  # as the ledger keeps it
+    form: Schema | None = None
+    redacted: Mapping[str, int] = field(default_factory=dict)
 
 
 def prompts_of(
     configuration: Configuration, questionnaire: Questionnaire, material: Material, *, moment: str
 ) -> Iterator[Prompt]:
     """One; or one for each item, where they are asked apart."""
-    variant = configuration.variant
-    asked = probes.varied(asked_of(configuration, questionnaire, material), variant)
+    variant, shown = configuration.variant, material.as_sent()
+    asked = probes.varied(asked_of(configuration, questionnaire, shown), variant)
     scope = scope_of(questionnaire, moment, asked.language)
-    version = template_version("judge", asked.language) + (
-        f"{probes.SIGN}{variant}/{probes.version()}" if variant else ""
-    )
+    version = version_with(version_of(variant, asked.language), shown.redacted)
     for items in [[item] for item in asked.items] if variant == probes.APART else [asked.items]:
-        states = material.states if configuration.strategy == "state_aware" else None
         messages = judge_messages(
             asked.turns,
             items,
             language=asked.language,
-            profile=material.profile,
-            states=[states[turn.number] for turn in material.turns if turn.number in states] if states else (),
+            profile=shown.profile,
+            states=shown.states_in_order(),
             scope=scope,
             notes=asked.notes,
         )
-        yield Prompt(messages, items, asked.language, version)
+        form = scores_format(items) if configuration.structured else None
+        yield Prompt(messages, items, asked.language, version, form, shown.redacted)
 
 
 def version_of(variant: str, language: str) -> str:

@@ -5,7 +5,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dialogue.judges import probes
+from dialogue.judges import probes, redaction, schemas
 from dialogue.judges.prompts import template_version
 from dialogue.providers.base import ModelSettings
 from studies.design.spec import ArmSpec
@@ -30,6 +30,10 @@ class Configuration:
     def varied(self, variant: str) -> "Configuration":
         return replace(self, variant=variant)
 
+    @property
+    def structured(self) -> bool:
+        return is_structured(self.judge)
+
     def hash(self) -> str:
         """The same for the same questions to the same model."""
         settings = judge_settings(self.judge)
@@ -37,6 +41,7 @@ class Configuration:
         versions = [template_version(name, language) for name in ("judge", "repair") for language in ("en", "zh")]
         if self.variant:
             versions.append(probes.version())
+        versions += ways_of_sending(self.judge)
         return digest([self.rater, self.strategy, self.variant, model, dict(settings.extra), versions])
 
     def thinker_hash(self) -> str:
@@ -44,6 +49,7 @@ class Configuration:
         settings = thinker_settings(self.judge)
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
         versions = [template_version("thinker", language) for language in ("en", "zh")]
+        versions += ways_of_sending(self.judge)
         return digest([self.judge.key, model, dict(settings.extra), versions])
 
     def as_plan(self) -> dict[str, Any]:
@@ -55,6 +61,17 @@ class Configuration:
     @classmethod
     def from_plan(cls, plan: dict[str, Any]) -> "Configuration":
         return cls(ArmSpec(**plan["judge"]), plan["strategy"], plan["variant"])
+
+
+def is_structured(judge: ArmSpec) -> bool:
+    """A script reads no schema."""
+    return judge.structured and judge.kind == "openai_compatible"
+
+
+def ways_of_sending(judge: ArmSpec) -> list[str]:
+    """What else decides what is asked; empty where the study file says nothing of it."""
+    structured = [f"structured/{schemas.VERSION}"] if is_structured(judge) else []
+    return [*structured, *([f"{redaction.MARK}/{redaction.VERSION}"] if judge.redact else [])]
 
 
 def plain(value: Any) -> Any:
@@ -73,7 +90,7 @@ def judge_settings(judge: ArmSpec) -> ModelSettings:
         api_key_env=judge.api_key_env,
         temperature=JUDGE_TEMPERATURE if judge.temperature is None else judge.temperature,
         max_tokens=judge.max_tokens,
-        extra=judge.extra,
+        extra=judge.extra_for_model(),
     )
 
 

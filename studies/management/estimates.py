@@ -32,6 +32,7 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
         "cost": None if price.unpriced else float(price.amount),
         "currency": price.currency,
         "unpriced": list(price.unpriced),
+        "at_usual_price": list(price.at_usual_price),
         "turns": {turns.condition: turns.number for turns in estimate.turns},
         "assumed": list(assumptions(estimate)),
     }
@@ -41,7 +42,11 @@ def lines(estimate: Estimate) -> Iterator[str]:
     before = f" ({estimate.held_before:,} more have been held)" if estimate.held_before else ""
     yield f"{estimate.conversations:,} conversations{before}, {estimate.judgements:,} judgements"
     yield f"{estimate.calls:,} calls, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
-    yield told_cost(cost(estimate))
+    price = cost(estimate)
+    yield told_cost(price)
+    if price.at_usual_price:
+        names = ", ".join(price.at_usual_price)
+        yield f"{settings.PRICES} has no price for batches of {names}: the usual one was taken."
     yield from assumptions(estimate)
     yield ROUGH
     yield "Nothing was asked and nothing stored."

@@ -44,11 +44,18 @@ class JobCommand(Command):
             "--retry-quarantined", action="store_true", help="try again also what failed the same way three times"
         )
         parser.add_argument(
-            "--estimate", action="store_true", help="say what it would take in calls, tokens and money, and ask nobody"
+            "--estimate",
+            action="store_true",
+            help="say what it would take in calls, tokens and money, by the prompts of three of them, and ask nobody",
         )
 
     def add_limit_argument(self, parser: CommandParser) -> None:
-        parser.add_argument("--limit", type=int, metavar="N", help="do at most N of them this time")
+        parser.add_argument(
+            "--limit",
+            type=int,
+            metavar="N",
+            help="do at most N of them this time; with 3 a trial, which asks the model and is paid",
+        )
 
     def refuse_below_one(self, options: dict[str, Any], *names: str) -> None:
         for name in names:
@@ -182,9 +189,11 @@ async def watch(job: Job, progress: Progress, label: str) -> None:
 
 
 def show(job: Job, progress: Progress, label: str) -> None:
-    """With what the provider says of batches that it works on."""
+    """With what it has cost so far, and what the provider says of batches that it works on."""
     counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
     label = f"{label}, {at_provider}" if at_provider else label
+    spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
+    label = f"{label}, {spent:.2f} spent" if spent else label
     if at_provider and label != progress.label and not (progress.quiet or progress.bar):
         sys.stderr.write(f"{label}\n")
     total = counts.total()

@@ -1,8 +1,12 @@
 """How a job of judging ended, as commands that let judges answer tell it."""
 
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from dialogue.jobs.store import Planned
+from dialogue.judges.judge import AGAIN, REPAIR
+from dialogue.models import Call, Job
 from studies.design.spec import ArmSpec
 from studies.judging.planning import KIND, Work
 from studies.management.jobs import JobCommand
@@ -13,13 +17,12 @@ class JudgingCommand(JobCommand):
         """`judgements`: so many of `work` were planned."""
         done_before = planned.done_before[KIND]
         told = self.told_of(planned.job, KIND, planned=judgements - done_before - planned.quarantined)
-        results = planned.job.items.filter(role=KIND).values_list("result", flat=True)
         summary = {
             **told,
             "skipped_existing": work.skipped_existing + done_before,
             "not_sent": work.not_sent,
             "without_profile": work.without_profile,
-            "unreadable_items": sum(result.get("unreadable", 0) for result in results),
+            **of_answers(planned.job, KIND),
         }
         self.say_counts(
             {
@@ -28,9 +31,57 @@ class JudgingCommand(JobCommand):
                 f"not sent: their consent does not name '{judge.provider or judge.base_url}'": summary["not_sent"],
                 "not judged: nothing is known of the seeker": summary["without_profile"],
                 "not judged: the person has withdrawn meanwhile": summary["erased"],
-                "single items could not be read and are stored as missing": summary["unreadable_items"],
+                f"single items could not be read and are stored as missing{reasons(summary)}": summary[
+                    "unreadable_items"
+                ],
                 **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
                 "left for the next time": summary["left"],
             }
         )
+        self.say_of_answers(summary)
         return summary
+
+    def say_of_answers(self, summary: Mapping[str, Any]) -> None:
+        """What they took, and what one of use cost."""
+        done, valid = summary["done"], summary["valid"]
+        if valid < done:
+            self.say(f"{done - valid} of {done} have no score at all.")
+        for what, key in (("repaired", "repaired"), ("asked again, with more room", "asked_again")):
+            if summary[key]:
+                self.say(f"{summary[key]} of {done} ({summary[f'{key}_share']:.1%}) were {what}.")
+        if summary["cost_per_valid"]:
+            each, currency = summary["cost_per_valid"], self.prices().currency
+            self.say(f"Cost: {summary['cost']:.4f} {currency}, {each:.4f} for each of the {valid} with a score.")
+
+
+def of_answers(job: Job, role: str) -> dict[str, Any]:
+    """Of a job's items of this role: how many have a score at all (`valid`), what is missing and why, how many answers
+    were repaired or asked for again, and what a valid one cost; None where a price is not known."""
+    done = job.items.filter(role=role, state="done")
+    results = list(done.values_list("result", flat=True))
+    ways = Counter(result.get("way") for result in results)
+    missing: Counter[str] = sum((Counter(result.get("missing")) for result in results), Counter())
+    valid = sum(bool(result.get("valid")) for result in results)
+    return {
+        "valid": valid,
+        "unreadable_items": sum(result.get("unreadable", 0) for result in results),
+        "missing_reasons": dict(sorted(missing.items())),
+        "repaired": ways[REPAIR],
+        "repaired_share": share(ways[REPAIR], len(results)),
+        "asked_again": ways[AGAIN],
+        "asked_again_share": share(ways[AGAIN], len(results)),
+        "cost_per_valid": None if is_unpriced(job) else share(float(job.spent), valid),
+    }
+
+
+def share(part: float, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None
+
+
+def is_unpriced(job: Job) -> bool:
+    return Call.objects.filter(item__job=job, cost=None).exists()
+
+
+def reasons(summary: Mapping[str, Any]) -> str:
+    told = ", ".join(f"{reason} {count}" for reason, count in summary["missing_reasons"].items())
+    return f" ({told})" if told else ""

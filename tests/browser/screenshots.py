@@ -22,7 +22,8 @@ STUDIES = {"participant": "demo", "counsellor": "played"}
 OTHER_PAGES = ("help/?country=US", "pause/", "leave/")
 RESEARCH_PAGES = (
     *("", "people/", "conversations/", "conversations/?judge=any", "reviews/", "reviews/new/", "pairs/", "pairs/new/"),
-    *("quality/", "risks/", "analysis/", "export/", "design/", "design/cards/"),
+    *("quality/", "risks/", "interviews/", "profiles/", "benchmark/", "benchmark/new/", "judges/"),
+    *("analysis/", "analysis/precision/", "export/", "design/", "design/cards/"),
 )
 
 

@@ -112,8 +112,10 @@ def judge(*arguments: str, key: str = "real", strategy: str = "standard") -> tup
 def summary(**counts: Any) -> dict[str, Any]:
     zero = {"done": 0, "skipped_existing": 0, "not_sent": 0, "without_profile": 0, "erased": 0, "unreadable_items": 0,
             "failed": 0, "failed_reasons": {}, "quarantined": 0, "left": 0, "cost": 0.0,
-            "budget_reached": False}  # fmt: skip
-    return {"judge": "real", "strategy": "standard", **zero, **counts}
+            "budget_reached": False, "valid": 0, "missing_reasons": {}, "repaired": 0, "repaired_share": None,
+            "asked_again": 0, "asked_again_share": None, "cost_per_valid": None}  # fmt: skip
+    done = {"valid": counts["done"], "repaired_share": 0.0, "asked_again_share": 0.0} if counts.get("done") else {}
+    return {"judge": "real", "strategy": "standard", **zero, **done, **counts}
 
 
 def test_judge_fills_the_same_questionnaire_as_a_person(server: str) -> None:
@@ -164,7 +166,8 @@ def test_limit_leaves_the_rest_for_the_next_time(server: str) -> None:
 def test_judge_that_answers_in_prose_is_missing_with_the_reason(server: str) -> None:
     talk(study(judge_at(server, "badjudge")))
     since = Asked(server)
-    assert judge() == (summary(done=1, unreadable_items=10), 0)
+    nothing = {"valid": 0, "unreadable_items": 10, "missing_reasons": {"unparseable": 10}}
+    assert judge() == (summary(done=1, **nothing, asked_again=1, asked_again_share=1.0), 0)
     assert set(Answer.objects.values_list("value", "missing_reason")) == {(None, "unparseable")}
     assert list(Call.objects.values_list("status", flat=True)) == ["unparseable"] * 3
     first, repair, again = (body["messages"] for body in since.bodies())

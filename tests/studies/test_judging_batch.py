@@ -155,14 +155,17 @@ def test_what_was_answered_live_before_is_not_asked_in_a_batch(server: str) -> N
     Response.objects.filter(run__study=here).delete()
     JobItem.objects.all().delete()
     since = There(server)
-    assert judge("--batch") == (summary(done=2), 0)
+    assert judge("--batch") == (summary(done=2, cost_per_valid=0.0), 0)  # nothing was asked
     assert (since.batches(), since.files(), len(since.asked.bodies())) == ([], set(), 0)
 
 
 def test_answer_that_cannot_be_read_is_repaired_live(server: str) -> None:
     talks(server, "batch-slow-1+badjudge", 1)
     since = There(server)
-    assert judge("--batch") == (summary(done=1, unreadable_items=10), 0)
+    told, code = judge("--batch")
+    assert (told["done"], told["valid"], told["missing_reasons"], told["asked_again"], code) == (
+        1, 0, {"unparseable": 10}, 1, 0
+    )  # fmt: skip
     assert (since.asked_in_batches(), since.asked_live()) == (1, 2)
     assert statuses() == ["unparseable"] * 3
 

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -7,15 +8,17 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
 from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.redaction import MARK
+from dialogue.judges.schemas import RESPONSE_FORMAT
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
     KIND,
     MOMENTS,
     Judgement,
     Work,
-    judge_rater,
     plain_beside,
     plan_judging,
+    rater_of,
     work_for,
 )
 from studies.judging.preview import Preview, places_in, preview, run_named
@@ -60,13 +63,13 @@ class Command(JudgingCommand):
         self.refuse_below_one(options, "replicates", "concurrency", "limit")
         if options["preview"]:
             return self.previewed(configuration, self.conversation(found, options["preview"]), options["moments"])
-        work = work_for(judge_rater(found, configuration), configuration.judge, **asked_for(options))
-        limited = with_plain(found, configuration, work.judgements[: options["limit"]], asked_for(options))
-        if options["estimate"]:
-            return self.told_estimate(estimated(found, configuration, limited))
         settings = judge_settings(configuration.judge)
         if options["batch"] and settings.kind != "openai_compatible":
             self.refuse("--batch: a scripted judge has no provider that takes batches.")
+        work = work_for(rater_of(found, configuration), configuration.judge, **asked_for(options))
+        limited = with_plain(found, configuration, work.judgements[: options["limit"]], asked_for(options))
+        if options["estimate"]:
+            return self.told_estimate(estimated(found, configuration, limited, batch=options["batch"]))
         planned = plan_judging(
             found, configuration, limited, batch=options["batch"], **self.job_options(options, settings)
         )
@@ -102,9 +105,9 @@ class Command(JudgingCommand):
             self.refuse(str(error))
 
 
-def estimated(study: Study, configuration: Configuration, judgements: Sequence[Judgement]) -> Estimate:
+def estimated(study: Study, configuration: Configuration, judgements: Sequence[Judgement], *, batch: bool) -> Estimate:
     with rolled_back():
-        planned = plan_judging(study, configuration, judgements)
+        planned = plan_judging(study, configuration, judgements, batch=batch)
         caller = DryCaller(Typicals.read())
         loads = judging_loads(planned.job, caller)
         left = planned.job.items.unfinished().filter(role=KIND).count()
@@ -117,8 +120,8 @@ def with_plain(
     """What a variant is compared with comes before it."""
     if not configuration.variant:
         return list(judgements)
-    plain = work_for(judge_rater(study, configuration.varied(PLAIN)), configuration.judge, **places)
-    return [*plain_beside(judge_rater(study, configuration), judgements, plain), *judgements]
+    plain = work_for(rater_of(study, configuration.varied(PLAIN)), configuration.judge, **places)
+    return [*plain_beside(rater_of(study, configuration), judgements, plain), *judgements]
 
 
 def asked_for(options: dict[str, Any]) -> dict[str, Any]:
@@ -127,15 +130,21 @@ def asked_for(options: dict[str, Any]) -> dict[str, Any]:
 
 def lines(preview: Preview) -> Iterator[str]:
     """What would be sent, to whom, and why it would not be."""
-    parameters = ", ".join(f"{name} {value}" for name, value in preview.parameters().items())
+    everything = preview.parameters()
+    parameters = ", ".join(f"{name} {everything[name]}" for name in ("temperature", "max_tokens"))
     for prompt in preview.prompts:
         yield f"# {preview.place.name()}: {prompt.version} to {preview.receiver()} ({parameters})"
         yield from (f"# It would not be sent. {obstacle}" for obstacle in preview.obstacles)
         if preview.unthought:
             yield f"# {preview.unthought} turns have no inner state yet: the judge's Thinker would be asked first."
+        if prompt.redacted:
+            yield f"# Taken out: {', '.join(f'{count} {kind}' for kind, count in prompt.redacted.items())}."
         for message in prompt.messages:
             yield f"## {message.role}"
             yield message.text
+        if prompt.form:
+            yield f"## {RESPONSE_FORMAT}"
+            yield json.dumps(prompt.form, ensure_ascii=False, indent=1)
 
 
 def as_summary(preview: Preview) -> dict[str, Any]:
@@ -146,7 +155,12 @@ def as_summary(preview: Preview) -> dict[str, Any]:
         "obstacles": list(preview.obstacles),
         "unthought": preview.unthought,
         "prompts": [
-            {"version": prompt.version, "messages": [asdict(message) for message in prompt.messages]}
+            {
+                "version": prompt.version,
+                "messages": [asdict(message) for message in prompt.messages],
+                RESPONSE_FORMAT: prompt.form,
+                MARK: dict(prompt.redacted),
+            }
             for prompt in preview.prompts
         ],
     }

@@ -9,14 +9,16 @@ from studies.design.spec import ArmSpec
 from studies.judging.estimate import dry_run
 from studies.judging.pairs import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
 from studies.judging.settings import judge_settings
-from studies.management.jobs import JobCommand
+from studies.management.judging import JudgingCommand, of_answers, reasons
 from studies.models import PairPlan, Study
 from studies.second_raters.pairs import pairwise_instruments
 from studies.simulating.choice import Unfit, chosen_judge
 from studies.simulating.estimate import Estimate
 
+LIMIT_PAIRS = "compare at most N pairs this time; with 3 a trial, which asks the judge and is paid"
 
-class Command(JobCommand):
+
+class Command(JudgingCommand):
     help = (
         "Lets a judge compare the pairs of a plan (see plan_pairs), each in both orders. What it has compared is not "
         "asked again, and what was paid for is not paid for again."
@@ -26,7 +28,7 @@ class Command(JobCommand):
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
         parser.add_argument("--plan", metavar="NAME", help="of these pairs (default: all plans)")
-        parser.add_argument("--limit", type=int, metavar="N", help="compare at most N pairs this time")
+        parser.add_argument("--limit", type=int, metavar="N", help=LIMIT_PAIRS)
         self.add_job_arguments(parser)
 
     def work(self, *, study: str, judge: str, plan: str | None, **options: Any) -> dict[str, Any]:
@@ -66,13 +68,12 @@ class Command(JobCommand):
     def told(self, planned: Planned, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
         done_before = planned.done_before[PAIR]
         told = self.told_of(planned.job, PAIR, planned=showings - done_before - planned.quarantined)
-        results = planned.job.items.filter(role=PAIR).values_list("result", flat=True)
         summary = {
             **told,
             "skipped_existing": work.skipped_existing + done_before,
             "not_sent": work.not_sent,
             "unfit": work.unfit,
-            "unreadable_items": sum(result.get("unreadable", 0) for result in results),
+            **of_answers(planned.job, PAIR),
         }
         name = judge.provider or judge.base_url
         self.say_counts(
@@ -82,11 +83,14 @@ class Command(JobCommand):
                 f"not sent: a consent does not name '{name}'": summary["not_sent"],
                 "not compared: a conversation is open, or its person has withdrawn": summary["unfit"],
                 "not compared: a person has withdrawn meanwhile": summary["erased"],
-                "single questions could not be read and have no verdict": summary["unreadable_items"],
+                f"single questions could not be read and have no verdict{reasons(summary)}": summary[
+                    "unreadable_items"
+                ],
                 **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
                 "left for the next time": summary["left"],
             }
         )
+        self.say_of_answers(summary)
         return summary
 
 

@@ -136,7 +136,8 @@ def test_other_question_has_another_key(changes: dict[str, Any]) -> None:
 
 def test_who_asks_and_how_patiently_changes_no_key() -> None:
     patient = replace(BASE.settings, api_key_env="KEY", extra={"requests_per_minute": 9, "gap_timeout": 3})
-    assert replace(BASE, item=1, job=2, turn=3, purpose="reply", settings=patient).key() == BASE.key()
+    noted = {"redacted": {"email": 1}}
+    assert replace(BASE, item=1, job=2, turn=3, purpose="reply", settings=patient, noted=noted).key() == BASE.key()
 
 
 @pytest.mark.parametrize("status", ["truncated", "unparseable", "out_of_range"])

@@ -2,7 +2,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from dialogue.judges.judge import REMINDER, ask_scores, ask_state
+from dialogue.judges.judge import REMINDER, ask_judgement, ask_scores, ask_state
 from dialogue.judges.parsing import Score, Unscored
 from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages
 from dialogue.providers.base import Message, ProviderError, Reply
@@ -58,6 +58,27 @@ async def test_scores_are_asked_for_again_only_where_it_helps(
     found = await ask_scores(asked, PROMPT, ITEMS, language="en")
     assert found == dict(zip(("safety", "warmth"), scores, strict=True))
     assert asked.statuses == statuses
+
+
+@pytest.mark.parametrize(
+    ("replies", "way"),
+    [
+        ([GOOD], "first"),
+        (["Good.", GOOD], "repair"),
+        (["Good.", "Good!", GOOD], "again"),
+        (["Good.", "Good!", "Good?"], "again"),
+        ([Reply("The first part of an ana", "m", finish_reason="length"), GOOD], "again"),
+    ],
+)
+async def test_it_is_told_which_answer_was_the_last(replies: list[str | Reply], way: str) -> None:
+    judged = await ask_judgement(Asked(*replies), PROMPT, ITEMS, language="en")
+    assert judged.way == way
+
+
+async def test_repair_may_be_asked_of_somebody_else() -> None:
+    asked, repairing = Asked("Good.", GOOD), Asked("Good!")
+    judged = await ask_judgement(asked, PROMPT, ITEMS, language="en", repair=repairing)
+    assert (judged.scores["safety"], asked.longer, repairing.longer) == (Score(4), [False, True], [False])
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

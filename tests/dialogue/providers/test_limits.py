@@ -2,6 +2,7 @@ import asyncio
 import gc
 import random
 import weakref
+from statistics import median
 from typing import Any
 
 import pytest
@@ -72,6 +73,28 @@ def test_limit_comes_within_a_tenth_of_so_many_at_once(most: int, seconds: float
     simulated(keep_asking(server, Limit(ceiling=500), workers=600, seconds=90))
     assert share(server, 30, 90) >= 0.9
     assert sum(at >= 30 for at in server.refused) <= 0.02 * len(server.answered)
+
+
+@pytest.mark.parametrize("retry_after", [None, 0.0, 1.0])
+@pytest.mark.parametrize(("most", "seconds"), [(12, 0.5), (40, 0.5), (64, 0.2), (64, 2.0), (200, 0.5)])
+def test_size_itself_is_within_a_tenth_of_the_servers_after_half_a_minute(
+    most: int, seconds: float, retry_after: float | None
+) -> None:
+    """Mostly: once in a while it tries further, is refused, and for some calls is smaller."""
+    server, limit, sizes = SoManyAtOnce(most, seconds, retry_after), Limit(ceiling=500), []
+
+    async def watched() -> None:
+        asking = asyncio.create_task(keep_asking(server, limit, workers=600, seconds=90))
+        await asyncio.sleep(30)
+        for _ in range(600):
+            sizes.append(limit.size)
+            await asyncio.sleep(0.1)
+        await asking
+
+    simulated(watched())
+    assert abs(median(sizes) - most) <= most / 10
+    assert sum(abs(size - most) <= most / 10 for size in sizes) >= 0.75 * len(sizes)
+    assert max(sizes) <= 1.1 * most
 
 
 @pytest.mark.parametrize("retry_after", [None, 0.0, 1.0])

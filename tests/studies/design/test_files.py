@@ -150,6 +150,17 @@ FAULTS = [
     ("order.seeds", 9, 'order.seeds: unknown key; did you mean "seed"?'),
     ("arms.2.promt", "x", 'arms.2.promt: unknown key; did you mean "prompt"?'),
     ("judges", [{"key": "j", "kind": "scripted", "modle": ""}], 'judges.1.modle: unknown key; did you mean "model"?'),
+    (
+        "judges",
+        [{"key": "j", "kind": "scripted", "redacted": True}],
+        'judges.1.redacted: unknown key; did you mean "redact"?',
+    ),
+    ("arms.1.structured", True, "arms.1.structured: unknown key"),
+    (
+        "arms.1.extra",
+        {"redact": True},
+        "arms.1.extra.redact: is a key of [[judges]] itself: redact = true beside extra",
+    ),
     ("display.reveal_arm", True, 'display.reveal_arm: unknown key; did you mean "reveal_arms"?'),
     # odd types
     ("open", 1, "open: must be true or false"),
@@ -188,6 +199,17 @@ FAULTS = [
     ("arms.2.model", None, "arms.2.model: is missing"),
     ("arms.2.provider", None, "arms.2.provider: is missing: the consent form must name who gets a person's text"),
     ("judges", [{"key": "j", "kind": "openai_compatible", "model": "m"}], "judges.1.base_url: is missing"),
+    ("judges", [{"key": "j", "kind": "scripted", "structured": "yes"}], "judges.1.structured: must be true or false"),
+    (
+        "judges",
+        [{"key": "j", "kind": "scripted", "extra": {"structured": True}}],
+        "judges.1.extra.structured: is a key of [[judges]] itself: structured = true beside extra",
+    ),
+    (
+        "judges",
+        [{"key": "j", "kind": "scripted", "structured": True, "extra": {"response_format": {}}}],
+        "judges.1.extra.response_format: is what structured = true sets: leave out one of them",
+    ),
     # words that are not known
     ("languages", ["en", "fr"], 'languages.2: "fr" is none of en, zh'),
     ("languages", ["en", "zh", "en"], 'languages.3: "en" is listed twice'),
@@ -686,6 +708,23 @@ def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("studies")
     (folder / "x.txt").write_text("version: 1\nBe kind.\n", encoding="utf-8")
     return folder
+
+
+@pytest.mark.parametrize("chosen", [{}, {"structured": True}, {"redact": True}, {"structured": True, "redact": True}])
+def test_how_a_judge_is_asked_is_kept_beside_what_it_is_sent(tmp_path: Path, chosen: dict[str, bool]) -> None:
+    document = small() | {"judges": [{"key": "j", "kind": "scripted", "extra": {"seed": 1}, **chosen}]}
+    [judge] = (spec := read(tmp_path, document)).judges
+    assert (judge.structured, judge.redact) == ("structured" in chosen, "redact" in chosen)
+    assert judge.extra_for_model() == {"seed": 1}
+    assert tomllib.loads(dump_study(spec))["judges"][0] == {
+        "key": "j", "kind": "scripted", "title": "j", "extra": {"seed": 1}, **chosen
+    }  # fmt: skip
+    assert read(tmp_path, dump_study(spec)) == spec
+
+
+def test_judge_that_leaves_a_choice_out_is_the_same_as_one_that_says_no(tmp_path: Path) -> None:
+    one, other = ({"key": "j", "kind": "scripted", **no} for no in ({}, {"structured": False, "redact": False}))
+    assert read(tmp_path, small() | {"judges": [one]}) == read(tmp_path, small() | {"judges": [other]})
 
 
 @given(spec=study_specs())

@@ -1,0 +1,88 @@
+"""Takes out of a conversation what tells who somebody is, before it is sent to a judge. Pure.
+
+Taken out are e-mail and internet addresses, accounts and numbers of documents, telephone numbers and whatever else is
+as long a number, postal addresses, and the names that are known. Dates, places, and names of others stay: what is said
+in a conversation would be lost with them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from dialogue.judges.prompts import InnerState, JudgedTurn
+from dialogue.seekers.identifying import Place, places_in
+
+VERSION = "1"  # of what is found and what stands in its place
+MARK = "redacted"
+STANDS_FOR: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "email": "[e-mail address]",
+        "url": "[link]",
+        "account": "[account]",
+        "phone": "[number]",
+        "street": "[address]",
+        "name": "[name]",
+    },
+    "zh": {
+        "email": "[邮箱]",
+        "url": "[链接]",
+        "account": "[账号]",
+        "phone": "[号码]",
+        "street": "[地址]",
+        "name": "[称呼]",
+    },
+}
+
+
+class Redaction:
+    """Of one prompt. `counts`: what has been taken out so far, by kind. `language`: en or zh."""
+
+    def __init__(self, names: Sequence[str], language: str) -> None:
+        self.names, self.language = tuple(names), language
+        self.counts: Counter[str] = Counter()
+
+    def text(self, text: str) -> str:
+        changed, kinds = redacted(text, self.names, self.language)
+        self.counts.update(kinds)
+        return changed
+
+    def turn(self, turn: JudgedTurn) -> JudgedTurn:
+        return JudgedTurn(turn.number, self.text(turn.seeker), self.text(turn.supporter))
+
+    def state(self, state: InnerState) -> InnerState:
+        cognition, emotion, goal = (self.text(each) for each in (state.cognition, state.emotion, state.goal))
+        return replace(state, cognition=cognition, emotion=emotion, goal=goal)
+
+
+def version_with(version: str, counts: Mapping[str, int]) -> str:
+    """Of a prompt: `judge.en/1~redacted/1` where something was taken out, so that it can be told from others."""
+    return f"{version}~{MARK}/{VERSION}" if counts else version
+
+
+@lru_cache(maxsize=4096)  # the turns of a conversation come again with each questionnaire about it
+def redacted(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple[str, ...]]:
+    """The text with something in the place of each find, and the kinds of these, in their order."""
+    words = STANDS_FOR[language]
+    kept, kinds, end = [], [], 0
+    for place in apart([place for place in places_in(text, names) if place.kind in words and is_one(place, text)]):
+        kept += [text[end : place.start], words[place.kind]]
+        kinds.append(place.kind)
+        end = place.end
+    return "".join([*kept, text[end:]]), tuple(kinds)
+
+
+def is_one(place: Place, text: str) -> bool:
+    """Without capitals an English address cannot be told from "2 hours I drive"."""
+    return place.kind != "street" or not text[place.start : place.end].islower()
+
+
+def apart(places: Sequence[Place]) -> list[Place]:
+    """What overlaps is one find, of the kind of the first."""
+    found: list[Place] = []
+    for place in places:
+        if found and place.start < found[-1].end:
+            found[-1] = found[-1]._replace(end=max(found[-1].end, place.end))
+        else:
+            found.append(place)
+    return found

@@ -2,7 +2,7 @@
 B := .venv/bin
 DEV := .venv/.dev
 
-.PHONY: run test lint format screenshots demo-data messages browser bench bench-peers faults
+.PHONY: run test lint format screenshots demo-data messages browser bench bench-peers faults coverage
 
 run: .venv/.run
 	@$(B)/python manage.py start
@@ -14,6 +14,10 @@ test: $(DEV) browser
 COUNT ?= 300
 faults: $(DEV)
 	@$(B)/python -m tests.faults $(if $(SEEDS),--seeds $(SEEDS),--count $(COUNT))
+
+# How often the intervals of the analysis hold what was planted; CELLS="r alpha" chooses.
+coverage: $(DEV)
+	@$(B)/python -m tests.coverage $(if $(CELLS),--cells $(CELLS))
 
 lint: $(DEV)
 	$(B)/ruff check .
@@ -70,6 +74,8 @@ BENCH_BATCH := var/bench/venv/bin/python -m bench.run_batch
 bench: .venv/.run var/bench/.tools
 	$(BENCH) --only bare emostudy
 	$(BENCH_BATCH)
+	$(B)/python -m bench.run_analysis
+	$(B)/python -m bench.run_export
 
 # The same with the near-limit relay and the other chat systems, which it installs under var/bench.
 bench-peers: .venv/.run var/bench/.tools

@@ -1,9 +1,25 @@
-"""Analysis of an export folder: `analyse` and what it raises and returns. Importing this costs no pandas."""
+"""Analysis of an export folder, for the command line and for notebooks.
 
-from collections.abc import Callable
+    from studies.analysis import analyse, compute, load
+
+    export = load(Path("data"))
+    export.ratings                                   # one row per score
+    tables = compute(export, tables=["agreement"])   # DataFrames by name
+    analyse(Path("data"), Path("results"))           # files and report
+
+Neither a database nor settings are needed, and importing this costs no pandas. docs/analysis.md tells what each table
+and column is.
+"""
+
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from studies.analysis.frames import Export
 
 Progress = Callable[[int, int, str], None]
 
@@ -28,17 +44,105 @@ class Summary:
         return asdict(self)
 
 
-def analyse(
-    folder: Path, out: Path, *, bootstrap: int = 2000, seed: int = 1, on_progress: Progress | None = None
-) -> Summary:
-    """Analyse the export in `folder` and write tables, figures, report.html and results.json into `out`.
+def load(folder: Path | str) -> "Export":
+    """Read an exported folder.
 
-    `bootstrap` is the number of replicates; `on_progress(done, total, what)` is called before each part.
-    The same folder, settings and versions give the same bytes. Raises `AnalysisError` before anything is written.
+    Parameters
+    ----------
+    folder : Path or str
+        Holds `ratings.csv`, and what else the export wrote.
+
+    Returns
+    -------
+    Export
+        Typed tables: `ratings` (one row per score), `conversations`, `chats`, `replies`, and what was left out.
+
+    Raises
+    ------
+    AnalysisError
+        Begins ``FILE:LINE:COLUMN:`` where a cell is at fault.
+    """
+    from studies.analysis.frames import load
+
+    return load(Path(folder))
+
+
+def compute(
+    export: "Export",
+    *,
+    tables: Collection[str] = (),
+    bootstrap: int = 2000,
+    seed: int = 1,
+    on_progress: Progress | None = None,
+) -> "dict[str, DataFrame]":
+    """Compute tables of results.
+
+    Parameters
+    ----------
+    export : Export
+        What `load` gave.
+    tables : collection of str, optional
+        Names without ``.csv``, as in ``["agreement", "arms"]``; without them, all.
+    bootstrap : int, optional
+        Replicates for each interval.
+    seed : int, optional
+        Of the replicates.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total, what)`` before each part.
+
+    Returns
+    -------
+    dict of str to DataFrame
+        One row per estimate; what could not be computed is nan with its reason in `note`.
+
+    Raises
+    ------
+    AnalysisError
+        No such table, or odd settings.
+    """
+    from studies.analysis.run import compute, settings
+
+    return compute(export, settings(bootstrap, seed), on_progress or _silent, tables).tables
+
+
+def analyse(
+    folder: Path | str,
+    out: Path | str,
+    *,
+    bootstrap: int = 2000,
+    seed: int = 1,
+    on_progress: Progress | None = None,
+) -> Summary:
+    """Analyse an exported folder and write tables, figures, reports and results.json.
+
+    The same folder, settings, machine and versions give the same bytes: linear algebra runs in one thread.
+
+    Parameters
+    ----------
+    folder : Path or str
+        The export; nothing is written into it.
+    out : Path or str
+        Where the results go; it is made where it is not there.
+    bootstrap : int, optional
+        Replicates for each interval.
+    seed : int, optional
+        Of the replicates.
+    on_progress : callable, optional
+        Called as ``on_progress(done, total, what)`` before each part.
+
+    Returns
+    -------
+    Summary
+        Counts, files and warnings.
+
+    Raises
+    ------
+    AnalysisError
+        Before anything is written.
     """
     from studies.analysis.run import run
 
-    return run(folder, out, bootstrap=bootstrap, seed=seed, on_progress=on_progress or _silent)
+    return run(Path(folder), Path(out), bootstrap=bootstrap, seed=seed, on_progress=on_progress or _silent)
 
 
 def _silent(done: int, total: int, what: str) -> None:

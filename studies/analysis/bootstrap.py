@@ -19,6 +19,7 @@ Statistic = Callable[[Array], Array]  # (…, sums) → (…); nan where the sum
 
 FEW_CLUSTERS = 30
 _NORMAL = NormalDist()
+_IN_CACHE = 2**16  # numbers that a processor's cache holds
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class Bootstrap:
         if len(sums) < 2:
             raise Undefined("fewer than two clusters")
         total = sums.sum(axis=0)
-        values = statistic(weights(len(sums), self.replicates, self.seed) @ sums)
+        values = statistic(self._draw(sums, self.seed))
         defined = _defined(values)
         return Resampled(
             float(statistic(total)), defined, statistic(total - sums), undefined=len(values) - len(defined)
@@ -118,8 +119,7 @@ class Bootstrap:
         if len(sums) < 2:
             raise Undefined("fewer than two clusters")
         total = sums.sum(axis=0)
-        drawn = weights(len(sums), self.replicates, self.seed) @ sums
-        return ResampledTogether(statistics(total), statistics(drawn), statistics(total - sums))
+        return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
 
     def resample_apart(self, statistic: Statistic, first: Array, second: Array) -> Resampled:
         """Two groups of clusters, each drawn by itself; `statistic` is of the sums of both together. The jackknife is
@@ -127,8 +127,7 @@ class Bootstrap:
         if min(len(first), len(second)) < 2:
             raise Undefined("fewer than two clusters in one of the groups")
         total = first.sum(axis=0) + second.sum(axis=0)
-        of_first = weights(len(first), self.replicates, self.seed) @ first
-        values = statistic(of_first + weights(len(second), self.replicates, (self.seed, 1)) @ second)
+        values = statistic(self._draw(first, self.seed) + self._draw(second, (self.seed, 1)))
         without = [statistic(total - group) for group in (first, second)]
         jackknife = np.concatenate([(1 - 1 / len(found)) * (found - found.mean()) for found in without])
         defined = _defined(values)
@@ -140,7 +139,7 @@ class Bootstrap:
         rows, columns, sums = cells.shape
         if min(rows, columns) < 2:
             raise Undefined("fewer than two clusters of a kind")
-        of_rows = weights(rows, self.replicates, self.seed) @ cells.reshape(rows, -1)
+        of_rows = self._draw(cells.reshape(rows, -1), self.seed)
         of_columns = weights(columns, self.replicates, (self.seed, 1))
         values = statistic(np.einsum("bcs,bc->bs", of_rows.reshape(-1, columns, sums), of_columns))
         defined = _defined(values)
@@ -151,6 +150,12 @@ class Bootstrap:
             undefined=len(values) - len(defined),
             crossed=(rows, columns),
         )
+
+    def _draw(self, sums: Array, seed: int | tuple[int, ...]) -> Array:
+        """The sums of each replicate: replicates × sums."""
+        # A few columns times a large matrix: this way round BLAS takes three fifths of the time.
+        drawn: Array = (sums.T @ weights(len(sums), self.replicates, seed).T).T
+        return drawn
 
 
 def _defined(values: Array) -> Array:
@@ -164,9 +169,14 @@ def _defined(values: Array) -> Array:
 @lru_cache(maxsize=4)
 def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Array:
     """How often each cluster is drawn: replicates × clusters."""
-    drawn = np.random.default_rng(seed).integers(clusters, size=(replicates, clusters))
-    cells = drawn + clusters * np.arange(replicates)[:, np.newaxis]
-    return np.bincount(cells.ravel(), minlength=cells.size).reshape(cells.shape).astype(np.float64)
+    random = np.random.default_rng(seed)
+    drawn = np.empty((replicates, clusters))
+    step = max(1, _IN_CACHE // clusters)
+    for first in range(0, replicates, step):
+        rows = drawn[first : first + step]
+        cells = random.integers(clusters, size=rows.shape) + clusters * np.arange(len(rows))[:, np.newaxis]
+        rows[:] = np.bincount(cells.ravel(), minlength=rows.size).reshape(rows.shape)
+    return drawn
 
 
 def sum_by_cluster(values: Array, clusters: NDArray[np.intp]) -> Array:
@@ -187,8 +197,14 @@ def mean(sums: Array) -> Array:
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 
+def pair_moments(x: Array, y: Array) -> Array:
+    """What `fisher_z` takes the sums of: rows × (1, x, y, xx, yy, xy), centred."""
+    x, y = x - x.mean(), y - y.mean()
+    return np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+
+
 def fisher_z(sums: Array) -> Array:
-    """Fisher's z of Pearson's r, from (n, x, y, xx, yy, xy) of roughly centred values."""
+    """Fisher's z of Pearson's r, from (n, x, y, xx, yy, xy) of roughly centred values (`pair_moments`)."""
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance_x, variance_y = xx - x * x / n, yy - y * y / n

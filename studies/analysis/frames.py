@@ -1,18 +1,16 @@
 """Exported files → typed tables. Every fault is an `AnalysisError` that begins `FILE:LINE:COLUMN:`."""
 
-import csv
 import hashlib
 import json
-import math
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis import AnalysisError
+from studies.analysis.reading import line_of, number, numbers, read_table, refuse, renamed, truths
 
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
@@ -53,11 +51,6 @@ EXPORTED = (
     "codebook.csv",
     "manifest.json",
 )
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-_GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
-_TRUTHS = {"true": 1.0, "false": 0.0, "": math.nan}
-
-csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the module allows by itself
 
 
 @dataclass(frozen=True)
@@ -182,13 +175,13 @@ def read_ratings(path: Path) -> pd.DataFrame:
     """One row per row of the file, in its order; an empty score is missing, never 0."""
     table = read_table(path, NEEDED, OPTIONAL)
     for column in ("conversation", "rater", "item"):
-        _refuse(path, table[column], lambda text: not text, "is empty")
-    _refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
-    _refuse(path, table["turn"], lambda text: not re.fullmatch(r"(\d+(\.0*)?)?", text), "is not a whole number")
-    table["score"] = _numbers(path, table["score"])
-    table["seconds"] = _numbers(path, table["seconds"])
+        refuse(path, table[column], lambda text: not text, "is empty")
+    refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
+    refuse(path, table["turn"], lambda text: not re.fullmatch(r"(\d+(\.0*)?)?", text), "is not a whole number")
+    table["score"] = numbers(path, table["score"])
+    table["seconds"] = numbers(path, table["seconds"])
     # A table that had gaps in this column was often saved with 5.0 for 5.
-    table["turn"] = _renamed(table["turn"], lambda text: text.partition(".")[0])
+    table["turn"] = renamed(table["turn"], lambda text: text.partition(".")[0])
     table["group"] = _groups(table)
     return table
 
@@ -197,25 +190,25 @@ def read_turns(path: Path) -> pd.DataFrame:
     """One row per message. Columns `conversation`, `role`, and as floats, nan where the file says nothing, `characters`
     (Unicode code points of the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0)."""
     table = read_table(path, OF_TURNS, MEASURED)
-    _refuse(path, table["conversation"], lambda text: not text, "is empty")
-    _refuse(path, table["role"], lambda text: text not in ROLES, "is none of " + ", ".join(ROLES))
+    refuse(path, table["conversation"], lambda text: not text, "is empty")
+    refuse(path, table["role"], lambda text: text not in ROLES, "is none of " + ", ".join(ROLES))
     return table[["conversation", "role"]].assign(
         characters=table["text"].astype(str).str.len().astype(float),
-        first_token_seconds=_numbers(path, table["first_token_ms"]) / 1000,
-        total_seconds=_numbers(path, table["total_ms"]) / 1000,
-        masked=_truths(path, table["masked"]),
-        names_itself=_truths(path, table["names_itself"]),
+        first_token_seconds=numbers(path, table["first_token_ms"]) / 1000,
+        total_seconds=numbers(path, table["total_ms"]) / 1000,
+        masked=truths(path, table["masked"]),
+        names_itself=truths(path, table["names_itself"]),
     )
 
 
 def read_states(path: Path) -> pd.DataFrame:
     """One row per inner state that has a score. Columns `conversation`, `source`, `turn` (int) and `emotion_score`."""
     table = read_table(path, ("conversation", "turn"), ("source", "emotion_score"))
-    _refuse(path, table["conversation"], lambda text: not text, "is empty")
-    _refuse(path, table["turn"], lambda text: not re.fullmatch(r"\d+(\.0*)?", text), "is not a whole number")
+    refuse(path, table["conversation"], lambda text: not text, "is empty")
+    refuse(path, table["turn"], lambda text: not re.fullmatch(r"\d+(\.0*)?", text), "is not a whole number")
     states = table[["conversation", "source"]].astype(str)
-    states["turn"] = _numbers(path, table["turn"]).astype(int)
-    states["emotion_score"] = _numbers(path, table["emotion_score"])
+    states["turn"] = numbers(path, table["turn"]).astype(int)
+    states["emotion_score"] = numbers(path, table["emotion_score"])
     return states.dropna(subset="emotion_score").reset_index(drop=True)
 
 
@@ -223,108 +216,21 @@ def read_calls(path: Path) -> pd.DataFrame:
     """One row per attempt. Columns `conversation`, `purpose` and `status`, and as floats, nan where the file says
     nothing, `seconds`, `input_tokens`, `output_tokens` and `cost`."""
     table = read_table(path, OF_CALLS, ())
-    _refuse(path, table["purpose"], lambda text: not text, "is empty")
+    refuse(path, table["purpose"], lambda text: not text, "is empty")
     calls = table[["conversation", "purpose", "status"]].astype(str)
-    calls["seconds"] = _numbers(path, table["total_ms"]) / 1000
-    return calls.assign(**{name: _numbers(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
+    calls["seconds"] = numbers(path, table["total_ms"]) / 1000
+    return calls.assign(**{name: numbers(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
     """One row per verdict, as text."""
     table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
     for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
-        _refuse(path, table[column], lambda text: not text, "is empty")
-    _refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
-    _refuse(path, table["verdict"], lambda text: text not in (*SIDES, "tie"), "is none of a, b, tie")
-    _refuse(path, table["shown_first"], lambda text: text not in (*SIDES, ""), "is neither a nor b")
+        refuse(path, table[column], lambda text: not text, "is empty")
+    refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
+    refuse(path, table["verdict"], lambda text: text not in (*SIDES, "tie"), "is none of a, b, tie")
+    refuse(path, table["shown_first"], lambda text: text not in (*SIDES, ""), "is neither a nor b")
     return table.astype(str)
-
-
-def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> pd.DataFrame:
-    """The named columns as categories of text, without a spreadsheet guard; an absent optional column is empty."""
-    header = _header(path)
-    absent = [name for name in needed if name not in header]
-    if absent:
-        raise AnalysisError(f"{path.name}:1:{absent[0]}: the column is missing (the header has {', '.join(header)})")
-    table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").astype("category")
-    columns = {name: _unguarded(table[name]) for name in header if name in (*needed, *optional)}
-    empty = pd.Series("", index=table.index, dtype="category")
-    return pd.DataFrame({name: columns.get(name, empty) for name in (*needed, *optional)})
-
-
-def _header(path: Path) -> list[str]:
-    """The header, after a look at every row: pandas would fill a short one up with missing scores."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file)
-            header, line = next(reader, []), 2
-            for record in reader:
-                if record and len(record) != len(header):
-                    raise AnalysisError(f"{path.name}:{line}: {len(record)} fields under {len(header)} columns")
-                line = reader.line_num + 1
-    except UnicodeDecodeError as error:
-        raise AnalysisError(f"{path.name}: is not UTF-8 ({error.reason} at byte {error.start})") from error
-    repeated = [name for name in header if header.count(name) > 1]
-    if repeated:
-        raise AnalysisError(f"{path.name}:1:{repeated[0]}: the column is there twice")
-    return header
-
-
-def _refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: str) -> None:
-    faulty = np.array([wrong(text) for text in column.cat.categories], dtype=bool)
-    rows = np.flatnonzero(faulty[column.cat.codes])
-    if rows.size:
-        raise AnalysisError(
-            f"{path.name}:{_line_of(path, rows[0])}:{column.name}: {str(column.iloc[rows[0]])!r} {what}"
-        )
-
-
-def _line_of(path: Path, row: int) -> int:
-    """The line on which a data row begins: a quoted text may run over several, and blank lines are no rows."""
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        reader = csv.reader(file)
-        line, seen = 1, -1  # the header is row -1
-        for record in reader:
-            if record and seen == row:
-                break
-            seen += bool(record)
-            line = reader.line_num + 1
-    return line
-
-
-def _numbers(path: Path, column: pd.Series) -> np.ndarray:
-    """As floats, nan where the text is empty."""
-    _refuse(path, column, lambda text: bool(text.strip()) and math.isnan(_number(text)), "is not a number")
-    return _of_categories(column, _number)
-
-
-def _truths(path: Path, column: pd.Series) -> np.ndarray:
-    """As 1 and 0, nan where the text is empty. A spreadsheet writes TRUE for true."""
-    _refuse(path, column, lambda text: text.lower() not in _TRUTHS, "is neither true nor false")
-    return _of_categories(column, lambda text: _TRUTHS[text.lower()])
-
-
-def _of_categories(column: pd.Series, value: Callable[[str], float]) -> np.ndarray:
-    values: np.ndarray = np.array([value(text) for text in column.cat.categories], dtype=float)[column.cat.codes]
-    return values
-
-
-def _number(text: str) -> float:
-    """The finite number that a text is, else nan."""
-    if not _NUMBER.fullmatch(text.strip()):
-        return math.nan
-    value = float(text)
-    return value if math.isfinite(value) else math.nan
-
-
-def _unguarded(column: pd.Series) -> pd.Series:
-    return _renamed(column, lambda text: _GUARDED.sub("", text))
-
-
-def _renamed(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
-    """Each text replaced by its name; several texts may get the same one."""
-    names = np.array([name(text) for text in column.cat.categories], dtype=object)
-    return pd.Series(names[column.cat.codes], index=column.index, name=column.name).astype("category")
 
 
 def _groups(table: pd.DataFrame) -> pd.Series:
@@ -340,9 +246,9 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
         return rated.reindex(columns=[*OF_CONVERSATION, *COUNTED, "cluster"]).fillna(dict.fromkeys(OF_CONVERSATION, ""))
     table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED))
     for name in COUNTED:
-        _numbers(path, table[name])  # refuses what is none
+        numbers(path, table[name])  # refuses what is none
     everything = _conversations(path, table, (*OF_CONVERSATION, *COUNTED))
-    return everything.assign(**{name: everything[name].map(_number) for name in COUNTED})
+    return everything.assign(**{name: everything[name].map(number) for name in COUNTED})
 
 
 def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
@@ -386,7 +292,7 @@ def _of_conversation(path: Path, table: pd.DataFrame, name: str) -> pd.Series:
     twice = said[said.duplicated("conversation")]
     if not twice.empty:
         row, conversation = twice.index[0], twice["conversation"].iloc[0]
-        raise AnalysisError(f"{path.name}:{_line_of(path, row)}:{name}: conversation {conversation} has two of them")
+        raise AnalysisError(f"{path.name}:{line_of(path, row)}:{name}: conversation {conversation} has two of them")
     return said.set_index("conversation")[name]
 
 

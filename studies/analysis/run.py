@@ -1,69 +1,98 @@
 """One analysis from folder to folder: everything is computed before anything is written."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd  # noqa: TID253
+from threadpoolctl import threadpool_limits
 
 from studies.analysis import AnalysisError, Progress, Summary
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, load
-from studies.analysis.reporting.drawing import Figure
-from studies.analysis.reporting.figures import figures_of
-from studies.analysis.reporting.report import report
-from studies.analysis.results import Results
+from studies.analysis.language import CHINESE, ENGLISH, speaking
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.reporting.page import page
+from studies.analysis.reporting.parts import Section, figures_in
+from studies.analysis.reporting.sections import sections_of
+from studies.analysis.results import Part, Results, Table
 from studies.analysis.tables import (
     ablation,
     agreement,
+    alt_test,
+    arm_pairs,
     arms,
+    blinding,
     conditions,
     costs,
+    coverage,
+    decision_study,
+    discrimination,
     emotion,
     experts,
+    flow,
     lengths,
+    order,
     pairs,
     panels,
     probes,
     quality,
+    ranks,
     rater_effects,
     reliability,
     sensitivity,
+    strategy_tests,
     survival,
     trends,
 )
 
-Part = Callable[[Export, Bootstrap], Iterator[tuple[str, list[dict[str, Any]]]]]
-TABLES: dict[str, tuple[Part, list[str]]] = {
-    "agreement": (agreement.agreement, agreement.COLUMNS),
-    "reliability": (reliability.reliability, reliability.COLUMNS),
-    "arms": (arms.arm_means, arms.COLUMNS),
-    "conditions": (conditions.conditions, conditions.COLUMNS),
-    "ablation": (ablation.ablation, ablation.COLUMNS),
-    "survival": (survival.survival, survival.COLUMNS),
-    "trends": (trends.trends, trends.COLUMNS),
-    "emotion": (emotion.emotion, emotion.COLUMNS),
-    "costs": (costs.costs, costs.COLUMNS),
-    "lengths": (lengths.reply_lengths, lengths.COLUMNS),
-    "expert_table": (experts.expert_table, experts.COLUMNS),
-    "rater_effects": (rater_effects.rater_effects, rater_effects.COLUMNS),
-    "quality": (quality.quality, quality.COLUMNS),
-    "sensitivity": (sensitivity.sensitivity, sensitivity.COLUMNS),
-    "pairwise": (pairs.pairwise, pairs.PAIRWISE),
-    "bradley_terry": (pairs.strengths, pairs.BRADLEY_TERRY),
-    "panels": (panels.panels, panels.COLUMNS),
-    "probes": (probes.probes, probes.COLUMNS),
-}
+
+def _table(name: str, part: Part, module: ModuleType, heading: str) -> Table:
+    return Table(name, part, module.COLUMNS, module.METHODS, heading)
+
+
+TABLES = (
+    _table("agreement", agreement.agreement, agreement, _("Judges and people")),
+    _table("strategy_tests", strategy_tests.strategy_tests, strategy_tests, _("Strategies compared")),
+    _table("alt_test", alt_test.alt_test, alt_test, _("A judge in place of a person")),
+    _table("reliability", reliability.reliability, reliability, _("Raters among themselves")),
+    _table("arms", arms.arm_means, arms, _("Means of the arms")),
+    _table("arm_pairs", arm_pairs.arm_pairs, arm_pairs, _("Arms against each other")),
+    _table("ranks", ranks.ranks, ranks, _("Ranks of the arms")),
+    _table("discrimination", discrimination.discrimination, discrimination, _("How well arms are told apart")),
+    _table("conditions", conditions.conditions, conditions, _("Average against worst case")),
+    _table("ablation", ablation.ablation, ablation, _("What each behaviour of the seeker does")),
+    _table("survival", survival.survival, survival, _("How long conversations stay open")),
+    _table("trends", trends.trends, trends, _("Over the turns")),
+    _table("emotion", emotion.emotion, emotion, _("Before and after")),
+    _table("costs", costs.costs, costs, _("What a conversation costs")),
+    _table("lengths", lengths.reply_lengths, lengths, _("Length and speed of the replies")),
+    _table("expert_table", experts.expert_table, experts, _("How counsellors rated the systems")),
+    _table("rater_effects", rater_effects.rater_effects, rater_effects, _("How strict the raters are")),
+    _table("decision_study", decision_study.decision_study, decision_study, _("How many raters a score needs")),
+    _table("order", order.order, order, _("Order effects")),
+    _table("blinding", blinding.blinding, blinding, _("Could people tell the arms?")),
+    _table("coverage", coverage.coverage, coverage, _("What is missing")),
+    _table("quality", quality.quality, quality, _("Data quality")),
+    _table("sensitivity", sensitivity.sensitivity, sensitivity, _("With and without")),
+    Table("pairwise", pairs.pairwise, pairs.PAIRWISE, pairs.METHODS, _("Side by side: who was preferred")),
+    Table("bradley_terry", pairs.strengths, pairs.BRADLEY_TERRY, pairs.STRENGTH_METHODS, _("Side by side: how strong")),
+    _table("flow", flow.flow, flow, _("From invitation to analysis")),
+    _table("panels", panels.panels, panels, _("Judges as panels")),
+    _table("probes", probes.probes, probes, _("What judges' scores hang on")),
+)
+REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
 
 
 def run(folder: Path, out: Path, *, bootstrap: int, seed: int, on_progress: Progress) -> Summary:
-    if bootstrap < 1 or seed < 0:
-        raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
     if out.exists() and not out.is_dir():
         raise AnalysisError(f"{out}: is a file, not a folder")
-    results = compute(load(folder), Bootstrap(bootstrap, seed), on_progress)
+    resampling = settings(bootstrap, seed)
+    results = compute(load(folder), resampling, on_progress)
     on_progress(len(TABLES), len(TABLES) + 1, "figures and report")
-    files = _files(results, figures_of(results))
+    files = files_of(results)
     for name, content in files.items():
         (out / name).parent.mkdir(parents=True, exist_ok=True)
         (out / name).write_bytes(content)
@@ -71,23 +100,55 @@ def run(folder: Path, out: Path, *, bootstrap: int, seed: int, on_progress: Prog
     return _summary(results, list(files))
 
 
-def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress) -> Results:
-    tables = {}
-    for done, (name, (part, columns)) in enumerate(TABLES.items()):
-        rows: list[dict[str, Any]] = []
-        on_progress(done, len(TABLES) + 1, name)
-        for what, found in part(export, bootstrap):
-            rows += found
-            on_progress(done, len(TABLES) + 1, f"{name}: {what}")
-        tables[name] = pd.DataFrame(rows, columns=columns)
-    return Results(export, bootstrap, tables)
+def settings(bootstrap: int, seed: int) -> Bootstrap:
+    if bootstrap < 1 or seed < 0:
+        raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
+    return Bootstrap(bootstrap, seed)
 
 
-def _files(results: Results, figures: list[Figure]) -> dict[str, bytes]:
-    """By path under the folder of results."""
+def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: Collection[str] = ()) -> Results:
+    """Without `names` every table. One thread for linear algebra: the order of its sums is then always the same."""
+    unknown = set(names) - {table.name for table in TABLES}
+    if unknown:
+        raise AnalysisError(f"there is no table {', '.join(sorted(unknown))}")
+    wanted = tuple(table for table in TABLES if not names or table.name in names)
+    with threadpool_limits(limits=1):
+        tables = {
+            table.name: _computed(table, export, bootstrap, partial(on_progress, done, len(wanted) + 1))
+            for done, table in enumerate(wanted)
+        }
+    return Results(export, bootstrap, tables, wanted)
+
+
+def _computed(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[[str], None]) -> pd.DataFrame:
+    rows: list[dict[str, Any]] = []
+    tell(table.name)
+    for what, found in table.part(export, bootstrap):
+        rows += found
+        tell(f"{table.name}: {what}")
+    return pd.DataFrame(rows, columns=table.columns)
+
+
+def files_of(results: Results) -> dict[str, bytes]:
+    """By path under the folder of results. The files of the figures are in English."""
     tables = {f"{name}.csv": results.csv(name) for name in results.tables}
+    sections = {language: _sections(results, language) for language in REPORTS}
+    figures = figures_in(sections[ENGLISH])
     drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures}
-    return tables | drawn | {"results.json": results.as_json(), "report.html": report(results, figures).encode()}
+    drawn |= {f"figures/{figure.name}.pdf": figure.pdf for figure in figures}
+    reports = {REPORTS[language]: _page(results, sections[language], language) for language in REPORTS}
+    return tables | drawn | {"results.json": results.as_json()} | reports
+
+
+def _sections(results: Results, language: str) -> list[Section]:
+    with speaking(language):
+        return sections_of(results)
+
+
+def _page(results: Results, sections: list[Section], language: str) -> bytes:
+    with speaking(language):
+        others = {name: file for name, file in REPORTS.items() if name != language}
+        return page(results, sections, others).encode()
 
 
 def _summary(results: Results, files: list[str]) -> Summary:

@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, NullIf
 
 from dialogue.models import Call, InnerState, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
@@ -348,8 +348,13 @@ A_RATING = Q(response__is_rating=True, response__run__isnull=False) & ~Q(item=CO
 
 
 def ratings(study: Study, only: Filter) -> Rows:
+    return rated(study, only).iterator()
+
+
+def rated(study: Study, only: Filter) -> QuerySet[Answer, tuple[Any, ...]]:
+    """The columns as they are written, so that a million rows need no look at each."""
     found = only.answers(study).filter(A_RATING).order_by("response", "pk")
-    rows = found.values_list(
+    return found.values_list(
         conversation_of("response__run__"),
         participant_of("response__run__"),
         "response__run__arm",
@@ -361,7 +366,7 @@ def ratings(study: Study, only: Filter) -> Rows:
         "response__instrument",
         "item",
         "response__moment",
-        "response__turn",
+        NullIf("response__turn", 0),
         "value",
         "missing_reason",
         "response__submitted_at",
@@ -370,9 +375,6 @@ def ratings(study: Study, only: Filter) -> Rows:
         "seconds",
         "reason",
     )
-    turn = [column.name for column in RATINGS].index("turn")
-    for row in rows.iterator():
-        yield *row[:turn], row[turn] or None, *row[turn + 1 :]
 
 
 def count_ratings(study: Study, only: Filter) -> int:

@@ -9,7 +9,7 @@ from typing import Literal
 import krippendorff  # noqa: TID253
 import numpy as np
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
 from studies.analysis.rows import Undefined
 
 Level = Literal["ordinal", "interval"]
@@ -51,17 +51,16 @@ class Counts:
         self.must_tell()
         if len(self.levels) > MOST_LEVELS:
             raise Undefined(f"more than {MOST_LEVELS} different scores")
-        sums = np.zeros((clusters.max() + 1, len(self.levels) ** 2))
-        np.add.at(sums, clusters, self.coincidences().reshape(len(self.counts), -1))
+        sums = sum_by_cluster(self.coincidences().reshape(len(self.counts), -1), clusters)
         return bootstrap.resample(lambda rows: alpha_of(rows, self.levels, level), sums)
 
 
 def counts(scores: Array, units: np.ndarray) -> Counts:
     """From one score per row and the unit that it is of; units with one score tell nothing of agreement."""
-    levels, columns = np.unique(scores, return_inverse=True)
-    table = np.zeros((units.max() + 1, len(levels)))
-    np.add.at(table, (units, columns), 1)
-    return Counts(table, levels)
+    levels = np.unique(scores)
+    cells = units * len(levels) + np.searchsorted(levels, scores)
+    table = np.bincount(cells, minlength=(units.max() + 1) * len(levels)).reshape(-1, len(levels))
+    return Counts(table.astype(np.float64), levels)
 
 
 def alpha_of(sums: Array, levels: Array, level: Level) -> Array:

@@ -8,6 +8,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
@@ -32,6 +33,9 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "estimate": _("final scores with the changed seeker minus those with the whole, paired by profile"),
+}
 
 
 def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, pair_moments, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.families import adjust
 
 COLUMNS = [
     "judge",
@@ -40,6 +41,27 @@ COLUMNS = [
     "note",
     "method",
 ]
+METHODS = {
+    "pearson": _(
+        "Pearson's r over conversations; raters and replicates averaged first; BCa interval (95 %) on Fisher's z, "
+        "participants (else conversations) resampled"
+    ),
+    "p": _("two-sided, from the same resamples: (1 + those as far from the estimate as 0 is) / (1 + resamples)"),
+    "p_holm": _("Holm over the items of a judge × strategy × human × moment"),
+    "spearman": _("Pearson's r of midranks"),
+    "kendall": _("tau-b"),
+    "within_r": _("Pearson's r of scores centred per participant, over participants with two rows or more"),
+    "system_r": _("Pearson's r of the means of the arms"),
+    "bias": _("mean of judge minus human"),
+    "mae": _("mean absolute difference"),
+    "ccc": _("Lin's concordance, moments over n"),
+    "kappa_quadratic": _("quadratic weights on the scores; whole numbers only"),
+    "ceiling": _("root of the product of both sides' reliabilities, ICC(1,k)"),
+    "method": _(
+        "counsellors' own conversations: counsellors and arms are both drawn, a conversation counts by the product "
+        "(the pigeonhole bootstrap, Owen 2007); percentile interval"
+    ),
+}
 SCALE = ["instrument", "moment", "item"]
 UNIT = ["conversation", "turn"]
 # A rater of these kinds may rate many people's conversations, so has an agreement of their own.
@@ -68,7 +90,7 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
                 _compare(human_side, judge_side, row_of | scale, export.conversations, bootstrap)
                 for scale, human_side, judge_side in _shared(rated, judged)
             ]
-            yield f"{human} × {judge} {strategy}".rstrip(), _with_holm(rows)
+            yield f"{human} × {judge} {strategy}".rstrip(), adjust(rows, lambda row: row["moment"])
 
 
 def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
@@ -162,8 +184,7 @@ def _resample(
     x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
 ) -> Resampled:
     correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-    x, y = x - x.mean(), y - y.mean()
-    values = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+    values = pair_moments(x, y)
     if crossed_with is None:
         return bootstrap.resample(fisher_z, sum_by_cluster(values, clusters))
     return bootstrap.resample_crossed(fisher_z, sum_by_cell(values, clusters, crossed_with))
@@ -185,13 +206,3 @@ def _reliability(side: Side, units: pd.MultiIndex) -> float:
     if reliability <= 0:
         raise Undefined(f"the {side.what}s' reliability is not above 0")
     return reliability
-
-
-def _with_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    for moment in {row["moment"] for row in rows}:
-        tested = [row for row in rows if row["moment"] == moment and not np.isnan(row["p"])]
-        if tested:
-            adjusted = multipletests([row["p"] for row in tested], method="holm")[1]
-            for row, p in zip(tested, adjusted, strict=True):
-                row["p_holm"] = float(p)
-    return rows

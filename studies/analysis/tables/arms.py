@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row, Undefined
 
 COLUMNS = [
@@ -26,6 +27,12 @@ COLUMNS = [
     "note",
     "method",
 ]
+METHODS = {
+    "mean": _(
+        "over conversations, raters averaged first; BCa interval (95 %), participants (else conversations) "
+        "resampled; of counsellors' own conversations, counsellors"
+    ),
+}
 SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
 
 

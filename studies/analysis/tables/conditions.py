@@ -1,18 +1,18 @@
 """conditions.csv: each item with average and with worst-case seekers, and what lies between."""
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, mean
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop
 from studies.analysis.measures import paired
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.families import adjust
 from studies.analysis.tables.whom import ALL_ITEMS, GROUP, scores_by_cluster
 
 CONDITIONS = AVERAGE, WORST_CASE = "average", "worst_case"
@@ -40,6 +40,17 @@ COLUMNS = [
     "note",
     "raters",
 ]
+METHODS = {
+    "difference": gettext_noop(
+        "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
+        "person), then over those that were met in both conditions (paired; Wilcoxon's signed-rank test with "
+        "differences of 0 dropped, matched-pairs rank-biserial correlation, d_z with an interval from the "
+        "noncentral t); where nobody was, the two groups are drawn each by itself (not paired)"
+    ),
+    "p_holm": gettext_noop(
+        "Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms"
+    ),
+}
 OF_PAIRS = ("wilcoxon_p", "rank_biserial", "d_z", "d_z_low", "d_z_high")
 PRINTED = 0.001  # a smallest p above this is told
 
@@ -53,7 +64,7 @@ def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
         for key, group in scores.groupby([*GROUP, "item"])
         if group["condition"].nunique() == len(CONDITIONS)
     ]
-    yield "average against worst case", _with_holm(rows)
+    yield "average against worst case", adjust(rows, _family, p="wilcoxon_p")
 
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -141,17 +152,7 @@ def _between(sums: Array) -> Array:
     return mean(sums[..., 2:]) - mean(sums[..., :2])
 
 
-def _with_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Over the items of an arm; the means over all items are tested over the arms."""
-    families = sorted((row for row in rows if np.isfinite(row["wilcoxon_p"])), key=_family)
-    for _, members in groupby(families, key=_family):
-        family = list(members)
-        adjusted = multipletests([row["wilcoxon_p"] for row in family], method="holm")[1]
-        for row, p in zip(family, adjusted, strict=True):
-            row["p_holm"] = float(p)
-    return rows
-
-
 def _family(row: dict[str, Any]) -> tuple[str, ...]:
+    """The items of an arm; the means over all items are tested over the arms."""
     of = tuple(row[name] for name in GROUP if name != "arm")
     return ("", *of) if row["item"] == ALL_ITEMS else (row["arm"], *of)

@@ -7,11 +7,18 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, read_calls
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.verdicts import numbered
 
 COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
+METHODS = {
+    "estimate": _(
+        "sums over all attempts of a conversation, failed ones too; mean over the conversations for which a model "
+        "was asked for that purpose"
+    ),
+}
 EVERYTHING = "*"  # all purposes together
 COUNTS = ("calls", "failed_calls")
 TOLD = {  # measure: why it may be unknown

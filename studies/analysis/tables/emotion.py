@@ -7,6 +7,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.trends import EMOTION, emotions
@@ -27,6 +28,9 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "change": _("after minus before, over conversations of which both are known; emotion_score: first and last state"),
+}
 OF = ["arm", "condition", "seekers", "source", "measure"]
 STATISTICS = BEFORE, AFTER, CHANGE = "before", "after", "change"
 

@@ -12,9 +12,13 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row
 
 COLUMNS = ["arm", "instrument", "item", "short", "n", "mean", "sd", "lowest", "highest", "note"]
+METHODS = {
+    "mean": _("over counsellors, each with the mean of their final ratings of the arm"),
+}
 # Column order and names of the paper's table, by key: it calls two dimensions otherwise, and EmoHarbor orders them
 # otherwise. The four later ones by the initials that the instrument gives them.
 SHORT = {

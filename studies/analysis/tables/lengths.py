@@ -8,6 +8,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 
@@ -25,6 +26,13 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "estimate": _(
+        "over replies; characters are the Unicode code points of what was shown, seconds the model's own from the "
+        "request on, before a study evens them out on the page; BCa interval (95 %) of the mean, participants "
+        "(else conversations) resampled"
+    ),
+}
 SHARES = ("masked_share", "names_itself_share")
 MEASURES = ("characters", "first_token_seconds", "total_seconds", *SHARES)
 

@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 from scipy.stats import binomtest  # noqa: TID253
-from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.bradley_terry import has_strengths, is_connected, log_strengths
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.families import adjust
 from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
 
 SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
@@ -47,6 +48,22 @@ BRADLEY_TERRY = [
     "method",
     "note",
 ]
+METHODS = {
+    "win": _(
+        "win, tie and loss are shares of the verdicts on two contestants; percentile interval (95 %), raters and "
+        "participants (else profiles or conversations) each resampled, a verdict counting by the product; where "
+        "all verdicts are alike, Wilson's interval with n = clusters"
+    ),
+    "p": _("exact sign test in which each cluster counts once; p_holm over the contests of a question × raters"),
+    "first_share": _("of the verdicts that prefer a side: the share for the one that was shown first"),
+}
+STRENGTH_METHODS = {
+    "strength": _(
+        "Bradley–Terry on the log scale, 0 the mean of the contestants, a tie half a win for either, by Hunter's "
+        "MM algorithm; percentile interval (95 %) from the same resamples as in pairwise.csv; empty where the "
+        "contestants are not connected by wins and ties"
+    ),
+}
 
 Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
@@ -56,7 +73,7 @@ def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
     verdicts = read_verdicts(export.folder)
     for of, group in verdicts.groups() if verdicts else ():
         rows = [_contest(of | names, contest, bootstrap) for names, contest in group.contests()]
-        yield f"{of['question']} {of['raters']}", _with_holm(rows)
+        yield f"{of['question']} {of['raters']}", adjust(rows, lambda _row: "")
 
 
 def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -124,15 +141,6 @@ def _add_first(row: Row, contest: Group) -> None:
         row.values["first_share"] = float((signs > 0).sum() / row.values["first_n"])
     else:
         row.leave_out("first_share", because="no verdict prefers a side that is known to have been first or second")
-
-
-def _with_holm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    tested = [row for row in rows if np.isfinite(row["p"])]
-    if tested:
-        adjusted = multipletests([row["p"] for row in tested], method="holm")[1]
-        for row, p in zip(tested, adjusted, strict=True):
-            row["p_holm"] = float(p)
-    return rows
 
 
 def strengths(export: Export, bootstrap: Bootstrap) -> Found:

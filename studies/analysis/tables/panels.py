@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, pair_moments, sum_by_cluster
 from studies.analysis.frames import Export, first_of_people
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import coincidence, correlation
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, named
@@ -35,6 +36,14 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "majority": _(
+        "the score that more than half of all members gave, those without one among them; median and mean over "
+        "those with one"
+    ),
+    "alpha": _("Krippendorff's alpha and the share of agreeing pairs over units that two members scored"),
+    "pearson": _("Pearson's r with people as in agreement.csv"),
+}
 MAJORITY, MEDIAN, MEAN = "majority", "median", "mean"
 BEST, AVERAGE = "best_member", "mean_member"
 SAME = 1e-9  # scores that are closer than this are the same
@@ -120,8 +129,7 @@ class Panel:
         if np.isnan(row.values["pearson"]):
             row.leave_out("low", "high", because="no r")
             return
-        x, y = x - x.mean(), y - y.mean()
-        sums = sum_by_cluster(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), clusters)
+        sums = sum_by_cluster(pair_moments(x, y), clusters)
         add_resampled(row, lambda: self.bootstrap.resample(fisher_z, sums), lambda z: float(np.tanh(z)))
 
     def beside(self, verdicts: pd.Series, rated: pd.Series) -> tuple[Array, Array, Any]:

@@ -8,6 +8,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
@@ -41,6 +42,24 @@ COLUMNS = [
     "instrument",
     "moment",
 ]
+METHODS = {
+    "difference": _(
+        "a judge asked in another way minus the same judge as it is, over what both scored, its replicates "
+        "averaged; share_changed: of these scores, those that are not the same"
+    ),
+    "within_sd": _("root of the pooled variance of a judge's replicates"),
+    "share_consistent": _(
+        "of the pairs that a judge saw in both orders: those of which it said the same, ties among them; "
+        "first_bias: how often it chose what stood first minus what stood second, over both orders"
+    ),
+    "slope_per_100_characters": _(
+        "least squares of the score on the mean length of the conversation's replies, within arm and language"
+    ),
+    "interaction": _(
+        "how much higher a judge scores supporters of its own maker than judges of other makers do, minus the same "
+        "of other supporters; makers by the models' names"
+    ),
+}
 REPEAT, DIFFERENCE, WITHIN_SD = "repeat", "difference", "within_sd"
 VARIED = [*JUDGE, "variant", *SCALE]
 SAME = 1e-9  # scores that are closer than this are the same

@@ -14,6 +14,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row, Undefined
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.loading import instrument_ids, load
@@ -41,20 +42,21 @@ BY_CHARACTERS = ("zh", "ja")  # languages that put no spaces between words
 
 # Statistic → how it is computed. Those of FLAGS alone may be flagged.
 METHODS = {
-    "longstring": "longest run of equal answers in a rating, items in their order; the longest of all ratings",
-    "irv": "standard deviation over the items of a rating; mean over ratings",
-    "identical_rows": "share of ratings that equal another one of the same person in every item",
-    "straight_arms": "number of arms whose final rating has the same answer to every item",
-    "seconds_per_item": "median",
-    "even_odd": "correlation over the scales between the means of their even and odd items, stepped up by "
-    "Spearman–Brown",
-    "reverse_items": "over the scales, mean absolute difference between items and reversed items, both in key",
-    "rating_seconds": "sum over the items of a final rating",
-    "turns": "turns with a reply",
-    "message_words": "median",
-    "message_characters": "median",
-    "pasted": "messages into which text was pasted",
-    "technical": "messages without a reply; also flagged where the conversation ended so",
+    "longstring": _("longest run of equal answers in a rating, items in their order; the longest of all ratings"),
+    "irv": _("standard deviation over the items of a rating; mean over ratings"),
+    "identical_rows": _("share of ratings that equal another one of the same person in every item"),
+    "straight_arms": _("number of arms whose final rating has the same answer to every item"),
+    "seconds_per_item": _("median"),
+    "even_odd": _(
+        "correlation over the scales between the means of their even and odd items, stepped up by Spearman–Brown"
+    ),
+    "reverse_items": _("over the scales, mean absolute difference between items and reversed items, both in key"),
+    "rating_seconds": _("sum over the items of a final rating"),
+    "turns": _("turns with a reply"),
+    "message_words": _("median"),
+    "message_characters": _("median"),
+    "pasted": _("messages into which text was pasted"),
+    "technical": _("messages without a reply; also flagged where the conversation ended so"),
 }
 FLAGS = {
     "straight_arms": f"the same answer to every item in {STRAIGHT_ARMS} arms or more",

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export, first_of_people
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate, Fit
 from studies.analysis.rows import Row, Undefined
@@ -34,6 +35,13 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "estimate": _(
+        "mixed models with crossed random intercepts, REML; arms' means with Student's t and Satterthwaite's "
+        "degrees of freedom, variances with chi-square intervals, raters' effects as best linear unbiased "
+        "predictions with normal intervals that take the variances as known"
+    ),
+}
 BY = ["raters", "instrument", "moment", "item"]
 OWN = "expert, own conversations"
 SECOND = ("expert", "reviewer", "crowd")

@@ -1,26 +1,35 @@
 """reliability.csv: how well the raters of a group agree with each other, and how well an instrument's items do."""
 
+import warnings
 from collections.abc import Iterable, Iterator
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
+from statsmodels.multivariate.factor import Factor  # noqa: TID253
 from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
+from statsmodels.tools.sm_exceptions import ModelWarning  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, first_of_people
-from studies.analysis.measures import coincidence
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import coincidence, gwet
 from studies.analysis.measures.coincidence import Counts, Level
-from studies.analysis.measures.pingouin_adapter import FORMS
-from studies.analysis.measures.variance import Icc, by_components, one_way, two_way
+from studies.analysis.measures.variance import FORMS, Icc, by_components, one_way, two_way
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.scales import Items, Scale, scales_of
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
 LEVELS: tuple[Level, ...] = ("ordinal", "interval")
 ALPHAS = tuple(f"alpha_{level}" for level in LEVELS)
-AGREEMENT = ("kappa_fleiss", "percent_agreement")
+AC2 = "gwet_ac2"
+AGREEMENT = ("kappa_fleiss", "kappa_conger", "percent_agreement")
 CONSISTENCY = ("cronbach", "omega")
+SINGULAR = 1e-8  # the least eigenvalue of correlations that can be factored
+LEAST = 0.05  # unique variance to start from
+FEWEST_ITEMS = 3  # of a factor: the loadings of two cannot be told from each other
 
 
 def _with_bounds(names: Iterable[str]) -> list[str]:
@@ -28,31 +37,73 @@ def _with_bounds(names: Iterable[str]) -> list[str]:
 
 
 _ABOUT = ("raters", "unit", "instrument", "item", "moment", "n", "k")
-COLUMNS = [*_ABOUT, *_with_bounds((*FORMS, *ALPHAS)), *AGREEMENT, *CONSISTENCY, "note", "clusters", "method"]
+_MEASURED = (*FORMS, *ALPHAS, AC2)
+COLUMNS = [
+    *_ABOUT,
+    *_with_bounds((*FORMS, *ALPHAS)),
+    "kappa_fleiss",
+    "percent_agreement",
+    *CONSISTENCY,
+    "note",
+    "clusters",
+    "method",
+    *_with_bounds([AC2]),
+    "kappa_conger",
+]
+METHODS = {
+    "icc": _(
+        "six forms (Shrout & Fleiss; McGraw & Wong) with F intervals (95 %), Satterthwaite degrees of freedom for "
+        "(A,·); where not every rater rated every conversation, (A,·) and (C,·) from the variance components of a "
+        "crossed mixed model (REML) with delta-method intervals on the logit, and (1,·) from a one-way analysis of "
+        "variance. Unit arm: one-way forms alone, as rater, card and conversation cannot be told apart"
+    ),
+    "alpha": _(
+        "Krippendorff's alpha over all pairs of ratings; BCa interval (95 %), participants (else conversations) "
+        "resampled"
+    ),
+    "gwet_ac2": _(
+        "Gwet's AC2 with quadratic weights on all levels of the item's scale, used or not; over conversations with "
+        "several ratings; BCa interval (95 %), participants (else conversations) resampled"
+    ),
+    "kappa_fleiss": _("nominal"),
+    "kappa_conger": _("nominal; chance agreement from each rater's own shares (Conger 1980), also called exact"),
+    "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1"),
+    "cronbach": _("Cronbach's alpha of an instrument's items, complete ratings"),
+    "omega": _(
+        "McDonald's omega of an instrument's items, complete ratings: one factor by maximum likelihood on their "
+        "correlations, loadings brought back to points"
+    ),
+}
 UNIT = ["conversation", "turn"]
 
 
 def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (group of raters, its rows). A judge's replicates count as one rating, their mean; of a person's the first
     counts."""
-    by = ["group", "rater", "instrument", "moment", "item", *UNIT]
-    single = first_of_people(export.ratings).groupby(by, observed=True)["score"].mean().reset_index()
-    for name, rated in single.groupby("group", observed=True):
+    scales = scales_of(export)
+    for name, rated in single_ratings(export).groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
         for (instrument, moment), of_instrument in rated.groupby(["instrument", "moment"], observed=True):
             of = {"raters": str(name), "instrument": str(instrument), "moment": str(moment)}
             for item, scores in of_instrument.groupby("item", observed=True):
-                rows += _of_item(scores, of | {"item": str(item)}, export.conversations, bootstrap)
+                rows += _of_item(scores, of | {"item": str(item)}, export.conversations, scales, bootstrap)
             rows += _of_items(of_instrument, of)
         yield str(name), rows
 
 
+def single_ratings(export: Export) -> pd.DataFrame:
+    """One score of each rater for a thing: columns `group`, `rater`, `instrument`, `moment`, `item`, UNIT, `score`."""
+    by = ["group", "rater", "instrument", "moment", "item", *UNIT]
+    return first_of_people(export.ratings).groupby(by, observed=True)["score"].mean().reset_index()
+
+
 def _of_item(
-    scores: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
+    scores: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, scales: Items, bootstrap: Bootstrap
 ) -> Iterator[dict[str, Any]]:
     several = scores.duplicated(UNIT, keep=False)
     if several.any():
-        yield _conversations_row(scores[several], of, conversations, bootstrap)
+        scale = scales[of["instrument"], of["item"]]
+        yield _conversations_row(scores[several], of, conversations, scale, bootstrap)
     if of["raters"] == "expert" and not several.all():
         own = scores[~several]
         arms = conversations["arm"].reindex(own["conversation"].astype(str)).to_numpy(str)
@@ -61,7 +112,7 @@ def _of_item(
 
 
 def _conversations_row(
-    scores: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
+    scores: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, scale: Scale, bootstrap: Bootstrap
 ) -> dict[str, Any]:
     wide = scores.set_index([*UNIT, "rater"])["score"].unstack("rater").sort_index()
     matrix = wide.to_numpy(float)
@@ -73,7 +124,9 @@ def _conversations_row(
     numbers = np.unique(clusters, return_inverse=True)[1]
     for level in LEVELS:
         _add_alpha(row, counted, level, numbers, bootstrap)
+    _add_ac2(row, matrix[units, columns], units, scale, numbers, bootstrap)
     row.compute("kappa_fleiss", lambda: _fleiss(counted))
+    row.compute("kappa_conger", lambda: conger_kappa(matrix))
     row.compute("percent_agreement", counted.percent_agreement)
     row.leave_out(*CONSISTENCY, because="on the row of item *")
     return row.finished()
@@ -136,6 +189,49 @@ def _add_alpha(row: Row, counted: Counts, level: Level, clusters: np.ndarray, bo
     row.add_notes(*resampled.notes(name))
 
 
+def _add_ac2(
+    row: Row, scores: Array, units: np.ndarray, scale: Scale, clusters: np.ndarray, bootstrap: Bootstrap
+) -> None:
+    try:
+        counted = gwet.counts(scores, units, scale.levels())
+        weights = gwet.quadratic(scale.levels())
+        row.values[AC2] = gwet.agreement(counted, weights)
+    except Undefined as reason:
+        row.leave_out(*_with_bounds([AC2]), because=str(reason))
+        return
+    if scale.note:
+        row.add_notes(f"{AC2}: {scale.note}")
+    try:
+        resampled = gwet.resampled(counted, weights, clusters, bootstrap)
+    except Undefined as reason:
+        row.leave_out(f"{AC2}_low", f"{AC2}_high", because=str(reason))
+        return
+    interval = resampled.interval()
+    row.values |= {f"{AC2}_low": interval.low, f"{AC2}_high": interval.high}
+    row.values["method"] = (
+        f"{row.values.get('method', 'ICC: F')}; AC2: quadratic weights, {interval.method} cluster bootstrap"
+    )
+    row.add_notes(*resampled.notes(AC2))
+
+
+def conger_kappa(scores: Array) -> float:
+    """Nominal; `scores`: targets × raters, the same raters throughout (Conger 1980, doi 10.1037/0033-2909.88.2.322)."""
+    if np.isnan(scores).any():
+        raise Undefined("not every rater rated every conversation")
+    if len(scores) < 2:
+        raise Undefined("fewer than two conversations")
+    shares = np.array([(scores == level).mean(axis=0) for level in np.unique(scores)])
+    agreed = np.mean([(scores[:, one] == scores[:, other]).mean() for one, other in _pairs(scores.shape[1])])
+    chance = np.mean([shares[:, one] @ shares[:, other] for one, other in _pairs(scores.shape[1])])
+    if chance == 1:
+        raise Undefined("the scores do not vary")
+    return float((agreed - chance) / (1 - chance))
+
+
+def _pairs(raters: int) -> Iterator[tuple[int, int]]:
+    return combinations(range(raters), 2)
+
+
 def _fleiss(counted: Counts) -> float:
     """Nominal; conversations may differ in their raters, not in the number of them (Fleiss 1971, 10.1037/h0031619)."""
     sizes = counted.counts.sum(axis=1)
@@ -149,7 +245,7 @@ def _arms_row(own: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     """Each rater judged the same arms through conversations of their own, so only the one-way forms mean something."""
     means = own.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique(), method="ICC: F")
-    row.leave_out(*_with_bounds((*TWO_WAY, *ALPHAS)), *AGREEMENT, because="each rater had their own conversation")
+    row.leave_out(*_with_bounds((*TWO_WAY, *ALPHAS, AC2)), *AGREEMENT, because="each rater had their own conversation")
     row.leave_out(*CONSISTENCY, because="on the row of item *")
     _add_one_way(row, means["score"].to_numpy(float), np.unique(means["arm"], return_inverse=True)[1])
     row.add_notes("rater, card and conversation are confounded")
@@ -165,9 +261,9 @@ def _of_items(rated: pd.DataFrame, of: dict[str, str]) -> Iterator[dict[str, Any
     row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1])
     if len(complete) < len(wide):
         row.add_notes(f"{len(complete)} of {len(wide)} ratings answered all items")
-    row.leave_out(*_with_bounds((*FORMS, *ALPHAS)), *AGREEMENT, because="on the rows of the items")
+    row.leave_out(*_with_bounds(_MEASURED), *AGREEMENT, because="on the rows of the items")
     row.compute("cronbach", lambda: cronbach_alpha(complete))
-    row.leave_out("omega", because="no factor model is fitted")
+    row.compute("omega", lambda: omega_total(complete))
     yield row.finished()
 
 
@@ -180,3 +276,35 @@ def cronbach_alpha(scores: Array) -> float:
     if total == 0:
         raise Undefined("the totals do not vary")
     return float(items / (items - 1) * (1 - scores.var(axis=0, ddof=1).sum() / total))
+
+
+def omega_total(scores: Array) -> float:
+    """Of one common factor; `scores`: ratings × items, complete (McDonald 1999, Test Theory, chapter 6)."""
+    ratings, items = scores.shape
+    if items < FEWEST_ITEMS:
+        raise Undefined("fewer than three items have no factor of their own")
+    if ratings <= items:
+        raise Undefined("fewer complete ratings than a factor needs")
+    spread: Array = scores.std(axis=0, ddof=1)
+    if not spread.all():
+        raise Undefined("an item does not vary")
+    correlations: Array = np.asarray(np.corrcoef(scores, rowvar=False))
+    if np.linalg.eigvalsh(correlations).min() < SINGULAR:
+        raise Undefined("an item follows from the others")
+    loadings, rest = _one_factor(correlations)
+    common = float(spread @ loadings) ** 2
+    return common / (common + float(spread**2 @ rest))
+
+
+def _one_factor(correlations: Array) -> tuple[Array, Array]:
+    """Loadings and unique variances. The package itself would start at random."""
+    values, vectors = np.linalg.eigh(correlations)
+    start = np.sqrt(values[-1]) * vectors[:, -1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ModelWarning)
+        try:
+            model = Factor(corr=correlations, n_factor=1, method="ml")
+            model.fit(start=(start, (1 - start[:, 0] ** 2).clip(min=LEAST)))
+        except (ModelWarning, np.linalg.LinAlgError) as error:
+            raise Undefined("one factor could not be fitted") from error
+    return model.loadings[:, 0], model.uniqueness

@@ -7,6 +7,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.rows import Row
 from studies.analysis.tables import quality
@@ -15,6 +16,12 @@ from studies.analysis.tables.agreement import SCALE, both_sides
 OF = ["judge", "strategy", "human", *SCALE]
 WITH, WITHOUT = "with_left_out", "without_flagged"
 COLUMNS = [*OF, "n", "pearson", f"n_{WITH}", f"pearson_{WITH}", f"n_{WITHOUT}", f"pearson_{WITHOUT}", "note"]
+METHODS = {
+    "pearson": _(
+        "Pearson's r as in agreement.csv, once more with the ratings that two coders left out, and once more "
+        "without the ratings and conversations that a rule of quality.csv flags"
+    ),
+}
 
 
 def sensitivity(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:

@@ -12,6 +12,7 @@ from scipy.stats import binomtest  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, ResampledTogether, weights
 from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop
 from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.rows import Row
@@ -33,6 +34,21 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "open": gettext_noop(
+        "Kaplan–Meier: share of conversations still open after each turn. Ends that count are walked_out, early, "
+        "satisfied and safety; all others are censored (the cap and a regular end, technical failures, what is "
+        "open); clusters resampled, where the share is 0 or 1 Wilson's interval with n = clusters that are known "
+        "at that turn"
+    ),
+    "incidence": gettext_noop(
+        "Aalen–Johansen: share that has ended in this way, against the other ends; with the open share they add up to 1"
+    ),
+    "median_turns": gettext_noop("first turn after which at most half are open; percentile interval"),
+    "restricted_mean_turns": gettext_noop(
+        "area under the open share up to the turn that is told, the last that is known of all arms"
+    ),
+}
 OF = ["arm", "condition", "seekers"]
 ENDS = ("walked_out", "early", "satisfied", "safety")
 # All else is censored: the cap and people's regular end stop a conversation that might have gone on, a technical

@@ -8,6 +8,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_states
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval, conversation_scores
 from studies.analysis.tables.verdicts import numbered
@@ -30,6 +31,10 @@ COLUMNS = [
     "method",
     "note",
 ]
+METHODS = {
+    "mean": _("over the conversations scored at that turn, those that ended before are in none"),
+    "slope": _("in points per turn within conversations, least squares"),
+}
 OF = ["arm", "condition", "seekers", "source", "instrument", "moment", "item"]
 EMOTION = "emotion_score"
 ON_THE_WAY = ("checkpoint", "turn")  # moments

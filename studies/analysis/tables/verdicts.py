@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, weights
 from studies.analysis.frames import read_pairs, read_table
 
-OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid")
+OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid", "setup")
 AT_ONCE = 2_000_000  # weights that are in memory together
 WIN, TIE, LOSS = 1, 0, -1
 
@@ -21,7 +21,8 @@ WIN, TIE, LOSS = 1, 0, -1
 class Verdicts:
     """`rows`: one per verdict; columns `raters` (their kind), `rater`, `instrument`, `question`, `contestant_a` and
     `contestant_b` (in the order of the alphabet), `verdict` (WIN, TIE, LOSS of a), `first` (1 where a was shown first,
-    -1 where b was, 0 where nobody says) and `cluster`: whose conversations they are."""
+    -1 where b was, 0 where nobody says) and `cluster`: whose conversations they are. Pairs with a conversation of an
+    ablation are in none of it: its seeker is no other's equal."""
 
     rows: pd.DataFrame
     left_out: int  # of people or conversations that a decision left out
@@ -98,14 +99,15 @@ def read_verdicts(folder: Path) -> Verdicts | None:
     table = read_pairs(folder / "pairs.csv")
     about = _about(folder, table)
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
+    whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "")
     kept = ~(table["rater"].isin(_excluded(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
     named = pd.DataFrame([_contestants(*both) for both in _both(sides)], columns=["contestant_a", "contestant_b"])
     differ = named["contestant_a"] != named["contestant_b"]
     rows = pd.concat([_as_said(table), named], axis=1).assign(cluster=_clusters(table, sides))
     return Verdicts(
-        rows=_in_order(rows[kept & differ].reset_index(drop=True)),
-        left_out=int((~kept).sum()),
-        alike=int((kept & ~differ).sum()),
+        rows=_in_order(rows[whole & kept & differ].reset_index(drop=True)),
+        left_out=int((whole & ~kept).sum()),
+        alike=int((whole & kept & ~differ).sum()),
     )
 
 

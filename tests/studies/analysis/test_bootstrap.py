@@ -3,7 +3,16 @@ import pandas as pd  # noqa: TID253
 import pytest
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap, Resampled, fisher_z, mean, sum_by_cell, sum_by_cluster, weights
+from studies.analysis.bootstrap import (
+    Bootstrap,
+    Resampled,
+    fisher_z,
+    mean,
+    pair_moments,
+    sum_by_cell,
+    sum_by_cluster,
+    weights,
+)
 from studies.analysis.rows import Undefined
 
 
@@ -30,6 +39,18 @@ def test_fisher_z_equals_a_plain_loop_replicate_by_replicate(clustered: pd.DataF
     ]
     slow = [np.arctanh(sample["human"].corr(sample["judge"])) for sample in drawn]
     assert fast == pytest.approx(slow, rel=1e-10)
+
+
+def test_weights_count_one_whole_draw_however_it_is_cut() -> None:
+    drawn = np.random.default_rng(5).integers(700, size=(300, 700))
+    assert weights(700, 300, 5).tolist() == [np.bincount(row, minlength=700).tolist() for row in drawn]
+    assert weights(70_000, 2, 5).sum(axis=1).tolist() == [70_000, 70_000]
+
+
+def test_fisher_z_of_pair_moments_is_that_of_pearsons_r(clustered: pd.DataFrame) -> None:
+    human, judge = (clustered[side].to_numpy() + 1e4 for side in ("human", "judge"))
+    z = fisher_z(pair_moments(human, judge).sum(axis=0))
+    assert z == pytest.approx(np.arctanh(stats.pearsonr(human, judge).statistic), rel=1e-9)
 
 
 def test_resample_crossed_equals_a_plain_loop_replicate_by_replicate() -> None:

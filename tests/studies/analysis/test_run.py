@@ -1,6 +1,7 @@
 import csv
 import hashlib
 import json
+import os
 import re
 import subprocess
 import sys
@@ -12,9 +13,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from studies.analysis import AnalysisError, analyse
-from studies.analysis.reporting.report import HEADINGS
-from studies.analysis.results import METHODS
+from studies.analysis import AnalysisError, analyse, compute, load
+from studies.analysis.results import Table
+from studies.analysis.run import TABLES
 from tests.studies.analysis.benchmark import write_benchmark
 from tests.studies.analysis.builders import six_people, write_export
 
@@ -28,23 +29,15 @@ RELIABILITY = (
     "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note"
 )
 ARMS = "arm,raters,item,n,mean,low,high,sd"
-ROWS = {  # of the small study
+ROWS = {  # of the small study; of all other tables none
     "agreement": 16,
+    "strategy_tests": 8,
+    "alt_test": 16,
     "reliability": 6,
     "arms": 16,
-    "conditions": 0,
-    "ablation": 0,
-    "survival": 0,
-    "trends": 0,
-    "emotion": 0,
-    "costs": 0,
     "lengths": 10,
-    "expert_table": 0,
     "rater_effects": 14,
-    "quality": 0,
     "sensitivity": 8,
-    "pairwise": 0,
-    "bradley_terry": 0,
     "panels": 2,
     "probes": 8,
 }
@@ -60,12 +53,13 @@ LENGTHS = "arm,language,measure,estimate,low,high,sd,median,n,clusters,method,no
 
 
 class Page(HTMLParser):
-    """What a report loads, which ids it has, and its text outside the style."""
+    """What a report loads and links to, which ids it has, and its text with that of style and script."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.ids: list[str] = []
+        self.links: list[str] = []
         self.loads: list[str] = []
         self.text = ""
         self.feed(html)
@@ -73,7 +67,9 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.ids += [value or "" for name, value in attrs if name == "id"]
-        self.loads += [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset")]
+        addresses = [value or "" for name, value in attrs if name in ("src", "href", "xlink:href", "srcset")]
+        self.links += addresses if tag == "a" else []
+        self.loads += addresses if tag != "a" else []
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -107,30 +103,25 @@ def contents(out: Path) -> dict[str, bytes]:
 def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path: Path) -> None:
     summary = analyse(folder, tmp_path / "out", bootstrap=20)
     assert sorted(summary.files) == sorted(contents(tmp_path / "out"))
-    assert {name for name in summary.files if "/" not in name} == {
-        "agreement.csv",
-        "reliability.csv",
-        "arms.csv",
-        "conditions.csv",
-        "ablation.csv",
-        "survival.csv",
-        "trends.csv",
-        "emotion.csv",
-        "costs.csv",
-        "lengths.csv",
-        "expert_table.csv",
-        "rater_effects.csv",
-        "quality.csv",
-        "sensitivity.csv",
-        "pairwise.csv",
-        "bradley_terry.csv",
-        "panels.csv",
-        "probes.csv",
+    tables = {f"{table.name}.csv" for table in TABLES}
+    assert {name for name in summary.files if "/" not in name} == tables | {
         "results.json",
         "report.html",
+        "report.zh.html",
+    }
+    figures = {Path(name) for name in summary.files if name.startswith("figures/")}
+    assert {path.stem for path in figures if path.suffix == ".svg"} == {
+        path.stem for path in figures if path.suffix == ".pdf"
     }
     assert (summary.ratings, summary.conversations, summary.participants) == (168, 12, 6)
-    assert summary.rows == ROWS
+    assert list(summary.rows) == [table.name for table in TABLES]
+    assert {name: rows for name, rows in summary.rows.items() if name in ROWS} == ROWS
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_table_says_how_its_numbers_are_computed(table: Table) -> None:
+    assert table.methods
+    assert table.heading
 
 
 @pytest.mark.parametrize(
@@ -166,11 +157,11 @@ def test_report_of_a_benchmark_has_its_sections_and_figures(benchmark: Path, out
     assert {"kind", "mild", "stern", "turn", "●", "□"} <= {
         "".join(text.itertext()) for text in curves.iter() if text.text
     }
-    text, plain = (Page((folder / "report.html").read_text(encoding="utf-8")).text for folder in (benchmark, out))
-    headings = [HEADINGS[name] for name in OF_BENCHMARKS]
-    assert [heading in text for heading in headings] == [True] * 6
-    assert [heading in plain for heading in headings] == [False] * 6
-    assert "Only 5 independent clusters" in text
+    found, plain = (Page((folder / "report.html").read_text(encoding="utf-8")) for folder in (benchmark, out))
+    sections = set(OF_BENCHMARKS)
+    assert sections <= set(found.ids)
+    assert not sections & set(plain.ids)
+    assert "Only 5 independent clusters" in found.text
 
 
 def test_report_tells_where_the_two_conditions_were_met_by_others(tmp_path: Path) -> None:
@@ -209,7 +200,8 @@ def test_analyse_gives_the_same_tables_for_shuffled_rows(folder: Path, tmp_path:
     (folder / "ratings.csv").write_text("".join([header, *reversed(rows)]))
     analyse(folder, tmp_path / "again", bootstrap=20)
     once, again = (contents(tmp_path / name) for name in ("once", "again"))
-    assert [name for name in once if once[name] != again[name]] == ["report.html", "results.json"]  # the data's hash
+    differing = [name for name in once if once[name] != again[name]]
+    assert differing == ["report.html", "report.zh.html", "results.json"]  # the data's hash
 
 
 def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
@@ -228,24 +220,39 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
         "matplotlib",
     }
     assert results["absent"][0] == "participants.csv"
-    assert results["methods"] == METHODS
-    assert {name: len(rows) for name, rows in results["tables"].items()} == ROWS
+    assert results["methods"] == {table.name: dict(table.methods) for table in TABLES}
+    assert {name: len(rows) for name, rows in results["tables"].items() if name in ROWS} == ROWS
     seeker = results["tables"]["agreement"][-1]
     assert seeker["human"] == "seeker"
     assert seeker["ceiling"] is None
     assert seeker["method"] == "BCa cluster bootstrap on Fisher's z"
 
 
-def test_report_needs_no_network_and_no_script(out: Path) -> None:
-    page = Page((out / "report.html").read_text(encoding="utf-8"))
+@pytest.mark.parametrize("name", ["report.html", "report.zh.html"])
+def test_report_needs_no_network_and_works_without_its_script(out: Path, name: str) -> None:
+    html = (out / name).read_text(encoding="utf-8")
+    page = Page(html)
     assert [address for address in page.loads if not address.startswith(("#", "data:"))] == []
-    assert not {"script", "link", "iframe", "object"} & set(page.tags)
+    assert not {"link", "iframe", "object", "button"} & set(page.tags)
+    assert page.tags.count("script") == 1
     assert len(page.ids) == len(set(page.ids))
-    assert page.tags.count("svg") == len(list((out / "figures").iterdir()))
-    assert "20 resamples of 6 clusters, seed 3" in page.text
-    assert "Only 6 independent clusters: the intervals may be too narrow." in page.text
-    assert "participants.csv, answers.csv, scales.csv" in page.text
-    assert "Demonstration data" not in page.text
+    assert {link[1:] for link in page.links if link.startswith("#")} <= set(page.ids)
+    assert page.tags.count("svg") == len(list((out / "figures").glob("*.svg")))
+
+
+def test_report_says_what_it_rests_on(out: Path) -> None:
+    text = Page((out / "report.html").read_text(encoding="utf-8")).text
+    assert "20 resamples of 6 clusters, seed 3" in text
+    assert "Only 6 independent clusters: the intervals may be too narrow." in text
+    assert "participants.csv, answers.csv, scales.csv" in text
+    assert "Demonstration data" not in text
+    assert "This is what 168 ratings, 12 conversations, 9 raters, 6 participants and 2 arms say." in text
+
+
+def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:
+    english, chinese = ((out / name).read_text(encoding="utf-8") for name in ("report.html", "report.zh.html"))
+    assert ("report.zh.html" in Page(english).links, "report.html" in Page(chinese).links) == (True, True)
+    assert ('<html lang="en">' in english, '<html lang="zh-Hans">' in chinese) == (True, True)
 
 
 def test_report_of_demonstration_data_bears_a_ribbon(folder: Path, tmp_path: Path) -> None:
@@ -262,9 +269,9 @@ def test_report_and_figures_take_names_as_text(
         row["rater"] = "../../J" if row["rater"] == "J" else row["rater"]
     analyse(export_of(small_study), tmp_path / "out", bootstrap=20)
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert "script" not in page.tags
+    assert page.tags.count("script") == 1
     assert "<script>alert(1)</script>" in page.text
-    for figure in (tmp_path / "out" / "figures").iterdir():
+    for figure in (tmp_path / "out" / "figures").glob("a*.svg"):
         texts = "".join(ElementTree.parse(figure).getroot().itertext())
         assert "$x^2 安全 'a'" in texts
 
@@ -291,7 +298,7 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
     export_of: ExportOf, tmp_path: Path
 ) -> None:
     summary = analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=20)
-    assert summary.rows == dict.fromkeys(ROWS, 0)
+    assert sum(summary.rows.values()) == 0
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     assert "No judge and person scored the same conversation, so there is nothing to compare." in text
     assert "No rating names an arm." in text
@@ -301,7 +308,7 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
 def test_analyse_tells_its_progress(folder: Path, tmp_path: Path) -> None:
     told: list[tuple[int, int, str]] = []
     analyse(folder, tmp_path / "out", bootstrap=20, on_progress=lambda *step: told.append(step))
-    steps = len(ROWS) + 1
+    steps = len(TABLES) + 1
     assert told[0] == (0, steps, "agreement")
     assert told[-1] == (steps, steps, "done")
     assert [step[0] for step in told] == sorted(step[0] for step in told)
@@ -333,3 +340,34 @@ def test_importing_the_analysis_imports_no_heavy_package() -> None:
     code = f"import sys, studies.analysis; print(sorted({heavy} & set(sys.modules)))"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"
+
+
+def test_analyse_runs_without_django_and_its_settings(folder: Path, tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from studies.analysis import analyse; "
+        f"analyse(Path({str(folder)!r}), Path({str(tmp_path / 'out')!r}), bootstrap=5); "
+        "print(sorted(name for name in sys.modules if name.split('.')[0] == 'django'))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert said.stdout.strip() == "[]"
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+def test_a_notebook_gets_tables_as_frames(folder: Path, out: Path) -> None:
+    export = load(str(folder))
+    tables = compute(export, tables=["arms"], bootstrap=20, seed=3)
+    assert list(tables) == ["arms"]
+    with (out / "arms.csv").open(newline="", encoding="utf-8") as file:
+        written = [float(row["low"]) for row in csv.DictReader(file)]
+    assert tables["arms"]["low"].tolist() == pytest.approx(written, rel=1e-11)
+
+
+def test_a_table_that_is_not_there_is_refused(folder: Path) -> None:
+    with pytest.raises(AnalysisError, match=r"^there is no table mean, median$"):
+        compute(load(folder), tables=["median", "arms", "mean"])

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from dialogue.models import Turn
 from studies.exports import files
-from studies.exports.files import cell, guarded, snapshot, unguarded
+from studies.exports.files import AT_ONCE, cell, guarded, snapshot, unguarded, write_rows
 from studies.exports.tables import TABLES
 from tests import factories
 
@@ -85,6 +85,28 @@ def test_unguarded_takes_off_what_guarded_put_on(text: str):
 )
 def test_cell_writes_values_as_the_contract_says(value: Any, written: str):
     assert cell(value) == written
+
+
+def test_write_rows_writes_each_value_as_cell_does(tmp_path: Path):
+    rows = [
+        (number % 7, "=1" if number % 3 else "a,b", None if number % 5 else number / 2)
+        for number in range(2 * AT_ONCE + 1)
+    ]
+    assert write_rows(tmp_path / "rows.csv", ("a", "b", "c"), iter(rows)) == len(rows)
+    with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
+        header, *written = csv.reader(file)
+    assert header == ["a", "b", "c"]
+    assert written == [[cell(value) for value in row] for row in rows]
+
+
+def test_write_rows_refuses_rows_of_different_lengths(tmp_path: Path):
+    with pytest.raises(ValueError, match="shorter"):
+        write_rows(tmp_path / "rows.csv", ("a", "b"), [(1, 2), (3,)])
+
+
+def test_write_rows_of_none_writes_the_header(tmp_path: Path):
+    assert write_rows(tmp_path / "rows.csv", ("a", "b"), []) == 0
+    assert (tmp_path / "rows.csv").read_bytes() == b"a,b\r\n"
 
 
 @pytest.mark.django_db

@@ -1,14 +1,19 @@
 import numpy as np
+import pandas as pd  # noqa: TID253
+import pingouin  # noqa: TID253
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats  # noqa: TID253
+from scipy.special import expit, logit  # noqa: TID253
 
-from studies.analysis.measures.pingouin_adapter import intraclass
-from studies.analysis.measures.variance import one_way, two_way
+from studies.analysis.measures import mixed
+from studies.analysis.measures.variance import by_components, mean_squares, one_way, two_way
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import cronbach_alpha
 from tests.studies.analysis.published import SHROUT_FLEISS
+
+PINGOUIN = {f"ICC({form},{of})": f"icc_{form.lower()}_{of}" for form in "1AC" for of in "1k"}
 
 
 @pytest.mark.parametrize(
@@ -30,10 +35,35 @@ def test_two_way_is_that_of_shrout_and_fleiss(form: str, printed: float, low: fl
 
 def test_two_way_follows_from_the_printed_mean_squares() -> None:
     # Their table 3: between targets 11.24, within 6.26, between judges 32.49, residual 1.02.
-    ratios = intraclass(SHROUT_FLEISS)[1]
-    assert ratios.one_way == pytest.approx(11.24 / 6.26, abs=0.002)
-    assert ratios.two_way == pytest.approx(11.24 / 1.02, abs=0.03)
-    assert ratios.raters(6) == pytest.approx(32.49 / 1.02, abs=0.1)
+    squares = mean_squares(SHROUT_FLEISS)
+    found = squares.targets, squares.within, squares.raters, squares.residual
+    assert [round(square, 2) for square in found] == [11.24, 6.26, 32.49, 1.02]
+
+
+@settings(deadline=None, max_examples=20)
+@given(targets=st.integers(3, 40), raters=st.integers(2, 6), seed=st.integers(0, 1000), spread=st.floats(0.01, 100))
+def test_two_way_equals_pingouin(targets: int, raters: int, seed: int, spread: float) -> None:
+    random = np.random.default_rng(seed)
+    noise = random.normal(size=(targets, raters))
+    scores = 3 + spread * random.normal(size=(targets, 1)) + random.normal(size=raters) + noise
+    rows, columns = np.indices(scores.shape)
+    long = pd.DataFrame({"target": rows.ravel(), "rater": columns.ravel(), "score": scores.ravel()})
+    theirs = pingouin.intraclass_corr(long, "target", "rater", "score").set_index("Type")
+    ours = two_way(scores)
+    assert [theirs.at[name, "ICC"] for name in PINGOUIN] == pytest.approx(
+        [ours[form].estimate for form in PINGOUIN.values()], abs=1e-9
+    )
+    for name, form in PINGOUIN.items():  # rounded to two decimals
+        assert theirs.at[name, "CI95"] == pytest.approx((ours[form].low, ours[form].high), abs=0.00501)
+
+
+def test_two_way_of_raters_who_differ_by_a_constant_is_consistent_without_interval() -> None:
+    scores = np.array([[0.1], [0.4], [0.7], [0.2]]) + np.array([0.0, 0.3, 0.1])
+    forms = two_way(scores)
+    assert forms["icc_c_1"].estimate == 1
+    assert 0 < forms["icc_a_1"].estimate < 1
+    assert all(np.isnan(forms[name].low) for name in ("icc_c_1", "icc_c_k", "icc_a_1", "icc_a_k"))
+    assert forms["icc_1_1"].low < forms["icc_1_1"].estimate < forms["icc_1_1"].high
 
 
 def test_cronbach_alpha_is_the_consistency_of_the_mean() -> None:
@@ -96,3 +126,50 @@ def test_one_way_of_uneven_targets_follows_the_analysis_of_variance() -> None:
 def test_one_way_needs_a_target_with_several_scores() -> None:
     with pytest.raises(Undefined, match="no target with several scores"):
         one_way(np.array([1.0, 2.0]), np.array([0, 1]))
+
+
+@pytest.mark.parametrize("of_raters", [0.25, 0.0])
+def test_by_components_is_the_fit_of_mixed_with_its_delta_interval(of_raters: float) -> None:
+    random = np.random.default_rng(9)
+    whole = random.normal(size=(60, 1)) + np.sqrt(of_raters) * random.normal(size=4) + 0.9 * random.normal(size=(60, 4))
+    targets, raters = np.nonzero(random.random(whole.shape) > 0.2)
+    scores = whole[targets, raters]
+    found = by_components(scores, targets, raters, 3.2)
+    fit = mixed.fit(scores, np.ones((len(scores), 1)), {"target": targets, "rater": raters})
+    names = [name for name, value in fit.variances.items() if value]
+    assert fit.covariance is not None
+    for form, ratings in (("a_1", 1.0), ("c_1", 1.0), ("a_k", 3.2), ("c_k", 3.2)):
+
+        def share(kept: np.ndarray, form: str = form, ratings: float = ratings) -> float:
+            of = dict(zip(names, kept, strict=True))
+            error = of["residual"] + (of.get("rater", 0.0) if form[0] == "a" else 0.0)
+            return float(logit(of["target"] / (of["target"] + error / ratings)))
+
+        slope = mixed.gradient(share, fit.kept)
+        half = 1.959964 * np.sqrt(slope @ fit.covariance @ slope)
+        expected = [expit(share(fit.kept) + move) for move in (0, -half, half)]
+        icc = found[f"icc_{form}"]
+        assert (icc.estimate, icc.low, icc.high) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        ([1.0, 1.0, 1.0, 1.0, 1.0], "the scores do not vary"),
+        ([1.0, 2.0, 2.0, 3.0, 3.0], "the error's variance comes out as 0"),
+    ],
+)
+def test_by_components_is_undefined_where_nothing_is_to_be_told(scores: list[float], reason: str) -> None:
+    targets, raters = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
+    with pytest.raises(Undefined, match=reason):
+        by_components(np.array(scores), targets, raters, 1.7)
+
+
+def test_by_components_of_thousands_of_targets_needs_no_matrix_of_them() -> None:
+    random = np.random.default_rng(1)
+    whole = random.normal(size=(20_000, 1)) + 0.5 * random.normal(size=4) + random.normal(size=(20_000, 4))
+    rated, raters = np.nonzero(random.random(whole.shape) > 0.1)
+    targets = np.unique(rated, return_inverse=True)[1]
+    icc = by_components(whole[rated, raters], targets, raters, 3.6)["icc_c_1"]
+    assert icc.estimate == pytest.approx(0.5, abs=0.02)
+    assert icc.low < icc.estimate < icc.high < icc.low + 0.03

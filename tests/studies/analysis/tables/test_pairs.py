@@ -16,6 +16,7 @@ from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.pairs import BRADLEY_TERRY, PAIRWISE, pairwise, strengths
+from studies.analysis.tables.verdicts import read_verdicts
 from tests.studies.analysis.test_run import Page
 
 ExportOf = Callable[[Any], Path]
@@ -23,7 +24,7 @@ COLUMNS = (
     "pair,conversation_a,conversation_b,rater,rater_kind,question,shown_first,verdict,reason,instrument,plan,"
     "judged_at,turn_a,turn_b,arm_a,arm_b"
 )
-CONVERSATIONS = "conversation,participant,arm,condition,seeker_kind,profile,valid"
+CONVERSATIONS = "conversation,participant,arm,condition,seeker_kind,profile,valid,setup"
 PLANTED = {"amber": 1.0, "birch": 0.2, "cedar": -0.3, "delta": -0.9}
 FLIPPED = {"a": "b", "b": "a", "tie": "tie", "": ""}
 
@@ -292,6 +293,18 @@ def test_verdicts_of_and_about_what_is_left_out_do_not_count(export_of: ExportOf
     assert table["n"].sum() == len(counted) < len(rows)
 
 
+def test_verdicts_about_an_ablation_do_not_count(export_of: ExportOf) -> None:
+    rows = simulated(people=6)
+    changed = {"C2amber": "without resistance", "C1birch": "one_agent"}
+    chats = [chat | {"setup": changed.get(chat["conversation"], "")} for chat in chats_of(rows)]
+    folder = exported(export_of, rows, chats)
+    table, _ = tables_of(folder)
+    counted = [row for row in rows if not changed.keys() & row.values()]
+    assert table["n"].sum() == len(counted) < len(rows)
+    verdicts = read_verdicts(folder)
+    assert (verdicts.left_out, verdicts.alike) == (0, 0)
+
+
 def test_without_pairs_both_tables_are_empty_and_the_report_says_so(export_of: ExportOf, tmp_path: Path) -> None:
     folder = export_of([{"conversation": "C", "arm": "a", "score": 3}])
     summary = analyse(folder, tmp_path / "out", bootstrap=20)
@@ -307,7 +320,7 @@ def test_report_shows_the_strengths_and_who_won(export_of: ExportOf, tmp_path: P
     assert "figures/bradley-terry-reviewer-own.svg" in files
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
     assert "Side by side: who was preferred" in page.text
-    assert "Side by side, as preferred by reviewer, own: strengths with 95 % intervals" in page.text
+    assert "Side by side, as preferred by reviewers, own: strengths with 95\u00a0% intervals" in page.text
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert (len(results["tables"]["pairwise"]), len(results["tables"]["bradley_terry"])) == (12, 8)
     assert "pairs.csv" in results["files"]

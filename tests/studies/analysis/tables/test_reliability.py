@@ -5,15 +5,22 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.measures import gwet
 from studies.analysis.measures.variance import by_components
 from studies.analysis.rows import Undefined
-from studies.analysis.tables.reliability import COLUMNS, cronbach_alpha, reliability
+from studies.analysis.tables.reliability import COLUMNS, conger_kappa, cronbach_alpha, omega_total, reliability
+from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.measures.test_coincidence import FLEISS_DIAGNOSES
 from tests.studies.analysis.published import SHROUT_FLEISS
 
 ExportOf = Callable[[Any], Path]
+CARE = {"file": "ten.json", "column": "care", "type": "scale", "unit": "points", "values": "1 to 5", "meaning": "Care"}
 
 
 def table_of(folder: Path) -> pd.DataFrame:
@@ -36,7 +43,7 @@ def test_reliability_of_experts_on_the_same_conversations(export_of: ExportOf) -
     assert row[["raters", "unit", "item", "n", "k", "clusters"]].tolist() == ["expert", "conversation", "care", 6, 4, 6]
     forms = ["icc_1_1", "icc_a_1", "icc_c_1", "icc_1_k", "icc_a_k", "icc_c_k"]
     assert [round(row[form], 2) for form in forms] == [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
-    for name in ("alpha_ordinal", "alpha_interval"):
+    for name in ("alpha_ordinal", "alpha_interval", "gwet_ac2"):
         assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
     assert len(table) == 1
 
@@ -125,7 +132,16 @@ def test_reliability_of_constant_ratings_is_empty_but_for_percent_agreement(expo
     row = table_of(export_of(judged_by("expert", np.full((4, 3), 5.0)))).iloc[0]
     assert row[["icc_1_1", "icc_a_k", "alpha_ordinal", "alpha_interval", "kappa_fleiss"]].isna().all()
     assert row["percent_agreement"] == 1
-    assert "alpha_ordinal, alpha_interval, kappa_fleiss: the scores do not vary" in row["note"]
+    assert "alpha_ordinal, alpha_interval, kappa_fleiss, kappa_conger: the scores do not vary" in row["note"]
+    assert "gwet_ac2: the scale has one level only" in row["note"]
+
+
+def test_reliability_of_constant_ratings_on_a_known_scale_is_full_agreement_beyond_chance(export_of: ExportOf) -> None:
+    folder = export_of(judged_by("expert", np.full((4, 3), 5.0)))
+    write_table(folder, "codebook", [CARE])
+    row = table_of(folder).iloc[0]
+    assert row["gwet_ac2"] == 1
+    assert "gwet_ac2_low, gwet_ac2_high: all resamples agree alike" in row["note"]
 
 
 def test_reliability_of_an_instruments_items_is_on_the_row_of_all_items(export_of: ExportOf) -> None:
@@ -138,7 +154,107 @@ def test_reliability_of_an_instruments_items_is_on_the_row_of_all_items(export_o
     assert table[["raters", "item", "n", "k"]].to_numpy().tolist() == [["seeker", "*", 6, 4]]
     assert round(table.at[0, "cronbach"], 3) == 0.909
     assert "6 of 7 ratings answered all items" in table.at[0, "note"]
-    assert "omega: no factor model is fitted" in table.at[0, "note"]
+    assert table.at[0, "omega"] == pytest.approx(omega_total(SHROUT_FLEISS))
+
+
+def test_reliability_takes_the_levels_of_the_codebook_else_those_between_the_scores(export_of: ExportOf) -> None:
+    scores = np.array([[2.0, 2.0], [3.0, 2.0], [5.0, 5.0], [5.0, 4.0], [2.0, 3.0]])
+    found = {}
+    for name, codebook in (("told", [CARE]), ("scores", [])):
+        folder = export_of(judged_by("reviewer", scores))
+        if codebook:
+            write_table(folder, "codebook", codebook)
+        found[name] = table_of(folder).iloc[0]
+        (folder / "codebook.csv").unlink(missing_ok=True)
+    for name, levels in (("told", np.arange(1.0, 6.0)), ("scores", np.arange(2.0, 6.0))):
+        counted = gwet.counts(scores.ravel(), np.repeat(np.arange(5), 2), levels)
+        assert found[name]["gwet_ac2"] == pytest.approx(gwet.agreement(counted, gwet.quadratic(levels)))
+    assert "scale taken from the scores, 2 to 5: codebook.csv tells none" in found["scores"]["note"]
+    assert "scale taken" not in found["told"]["note"]
+    assert "AC2: quadratic weights, " in found["told"]["method"]
+
+
+def test_reliability_of_averaged_replicates_has_no_levels(export_of: ExportOf) -> None:
+    ratings = judged_by("judge", SHROUT_FLEISS, strategy="standard", replicate=1)
+    ratings += judged_by("judge", SHROUT_FLEISS + 1, strategy="standard", replicate=2)
+    row = table_of(export_of(ratings)).iloc[0]
+    assert np.isnan(row["gwet_ac2"])
+    assert "gwet_ac2: some scores lie between the levels of the scale" in row["note"]
+
+
+def test_conger_is_the_printed_exact_kappa_of_fleiss_1971() -> None:
+    # Conger 1980, and R's irr: kappam.fleiss(diagnoses, exact = TRUE) prints .442, Fleiss' own .430.
+    diagnoses = np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()])
+    assert round(conger_kappa(diagnoses), 3) == 0.442
+
+
+def test_conger_of_two_raters_is_cohens_kappa() -> None:
+    scores = SHROUT_FLEISS[:, 2:] // 3
+    expected = cohen_kappa_score(scores[:, 0].astype(int), scores[:, 1].astype(int))
+    assert conger_kappa(scores) == pytest.approx(expected)
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.permutations(range(6)), st.permutations(range(30)), st.integers(-5, 5))
+def test_conger_ignores_names_order_and_a_constant(raters: list[int], patients: list[int], constant: int) -> None:
+    diagnoses = np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()])
+    assert conger_kappa(diagnoses[patients][:, raters] + constant) == pytest.approx(conger_kappa(diagnoses))
+
+
+def test_conger_of_duplicate_raters_is_one_and_needs_all_ratings() -> None:
+    assert conger_kappa(np.array([[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]])) == 1
+    with pytest.raises(Undefined, match="not every rater rated every conversation"):
+        conger_kappa(np.array([[1.0, np.nan], [2.0, 2.0]]))
+
+
+def of_covariance(covariance: np.ndarray) -> np.ndarray:
+    """Fifty rows whose covariances are just these."""
+    drawn = np.random.default_rng(1).normal(size=(50, len(covariance)))
+    alike = np.linalg.qr(drawn - drawn.mean(axis=0))[0] * np.sqrt(49)
+    return alike @ np.linalg.cholesky(covariance).T
+
+
+def test_omega_of_congeneric_items_is_the_closed_form() -> None:
+    # McDonald 1999: (Σλ)² / ((Σλ)² + Σθ), so 6.76 / 9.02 = .7494; alpha is (4/3)(1 - 4/9.02) = .7421.
+    loadings = np.array([0.8, 0.7, 0.6, 0.5])
+    scores = of_covariance(np.outer(loadings, loadings) + np.diag(1 - loadings**2))
+    assert round(omega_total(scores), 4) == 0.7494
+    assert round(cronbach_alpha(scores), 4) == 0.7421
+
+
+def test_omega_weighs_items_by_their_points() -> None:
+    loadings, rest = np.array([0.9, 1.4, 0.6, 2.0]), np.array([0.5, 1.0, 0.3, 2.0])
+    scores = of_covariance(np.outer(loadings, loadings) + np.diag(rest))
+    assert omega_total(scores) == pytest.approx(4.9**2 / (4.9**2 + 3.8), abs=1e-5)
+
+
+def test_omega_of_equal_loadings_is_alpha() -> None:
+    scores = of_covariance(np.full((5, 5), 0.4) + 0.6 * np.eye(5))
+    assert omega_total(scores) == pytest.approx(cronbach_alpha(scores), abs=1e-6)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.permutations(range(4)), st.permutations(range(50)), st.floats(-3, 3))
+def test_omega_ignores_the_order_of_items_and_ratings_and_a_constant(
+    items: list[int], ratings: list[int], constant: float
+) -> None:
+    loadings = np.array([0.8, 0.7, 0.6, 0.5])
+    scores = of_covariance(np.outer(loadings, loadings) + np.diag(1 - loadings**2))
+    assert omega_total(scores[ratings][:, items] + constant) == pytest.approx(omega_total(scores), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        (SHROUT_FLEISS[:, :2], "fewer than three items"),
+        (SHROUT_FLEISS[:4], "fewer complete ratings than a factor needs"),
+        (np.column_stack([SHROUT_FLEISS[:, :3], np.ones(6)]), "an item does not vary"),
+        (SHROUT_FLEISS[:, [0, 1, 2, 2]], "an item follows from the others"),
+    ],
+)
+def test_omega_is_undefined_where_no_factor_can_be_fitted(scores: np.ndarray, reason: str) -> None:
+    with pytest.raises(Undefined, match=reason):
+        omega_total(scores)
 
 
 def test_cronbach_alpha_needs_totals_that_vary() -> None:

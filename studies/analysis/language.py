@@ -1,0 +1,46 @@
+"""The language a report is written in: the catalogue of the site, read by Python's own gettext.
+
+Messages are marked as on the pages, so that the same command finds them; nothing of Django is imported.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from gettext import NullTranslations, translation
+from pathlib import Path
+
+LOCALE = Path(__file__).resolve().parents[2] / "locale"
+ENGLISH, CHINESE = "en", "zh-Hans"  # as HTML names them
+CATALOGUES = {CHINESE: "zh_Hans"}
+
+_spoken: ContextVar[tuple[str, NullTranslations]] = ContextVar("spoken", default=(ENGLISH, NullTranslations()))
+
+
+@contextmanager
+def speaking(language: str) -> Iterator[None]:
+    """Texts are in this language until the block ends; a text that the catalogue lacks is in English."""
+    catalogues = [CATALOGUES[language]] if language in CATALOGUES else []
+    said = translation("django", LOCALE, catalogues, fallback=True) if catalogues else NullTranslations()
+    token = _spoken.set((language, said))
+    try:
+        yield
+    finally:
+        _spoken.reset(token)
+
+
+def spoken() -> str:
+    """ENGLISH or CHINESE."""
+    return _spoken.get()[0]
+
+
+def gettext(message: str) -> str:
+    return _spoken.get()[1].gettext(message) if message else ""
+
+
+def ngettext(one: str, several: str, count: int) -> str:
+    return _spoken.get()[1].ngettext(one, several, count)
+
+
+def gettext_noop(message: str) -> str:
+    """Marks a text that is translated where it is shown."""
+    return message

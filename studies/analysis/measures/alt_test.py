@@ -1,0 +1,89 @@
+"""The alternative annotator test: may a judge stand in for a rater? (Calderon, Reichart & Dror 2025, arXiv:2501.10970)
+
+Each rater in turn is left out: who is nearer to the other raters of the same items, the judge or the one left out?
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats  # noqa: TID253
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.rows import Undefined
+
+FALSE_DISCOVERY_RATE = 0.05
+ROUNDED = 9  # decimals: scores that differ by less are a tie
+
+Score = Callable[[Array, Array], Array]
+
+
+def accuracy(answers: Array, others: Array) -> Array:
+    """For each item, the share of the others (items × raters, nan where one gave none) who gave the same answer."""
+    return _mean_of_others(others == answers[:, np.newaxis], others)
+
+
+def negative_rmse(answers: Array, others: Array) -> Array:
+    """For each item, minus the root of the mean squared distance from the others."""
+    return np.asarray(-np.sqrt(_mean_of_others((others - answers[:, np.newaxis]) ** 2, others)))
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One rater and the judge, on the items that the rater and at least one other scored. A tie is a win of both."""
+
+    items: NDArray[np.intp]  # their places
+    judge_wins: NDArray[np.bool_]
+    rater_wins: NDArray[np.bool_]
+
+    def advantages(self) -> Array:
+        """Of the rater: 1, 0 for a tie, or -1."""
+        return self.rater_wins.astype(float) - self.judge_wins
+
+    def p_value(self, epsilon: float) -> float:
+        """One-sided t: does the rater's advantage stay below `epsilon` on average? One that is always the same
+        decides by itself. Raises `Undefined` for fewer than two items."""
+        advantages = self.advantages()
+        if len(advantages) < 2:
+            raise Undefined("fewer than two conversations shared with others")
+        if np.ptp(advantages) == 0:
+            return 0.0 if advantages[0] < epsilon else 1.0
+        return float(stats.ttest_1samp(advantages, epsilon, alternative="less").pvalue)
+
+
+def compare(annotations: Array, judge: Array, score: Score) -> list[Comparison]:
+    """One for each rater. `annotations`: items × raters, nan where one gave none; `judge`: its answer to each item."""
+    return [_compare(annotations, judge, rater, score) for rater in range(annotations.shape[1])]
+
+
+def adjusted(p_values: Array) -> Array:
+    """For the false discovery rate under any dependence (Benjamini & Yekutieli 2001, doi 10.1214/aos/1013699998)."""
+    return np.asarray(stats.false_discovery_control(p_values, method="by"))
+
+
+def winning_rate(adjusted_p: Array) -> float:
+    """The share of raters whom the judge does not fall behind; from .5 on it passes."""
+    return float(np.mean(adjusted_p <= FALSE_DISCOVERY_RATE))
+
+
+def advantage(sums: Array) -> Array:
+    """The mean over raters of the share of items on which the judge wins, from (items of each rater, wins over each);
+    raters without an item are left out."""
+    items, wins = np.split(sums, 2, axis=-1)
+    shares = np.divide(wins, items, out=np.zeros_like(wins), where=items > 0)
+    return np.asarray(shares.sum(axis=-1) / (items > 0).sum(axis=-1))
+
+
+def _compare(annotations: Array, judge: Array, rater: int, score: Score) -> Comparison:
+    others = np.delete(annotations, rater, axis=1)
+    shared = ~np.isnan(annotations[:, rater]) & ~np.isnan(others).all(axis=1)
+    of_rater, of_judge = (
+        np.round(score(answers[shared], others[shared]), ROUNDED) for answers in (annotations[:, rater], judge)
+    )
+    return Comparison(np.flatnonzero(shared), of_judge >= of_rater, of_rater >= of_judge)
+
+
+def _mean_of_others(values: Array | NDArray[np.bool_], others: Array) -> Array:
+    given = ~np.isnan(others)
+    return np.asarray(np.where(given, values, 0).sum(axis=1) / given.sum(axis=1))

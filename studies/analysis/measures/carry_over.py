@@ -1,0 +1,151 @@
+"""The model score ~ fixed part + (1 | user), for many users: these are eliminated before any matrix is factorised.
+
+`mixed.py`, which has crossed terms and far more work with each user, is the reference in the tests. Effects have the
+degrees of freedom of an analysis of variance in which the users are a factor, which suits what varies within users.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve  # noqa: TID253
+from scipy.optimize import minimize_scalar  # noqa: TID253
+from scipy.stats import chi2, t  # noqa: TID253
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.measures.mixed import MOST, NOTHING
+from studies.analysis.rows import Undefined
+
+_ROUNDING = 1e-12  # a share of the sum of squares
+_TAIL = 0.975
+
+
+@dataclass(frozen=True)
+class Effect:
+    estimate: float
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class LikelihoodRatio:
+    statistic: float
+    df: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Solved:
+    """What follows once the users' variance is given; `covariance` in units of that of the error."""
+
+    coefficients: Array
+    covariance: Array
+    squares: float
+    of_users: float  # log determinant
+    of_fixed: float  # log determinant
+
+
+@dataclass(frozen=True)
+class Model:
+    """`fixed`: rows × columns of full rank; `users`: that of each row, numbered from 0 without gaps."""
+
+    scores: Array
+    fixed: Array
+    users: NDArray[np.intp]
+
+    @cached_property
+    def sizes(self) -> Array:
+        return np.bincount(self.users).astype(np.float64)
+
+    @cached_property
+    def columns(self) -> Array:
+        return np.asarray(np.column_stack([self.fixed, self.scores]))
+
+    @cached_property
+    def sums(self) -> Array:
+        """Of each user and column."""
+        return np.stack([np.bincount(self.users, weights=column) for column in self.columns.T], axis=1)
+
+    @cached_property
+    def crossed(self) -> Array:
+        return np.asarray(self.columns.T @ self.columns)
+
+    def freedom(self) -> int:
+        """Degrees of freedom that are left beside the users and what of the fixed part varies within them. Raises
+        `Undefined` where no error is left."""
+        within = self.columns - (self.sums / self.sizes[:, np.newaxis])[self.users]
+        fixed, scores = within[:, :-1], within[:, -1]
+        solution, _squares, rank, _values = np.linalg.lstsq(fixed, scores)
+        left = float(((scores - fixed @ solution) ** 2).sum())
+        df = len(scores) - len(self.sizes) - int(rank)
+        if df < 1 or left <= _ROUNDING * float((self.scores**2).sum()):
+            raise Undefined("nothing is left to estimate the error of")
+        return df
+
+    def solve(self, relative: float) -> Solved:
+        """`relative`: the users' standard deviation over the error's."""
+        weights = relative**2 / (1 + relative**2 * self.sizes)
+        left = self.crossed - self.sums.T @ (self.sums * weights[:, np.newaxis])
+        factor = cho_factor(left[:-1, :-1], lower=True)
+        coefficients = cho_solve(factor, left[:-1, -1])
+        return Solved(
+            coefficients=coefficients,
+            covariance=cho_solve(factor, np.eye(len(coefficients))),
+            squares=float(left[-1, -1] - left[:-1, -1] @ coefficients),
+            of_users=float(np.log1p(relative**2 * self.sizes).sum()),
+            of_fixed=float(2 * np.log(np.diag(factor[0])).sum()),
+        )
+
+    def deviance(self, relative: float, *, restricted: bool) -> float:
+        """-2 log likelihood; `restricted`: REML's."""
+        solved = self.solve(relative)
+        n = len(self.scores) - (self.fixed.shape[1] if restricted else 0)
+        more = solved.of_fixed if restricted else 0.0
+        return float(n * (np.log(2 * np.pi * solved.squares / n) + 1) + solved.of_users + more)
+
+    def best(self, *, restricted: bool) -> float:
+        """The relative standard deviation at which the deviance is least."""
+
+        def of(turned: float) -> float:
+            return self.deviance(turned / (1 - turned), restricted=restricted)
+
+        # It has no upper bound; turned, it lies between 0 and 1.
+        found = minimize_scalar(of, bounds=(0, MOST / (1 + MOST)), method="bounded", options={"xatol": 1e-10})
+        relative = float(found.x / (1 - found.x))
+        return relative if relative > NOTHING and found.fun < of(0.0) else 0.0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """By REML."""
+
+    coefficients: Array
+    covariance: Array
+    df: int
+
+    def effect(self, contrast: Array) -> Effect:
+        """Of the coefficients, weighted; t interval of 95 %, two-sided p."""
+        estimate, error = float(contrast @ self.coefficients), float(np.sqrt(contrast @ self.covariance @ contrast))
+        half = error * float(t.ppf(_TAIL, self.df))
+        return Effect(estimate, estimate - half, estimate + half, float(2 * t.sf(abs(estimate) / error, self.df)))
+
+
+def fit(model: Model) -> Fit:
+    """Raises `Undefined` where no error is left."""
+    df = model.freedom()
+    solved = model.solve(model.best(restricted=True))
+    residual = solved.squares / (len(model.scores) - model.fixed.shape[1])
+    return Fit(solved.coefficients, solved.covariance * residual, df)
+
+
+def likelihood_ratio(model: Model, columns: int) -> LikelihoodRatio:
+    """Whether the first `columns` of the fixed part do without the others. Both models by maximum likelihood, for the
+    restricted likelihoods of different fixed parts cannot be compared (Pinheiro & Bates 2000, Mixed-Effects Models in S
+    and S-PLUS, section 2.4.2). Raises `Undefined` where no error is left."""
+    model.freedom()
+    without = Model(model.scores, model.fixed[:, :columns], model.users)
+    less, more = (one.deviance(one.best(restricted=False), restricted=False) for one in (without, model))
+    df = model.fixed.shape[1] - columns
+    return LikelihoodRatio(less - more, df, float(chi2.sf(less - more, df)))

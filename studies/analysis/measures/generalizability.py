@@ -1,0 +1,201 @@
+"""Variance components of crossed random facets, and how well a mean over raters (and items) tells conversations apart.
+
+Brennan 2001, Generalizability Theory (doi 10.1007/978-1-4757-3456-0): expected mean squares of complete data in
+section 3.3, coefficients in chapter 4. Data with gaps: REML of the same model, or Henderson's first method.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit  # noqa: TID253
+from scipy.stats import chi2, norm  # noqa: TID253
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.measures import mixed
+from studies.analysis.measures.mixed import Estimate
+from studies.analysis.rows import Undefined
+
+OBJECT = "conversation"  # what is to be told apart
+FACETS = (OBJECT, "rater", "item")
+RESIDUAL = "residual"  # the last interaction and the error, which cannot be told from each other
+MOST_LEVELS = 500  # of both facets together: above, REML takes minutes
+FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
+ANALYSIS_OF_VARIANCE, LIKELIHOOD, TOTALS = "ANOVA", "REML", "Henderson's method 1"
+_TAIL = 0.975
+
+Effect = tuple[str, ...]  # the facets that cross in it
+
+
+@dataclass(frozen=True)
+class Components:
+    """`variances` as they come out, also below 0; `covariance` of them in that order, None where it is unknown."""
+
+    variances: Mapping[Effect, float]
+    covariance: Array | None
+    method: str
+
+    @cached_property
+    def positive(self) -> dict[Effect, float]:
+        """With 0 in the place of what came out below it."""
+        return {effect: max(value, 0.0) for effect, value in self.variances.items()}
+
+    def intervals(self) -> dict[Effect, Estimate]:
+        """By a chi-square of 2 (estimate / standard error)² degrees of freedom; none below one of them, or of what is
+        not above 0."""
+        return {effect: self._interval(place) for place, effect in enumerate(self.variances)}
+
+    def _interval(self, place: int) -> Estimate:
+        value = list(self.variances.values())[place]
+        if value <= 0 or self.covariance is None:
+            return Estimate(value, np.nan, np.nan)
+        df = float(2 * value**2 / self.covariance[place, place])
+        if df < FEWEST_DEGREES:
+            return Estimate(value, np.nan, np.nan, df)
+        low, high = (float(df * value / chi2.ppf(tail, df)) for tail in (_TAIL, 1 - _TAIL))
+        return Estimate(value, low, high, df)
+
+    def coefficient(self, numbers: Mapping[str, int], *, absolute: bool) -> Estimate:
+        """Of a mean over so many levels of each facet: Phi where `absolute`, else E rho².
+
+        The interval is by the delta method on the logit.
+        """
+        universe, shares = self.positive[(OBJECT,)], self._error_shares(numbers, absolute)
+        error = sum(share * self.positive[effect] for effect, share in shares.items())
+        if not universe + error:
+            raise Undefined("no variance comes out above 0")
+        if not universe or not error or self.covariance is None:
+            return Estimate(universe / (universe + error), np.nan, np.nan)
+        slope = [self._slope(effect, shares, universe, error) for effect in self.variances]
+        place = np.log(universe / error)
+        half = norm.ppf(_TAIL) * np.sqrt(np.array(slope) @ self.covariance @ np.array(slope))
+        return Estimate(*(float(expit(place + move)) for move in (0, -half, half)))
+
+    def _error_shares(self, numbers: Mapping[str, int], absolute: bool) -> dict[Effect, float]:
+        """How much of each variance is in the error of a mean."""
+        counted = {effect: np.prod([numbers[name] for name in effect if name != OBJECT]) for effect in self.variances}
+        return {
+            effect: float(1 / count)
+            for effect, count in counted.items()
+            if effect != (OBJECT,) and (absolute or OBJECT in effect)
+        }
+
+    def _slope(self, effect: Effect, shares: Mapping[Effect, float], universe: float, error: float) -> float:
+        """Of the logit; what is set to 0 is taken as known."""
+        if not self.positive[effect]:
+            return 0.0
+        return 1 / universe if effect == (OBJECT,) else -shares.get(effect, 0.0) / error
+
+
+def named(effect: Effect, facets: int) -> str:
+    return RESIDUAL if len(effect) == facets else ":".join(effect)
+
+
+def of_complete(scores: Array) -> Components:
+    """From conversations × raters, or conversations × raters × items, without gaps: expected mean squares."""
+    if min(scores.shape) < 2:
+        raise Undefined("fewer than two conversations, raters or items")
+    if np.ptp(scores) == 0:
+        raise Undefined("the scores do not vary")
+    effects = list(_effects(scores.ndim))
+    squares, freedom = (np.array(column) for column in zip(*(_mean_square(scores, of) for of in effects), strict=True))
+    equations = np.array([[_weight(one, other, scores.shape) for other in effects] for one in effects])
+    names = [tuple(FACETS[axis] for axis in effect) for effect in effects]
+    return Components(
+        dict(zip(names, (equations @ squares).tolist(), strict=True)),
+        equations @ np.diag(2 * squares**2 / freedom) @ equations.T,
+        ANALYSIS_OF_VARIANCE,
+    )
+
+
+def _effects(facets: int) -> Iterator[tuple[int, ...]]:
+    for size in range(1, facets + 1):
+        yield from combinations(range(facets), size)
+
+
+def _mean_square(scores: Array, effect: tuple[int, ...]) -> tuple[float, int]:
+    """With its degrees of freedom."""
+    deviations = scores
+    for axis in range(scores.ndim):
+        mean = deviations.mean(axis=axis, keepdims=True)
+        deviations = deviations - mean if axis in effect else mean
+    freedom = int(np.prod([scores.shape[axis] - 1 for axis in effect]))
+    return float((deviations**2).sum() * _others(effect, scores.shape) / freedom), freedom
+
+
+def _weight(one: tuple[int, ...], other: tuple[int, ...], shape: tuple[int, ...]) -> float:
+    """Of the mean square of `other` in the variance of `one`."""
+    if not set(one) <= set(other):
+        return 0.0
+    sign: int = (-1) ** (len(other) - len(one))
+    return float(sign / _others(one, shape))
+
+
+def _others(effect: tuple[int, ...], shape: tuple[int, ...]) -> int:
+    """How many scores each level of the effect has."""
+    return int(np.prod([size for axis, size in enumerate(shape) if axis not in effect]))
+
+
+def of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
+    """`facets`: the level of each score, of two or three of FACETS in their order, numbered from 0 without gaps.
+
+    REML of two facets; of three it would take minutes, and Henderson's first method stands in its place, whose
+    estimates are unbiased but bring no interval. Raises `Undefined`.
+    """
+    for reason in mixed.telling(facets).values():
+        raise Undefined(reason)
+    levels = sum(int(column.max()) + 1 for column in facets.values())
+    return _by_likelihood(scores, facets) if len(facets) == 2 and levels <= MOST_LEVELS else by_totals(scores, facets)
+
+
+def _by_likelihood(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
+    found = mixed.fit(scores, np.ones((len(scores), 1)), facets)
+    effects = [tuple(FACETS[axis] for axis in effect) for effect in _effects(len(facets))]
+    values = [found.variances[named(effect, len(facets))] for effect in effects]
+    return Components(dict(zip(effects, values, strict=True)), _covariance(found, values), LIKELIHOOD)
+
+
+def by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
+    """Henderson's method 1: the squared totals of each effect's cells, set equal to what is expected of them
+    (Henderson 1953, doi 10.2307/3001853; Brennan 2001, section 7.1.1). Of complete data the expected mean squares."""
+    effects = [tuple(FACETS[axis] for axis in effect) for effect in _effects(len(facets))]
+    cells = {effect: _levels(effect, facets) for effect in effects}
+    centred = scores - scores.mean()
+    expected = np.array([[_expected(cells[one], cells[other]) for other in effects] for one in effects])
+    everything = np.array([_expected(np.zeros_like(cells[other]), cells[other]) for other in effects])
+    totals = np.array([_squared_totals(centred, cells[effect]) for effect in effects])
+    if np.linalg.matrix_rank(expected - everything) < len(effects):
+        raise Undefined("the facets cannot be told from each other")
+    values = np.linalg.solve(expected - everything, totals)
+    return Components(dict(zip(effects, values.tolist(), strict=True)), None, TOTALS)
+
+
+def _squared_totals(scores: Array, cells: NDArray[np.intp]) -> float:
+    return float((np.bincount(cells, weights=scores) ** 2 / np.bincount(cells)).sum())
+
+
+def _expected(cells: NDArray[np.intp], others: NDArray[np.intp]) -> float:
+    """How often a variance of `others` is in the squared totals of `cells`."""
+    size = int(others.max()) + 1
+    both, count = np.unique(cells * size + others, return_counts=True)
+    return float((count**2 / np.bincount(cells)[both // size]).sum())
+
+
+def _levels(effect: Effect, facets: Mapping[str, NDArray[np.intp]]) -> NDArray[np.intp]:
+    sizes = [int(facets[name].max()) + 1 for name in effect]
+    cells = np.ravel_multi_index([facets[name] for name in effect], sizes)
+    numbers: NDArray[np.intp] = np.unique(cells, return_inverse=True)[1]
+    return numbers
+
+
+def _covariance(found: mixed.Fit, values: list[float]) -> Array | None:
+    """Of all components; 0 where one came out as 0."""
+    if found.covariance is None:
+        return None
+    kept = np.flatnonzero(values)
+    covariance = np.zeros((len(values), len(values)))
+    covariance[np.ix_(kept, kept)] = found.covariance
+    return covariance

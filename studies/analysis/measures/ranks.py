@@ -1,0 +1,108 @@
+"""Statistics of ranks: concordance of users, the shift between two arms, places of arms."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats  # noqa: TID253
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.measures.bradley_terry import is_connected
+from studies.analysis.measures.paired import EXACT, ROUNDED
+from studies.analysis.rows import Undefined
+
+TAIL = 0.025  # of 95 % intervals
+
+
+@dataclass(frozen=True)
+class Concordance:
+    w: float  # Kendall's, 0 to 1
+    p: float  # Friedman's test
+
+
+def concordance(scores: Array) -> Concordance:
+    """Of users × arms without gaps, ties by midranks (Kendall & Babington Smith 1939, doi 10.1214/aoms/1177732186);
+    Friedman's chi-square is users × (arms - 1) × W."""
+    users, arms = scores.shape
+    if users < 2:
+        raise Undefined("one user")
+    ranks = stats.rankdata(np.round(scores, ROUNDED), axis=1)
+    spread = float(((ranks - (arms + 1) / 2) ** 2).sum()) * users
+    if not spread:
+        raise Undefined("no user puts the arms in any order")
+    w = float(((ranks.sum(axis=0) - users * (arms + 1) / 2) ** 2).sum()) / spread
+    return Concordance(w, float(stats.chi2.sf(users * (arms - 1) * w, arms - 1)))
+
+
+def places_within_users(scores: Array) -> Array:
+    """The rank of each arm with each user, 1 for the highest score, midranks where they tie."""
+    ranks: Array = stats.rankdata(-np.round(scores, ROUNDED), axis=1)
+    return ranks
+
+
+def shares_of_best(scores: Array) -> Array:
+    """Users × arms: 1 where a user scored no arm higher, shared evenly among several such."""
+    rounded = np.round(scores, ROUNDED)
+    best = rounded == rounded.max(axis=1, keepdims=True)
+    return np.asarray(best / best.sum(axis=1, keepdims=True))
+
+
+def hodges_lehmann(differences: Array) -> tuple[float, float, float]:
+    """The median of the means of all pairs of differences (each with itself too), and the interval that belongs to the
+    signed-rank test, at least 95 % (Hollander & Wolfe 1973, sections 3.2 and 3.3); with over `EXACT` differences the
+    interval is by the normal approximation. Raises `Undefined` where no interval has 95 %."""
+    n = len(differences)
+    place = _first_place(n)
+    if not place:
+        raise Undefined("fewer than six pairs")
+    first, second = np.triu_indices(n)
+    means = np.sort(differences[first] + differences[second]) / 2
+    return float(np.median(means)), float(means[place - 1]), float(means[-place])
+
+
+def _first_place(n: int) -> int:
+    """The place of the bounds among the ordered means, from either end; 0: there is no interval."""
+    if n <= EXACT:
+        return int((np.cumsum(signed_rank_sums(n)) < TAIL).sum())
+    spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    return int(n * (n + 1) / 4 + stats.norm.ppf(TAIL) * spread) + 1
+
+
+def signed_rank_sums(n: int) -> Array:
+    """The chance of each sum of positive ranks, 0 to n(n + 1)/2, where every sign is a coin's and nothing ties."""
+    chances = np.ones(1)
+    for rank in range(1, n + 1):
+        apart = np.zeros(rank)
+        chances = (np.append(chances, apart) + np.append(apart, chances)) / 2
+    return chances
+
+
+def sums_for_effects(scores: Array) -> Array:
+    """What `arm_effects` needs of each user; `scores`: users × arms, nan where they did not meet."""
+    met = np.isfinite(scores)
+    counts = met.sum(axis=1, keepdims=True)
+    own = np.where(met, scores, 0.0)
+    centred = np.where(met, own - own.sum(axis=1, keepdims=True) / counts, 0.0)
+    weights = met / counts
+    together = met[:, :, np.newaxis] * (np.eye(scores.shape[1]) - weights[:, np.newaxis, :])
+    return np.column_stack([centred, together.reshape(len(scores), -1)])
+
+
+def arm_effects(sums: Array) -> Array:
+    """(…, sums) → (…, arms): least squares of score ~ arm + user, 0 the mean of the arms; without gaps the arms' means.
+    nan where not all arms were met by the same users, if only through others."""
+    arms = int((np.sqrt(1 + 4 * sums.shape[-1]) - 1) / 2)
+    flat = sums.reshape(-1, sums.shape[-1])
+    together = flat[:, arms:].reshape(-1, arms, arms)
+    connected = is_connected(np.where(together < -1e-9, 1.0, 0.0))
+    found = np.full((len(flat), arms), np.nan)
+    found[connected] = np.linalg.solve(together[connected] + 1 / arms, flat[connected, :arms, np.newaxis])[..., 0]
+    return found.reshape(*sums.shape[:-1], arms)
+
+
+def chances_of_places(effects: Array) -> Array:
+    """Replicates × arms → arms × places: the share in which an arm stands at each place, ties shared evenly."""
+    rounded = np.round(effects, ROUNDED)
+    above = (rounded[:, np.newaxis, :] > rounded[:, :, np.newaxis]).sum(axis=2)[..., np.newaxis]
+    level = (rounded[:, np.newaxis, :] == rounded[:, :, np.newaxis]).sum(axis=2)[..., np.newaxis]
+    places = np.arange(effects.shape[1])
+    return np.asarray((((above <= places) & (places < above + level)) / level).mean(axis=0))

@@ -1,0 +1,304 @@
+"""How wide the interval of one agreement of a judge and people is, and what more participants, or second ratings of the
+same conversations, would make of it.
+
+More participants: as many clusters as there would be then are drawn from those there are (Kleinman & Huang 2016, doi
+10.13063/2327-9214.1202); the interval to be expected is the middle 95 % of r over the draws. The draws of a larger
+study begin with those of a smaller one, and all shares of second ratings see the same draws.
+
+Second ratings: a score is what the conversation is worth plus an error, alike and independent for all raters (Spearman
+1904, doi 10.2307/1412159). Given a conversation's scores, its worth is drawn from the normal distribution that the
+reliability and both sides' covariance leave it, and another rating from that.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis import AnalysisError, Progress
+from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluster
+from studies.analysis.frames import Export
+from studies.analysis.measures import correlation
+from studies.analysis.measures.variance import one_way
+from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER, rank
+from studies.analysis.rows import Undefined
+from studies.analysis.tables.agreement import SCALE, UNIT, both_sides
+
+MORE = (0.0, 0.1, 0.25, 0.5, 1.0)  # participants, as a share of those there are
+SECOND = (0.0, 0.25, 0.5, 1.0)  # share of the conversations that get another rating
+ASSUMED = (0.4, 0.6, 0.8)  # reliabilities of a single rating, where the data tell of none
+DRAWS, WORTHS = 200, 50  # resamples for each of so many drawings of worths and second ratings
+TAILS = (0.025, 0.975)
+
+
+@dataclass(frozen=True)
+class Units:
+    """One row per conversation (and turn) that both sides scored. `human` is a mean of `ratings` scores."""
+
+    human: Array
+    judge: Array
+    ratings: Array
+    clusters: NDArray[np.intp]  # numbered from 0 without gaps
+    counsellors: bool  # all are counsellors' own, rated by themselves
+
+    def r(self) -> float:
+        return correlation.pearson(self.human, self.judge)
+
+    def sums(self, human: Array) -> Array:
+        """Clusters × what r is made of, with these scores in the place of the people's."""
+        x, y = human - self.human.mean(), self.judge - self.judge.mean()
+        return sum_by_cluster(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), self.clusters)
+
+
+@dataclass(frozen=True)
+class Model:
+    """Of people's scores: `worth` and `error` are the variances of a conversation's worth and of a single score.
+    `slopes`: of the worth on (human, judge), `left`: its variance when both are known."""
+
+    worth: float
+    error: float
+    slopes: Array
+    left: float
+
+    def reliability(self, ratings: Array, second: float = 0.0) -> float:
+        """Of means of so many scores, a number for each conversation; a share `second` of them have one more."""
+        errors = (1 - second) / ratings + second / (ratings + 1)
+        return self.worth / (self.worth + self.error * float(np.mean(errors)))
+
+
+def agreements(export: Export) -> list[dict[str, str]]:
+    """What can be planned: the rows of agreement.csv but those of single raters, by `planning.rank`."""
+    found = [of for of, _both in both_sides(export.ratings) if ":" not in of["human"]]
+    return sorted(found, key=rank)
+
+
+def precision(
+    export: Export, wanted: Mapping[str, str], bootstrap: Bootstrap, on_progress: Progress = lambda *_: None
+) -> dict[str, Any]:
+    """Of the first of `agreements` that is as wanted (by any of `planning.OF`). Plain values, as plan.json has them.
+
+    `left_out`: reliabilities with which not even a perfect judge would reach the r there is. Raises `AnalysisError`
+    where no agreement is as wanted, and where its r does not exist.
+    """
+    of = chosen(agreements(export), wanted)
+    single = single_scores(export.ratings, of)
+    units = units_of(export, of, single)
+    try:
+        now = interval_now(units, bootstrap)
+        more = participants(units, bootstrap.seed)
+    except Undefined as reason:
+        raise AnalysisError(f"{' · '.join(filter(None, of.values()))}: {reason}") from reason
+    reliabilities, why = reliabilities_of(single)
+    plans, left_out = [], []
+    notes = [*now.pop("notes"), *why, *([COUNSELLORS] if units.counsellors else [])]
+    for place, known in enumerate(reliabilities):
+        on_progress(place, len(reliabilities), f"reliability {known['estimate']:.2f}")
+        try:
+            plans.append({"reliability": known, **plan(units, known["estimate"], bootstrap.seed)})
+        except Undefined:
+            left_out.append(known["estimate"])
+    on_progress(len(reliabilities), len(reliabilities), "done")
+    return {
+        "schema": "emostudy-precision/1",
+        "demonstration": export.demonstration,
+        "of": of,
+        "n": len(units.human),
+        "clusters": int(units.clusters.max()) + 1,
+        "now": now,
+        "participants": more,
+        "plans": plans,
+        "left_out": left_out,
+        "notes": notes,
+        "settings": {"bootstrap": bootstrap.replicates, "draws": DRAWS * WORTHS, "seed": bootstrap.seed},
+    }
+
+
+def chosen(known: Sequence[dict[str, str]], wanted: Mapping[str, str]) -> dict[str, str]:
+    if not known:
+        raise AnalysisError("no judge and person scored the same conversation, so there is no interval to plan")
+    for of in known:
+        if all(of[name] == value for name, value in wanted.items()):
+            return of
+    asked = ", ".join(f"{name} {value}" for name, value in wanted.items())
+    listed = "\n".join("  " + " · ".join(filter(None, of.values())) for of in known)
+    raise AnalysisError(f"no judge and person were compared with {asked}; there are:\n{listed}")
+
+
+def single_scores(ratings: pd.DataFrame, of: Mapping[str, str]) -> pd.Series:
+    """Each person's score of each unit, indexed by UNIT."""
+    same = (ratings["rater_kind"] == of["human"]) & (ratings[SCALE] == [of[name] for name in SCALE]).all(axis=1)
+    by_rater: pd.Series = ratings[same].groupby(["rater", *UNIT], observed=True)["score"].mean()
+    return by_rater.droplevel("rater")
+
+
+def units_of(export: Export, of: Mapping[str, str], single: pd.Series) -> Units:
+    of_scale = export.ratings[(export.ratings[SCALE] == [of[name] for name in SCALE]).all(axis=1)]
+    both = next(found for compared, found in both_sides(of_scale) if compared == of)
+    about = export.conversations.loc[both.index.get_level_values("conversation").astype(str)]
+    return Units(
+        human=both["human"].to_numpy(float),
+        judge=both["judge"].to_numpy(float),
+        ratings=single.groupby(level=UNIT, observed=True).size().reindex(both.index).to_numpy(float),
+        clusters=np.unique(about["cluster"].to_numpy(str), return_inverse=True)[1],
+        counsellors=of["human"] == "expert" and bool(about["counsellors"].all()),
+    )
+
+
+def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
+    r = units.r()
+    resampled = bootstrap.resample(fisher_z, units.sums(units.human))
+    found = resampled.interval()
+    low, high = float(np.tanh(found.low)), float(np.tanh(found.high))
+    return {
+        "r": r,
+        "low": low,
+        "high": high,
+        "half_width": (high - low) / 2,
+        "method": f"{found.method} cluster bootstrap on Fisher's z",
+        "notes": resampled.notes("interval"),
+    }
+
+
+def reliabilities_of(single: pd.Series) -> tuple[list[dict[str, Any]], list[str]]:
+    """Of a single rating: ICC(1,1) where conversations have several raters, else the values of ASSUMED and why."""
+    targets = single.groupby(level=UNIT, observed=True).ngroup().to_numpy()
+    several = np.bincount(targets)[targets] > 1
+    try:
+        if not several.any():
+            raise Undefined(ONE_RATER)
+        found = one_way(single.to_numpy(float)[several], np.unique(targets[several], return_inverse=True)[1]).single
+        if found.estimate <= 0:
+            raise Undefined(NO_RELIABILITY)
+    except Undefined as reason:
+        assumed = [{"estimate": value, "low": None, "high": None, "source": "assumed"} for value in ASSUMED]
+        return assumed, [str(reason)]
+    bounds = {"low": _finite(found.low), "high": _finite(found.high)}
+    return [{"estimate": min(found.estimate, 1.0), **bounds, "source": "estimated"}], []
+
+
+def _finite(value: float) -> float | None:
+    return value if np.isfinite(value) else None
+
+
+# What would become of it
+
+
+def participants(units: Units, seed: int) -> list[dict[str, Any]]:
+    """More participants alone: a row for each of MORE."""
+    drawn = _drawn(units, lambda: [units.human], seed)
+    return [_of_size(units, more) | _width(z, units.r()) for more, [z] in zip(MORE, drawn, strict=True)]
+
+
+def plan(units: Units, reliability: float, seed: int) -> dict[str, Any]:
+    """Raises `Undefined` where no such reliability can be behind the r there is.
+
+    `cells`: for each of MORE × SECOND. `corrected_half_width` is that of r / √(reliability of people's means), the
+    agreement with what the conversations are worth: one quantity in all cells. `narrower`: by which share of it.
+    """
+    model, random = model_of(units, reliability), np.random.default_rng((seed, 1))
+    drawn = _drawn(units, lambda: with_second(units, model, random), seed)
+    cells = [
+        _cell(units, model, more, share, z)
+        for more, row in zip(MORE, drawn, strict=True)
+        for share, z in zip(SECOND, row, strict=True)
+    ]
+    widest = cells[0]["corrected_half_width"]
+    cells = [cell | {"narrower": 1 - cell["corrected_half_width"] / widest} for cell in cells]
+    return {"cells": cells, "per_ten": per_ten(cells)}
+
+
+def _drawn(units: Units, versions: Callable[[], Iterable[Array]], seed: int) -> list[list[Array]]:
+    """For each of MORE and each version of people's scores, draws of Fisher's z about their mean. `versions` is asked
+    anew for each of WORTHS. That these differ is no part of the width: a study has its ratings once, and its resamples
+    vary with them already."""
+    random = np.random.default_rng(seed)
+    drawn: list[list[list[Array]]] = []
+    for _worth in range(WORTHS):
+        sums = [units.sums(human) for human in versions()]
+        drawn.append([[_about_its_mean(counts @ each) for each in sums] for counts in _nested(random, len(sums[0]))])
+    return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*drawn, strict=True)]
+
+
+def _nested(random: np.random.Generator, clusters: int) -> Iterator[Array]:
+    """For each of MORE, how often each cluster is drawn: DRAWS × clusters."""
+    counts, had = np.zeros((DRAWS, clusters)), 0
+    for more in MORE:
+        size = round(clusters * (1 + more))
+        drawn = random.integers(clusters, size=(DRAWS, size - had)) + clusters * np.arange(DRAWS)[:, np.newaxis]
+        counts = counts + np.bincount(drawn.ravel(), minlength=counts.size).reshape(counts.shape)
+        had = size
+        yield counts
+
+
+def _about_its_mean(sums: Array) -> Array:
+    z = fisher_z(sums)
+    z = z[np.isfinite(z)]
+    if not z.size:
+        raise Undefined("no resample has variance")
+    return np.asarray(z - z.mean())
+
+
+def model_of(units: Units, reliability: float) -> Model:
+    per_mean = float(np.mean(1 / units.ratings))
+    (human, both), (_, judge) = np.cov(units.human, units.judge)
+    worth = human / (1 + (1 - reliability) / reliability * per_mean)
+    error = worth * (1 - reliability) / reliability
+    covariances = np.array([worth, both])
+    if both**2 >= worth * judge:
+        raise Undefined("with so little, not even a perfect judge would reach the r there is")
+    slopes = np.linalg.solve([[human, both], [both, judge]], covariances)
+    return Model(worth, error, slopes, max(0.0, worth - float(slopes @ covariances)))
+
+
+def with_second(units: Units, model: Model, random: np.random.Generator) -> Iterator[Array]:
+    """For each of SECOND, people's means with another rating of that share of the conversations; a larger share has
+    those of a smaller one."""
+    size = len(units.human)
+    known = np.stack([units.human - units.human.mean(), units.judge - units.judge.mean()])
+    worth = units.human.mean() + model.slopes @ known + random.normal(0, sqrt(model.left), size)
+    second = worth + random.normal(0, sqrt(model.error), size)
+    both = (units.ratings * units.human + second) / (units.ratings + 1)
+    place = random.permutation(size)
+    for share in SECOND:
+        yield np.where(place < round(share * size), both, units.human)
+
+
+def _of_size(units: Units, more: float) -> dict[str, Any]:
+    clusters = int(units.clusters.max()) + 1
+    there = round(clusters * (1 + more))
+    return {"more": more, "clusters": there, "n": round(len(units.human) * there / clusters)}
+
+
+def _width(z: Array, r: float) -> dict[str, float]:
+    """`z`: draws about their mean."""
+    middle = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
+    low, high = np.tanh(middle + np.quantile(z, TAILS))
+    return {"r": r, "low": float(low), "high": float(high), "half_width": float(high - low) / 2}
+
+
+def _cell(units: Units, model: Model, more: float, share: float, z: Array) -> dict[str, Any]:
+    size = _of_size(units, more)
+    reliability = model.reliability(units.ratings, share)
+    width = _width(z, units.r() * sqrt(reliability / model.reliability(units.ratings)))
+    return {
+        **size,
+        "second": share,
+        "second_ratings": round(share * size["n"]),
+        "reliability": reliability,
+        **width,
+        "corrected_half_width": width["half_width"] / sqrt(reliability),
+    }
+
+
+def per_ten(cells: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
+    """By which share ten more of either would narrow it, from the smallest step of each."""
+    now = cells[0]
+    people = next(cell for cell in cells if cell["more"] > 0 and cell["second"] == 0)
+    second = next(cell for cell in cells if cell["more"] == 0 and cell["second"] > 0)
+    added = {"conversations": people["n"] - now["n"], "second_ratings": second["second_ratings"]}
+    steps = {"conversations": people["narrower"], "second_ratings": second["narrower"]}
+    return {name: 10 * steps[name] / added[name] if added[name] else None for name in added}

@@ -1,0 +1,150 @@
+"""CSV files → columns of categories. Every fault is an `AnalysisError` that begins `FILE:LINE:COLUMN:`.
+
+A column of an export says few things many times over: each text is looked at once, however many rows have it.
+"""
+
+import csv
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis import AnalysisError
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
+_TRUTHS = {"true": 1.0, "false": 0.0, "": math.nan}
+
+csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the module allows by itself
+
+
+def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> pd.DataFrame:
+    """The named columns as categories of text, without a spreadsheet guard; an absent optional column is empty."""
+    header = _header(path)
+    absent = [name for name in needed if name not in header]
+    if absent:
+        raise AnalysisError(f"{path.name}:1:{absent[0]}: the column is missing (the header has {', '.join(header)})")
+    if not header:
+        raise AnalysisError(f"{path.name}: is empty")
+    wanted = [*needed, *optional]
+    # A file none of whose columns is wanted still says how many rows it has.
+    table = _texts(path, header, [name for name in header if name in wanted] or header[:1])
+    return pd.DataFrame({name: _unguarded(table[name]) if name in table else _empty(table.index) for name in wanted})
+
+
+def _texts(path: Path, header: list[str], names: list[str]) -> pd.DataFrame:
+    # The header is read as a row among the others: where all texts of a column look like numbers, pandas would make
+    # numbers of them, and 7 of 007.
+    columns = [header.index(name) for name in names]
+    table = pd.read_csv(path, header=None, usecols=columns, dtype="category", na_filter=False, encoding="utf-8-sig")
+    rows = table.iloc[1:].reset_index(drop=True)
+    return pd.DataFrame(
+        {name: rows[column].cat.remove_unused_categories() for name, column in zip(names, columns, strict=True)}
+    )
+
+
+def _header(path: Path) -> list[str]:
+    """The header, after a look at every row: pandas would fill a short one up with missing scores."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            reader = csv.reader(file)
+            header = next(reader, [])
+            widths = set(map(len, reader))
+    except UnicodeDecodeError:
+        _refuse_encoding(path)
+        raise
+    if widths - {len(header), 0}:  # 0: a blank line is no row
+        _refuse_uneven(path, len(header))
+    repeated = [name for name in header if header.count(name) > 1]
+    if repeated:
+        raise AnalysisError(f"{path.name}:1:{repeated[0]}: the column is there twice")
+    return header
+
+
+def _refuse_encoding(path: Path) -> None:
+    """Reads the file as a whole, so that the byte is counted from its beginning."""
+    try:
+        path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise AnalysisError(f"{path.name}: is not UTF-8 ({error.reason} at byte {error.start})") from error
+
+
+def _refuse_uneven(path: Path, columns: int) -> None:
+    for line, record in _records(path):
+        if record and len(record) != columns:
+            raise AnalysisError(f"{path.name}:{line}: {len(record)} fields under {columns} columns")
+
+
+def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Each with the line on which it begins: a quoted text may run over several."""
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader, line = csv.reader(file), 1
+        for record in reader:
+            yield line, record
+            line = reader.line_num + 1
+
+
+def _empty(index: pd.Index) -> pd.Series:
+    return pd.Series(pd.Categorical.from_codes(np.zeros(len(index), dtype=np.int8), _index([""])), index=index)
+
+
+def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: str) -> None:
+    """Raises for the first row whose text is wrong."""
+    faulty = np.array([wrong(text) for text in column.cat.categories], dtype=bool)
+    if not faulty.any():
+        return
+    row = np.flatnonzero(faulty[column.cat.codes])[0]
+    raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {str(column.iloc[row])!r} {what}")
+
+
+def line_of(path: Path, row: int) -> int:
+    """The line on which a data row begins; blank lines are no rows."""
+    lines = (line for line, record in _records(path) if record)
+    return next(islice(lines, row + 1, None))  # the header comes first
+
+
+def numbers(path: Path, column: pd.Series) -> np.ndarray:
+    """As floats, nan where the text is empty."""
+    refuse(path, column, lambda text: bool(text.strip()) and math.isnan(number(text)), "is not a number")
+    return _of_categories(column, number)
+
+
+def truths(path: Path, column: pd.Series) -> np.ndarray:
+    """As 1 and 0, nan where the text is empty. A spreadsheet writes TRUE for true."""
+    refuse(path, column, lambda text: text.lower() not in _TRUTHS, "is neither true nor false")
+    return _of_categories(column, lambda text: _TRUTHS[text.lower()])
+
+
+def number(text: str) -> float:
+    """The finite number that a text is, else nan."""
+    if not _NUMBER.fullmatch(text.strip()):
+        return math.nan
+    value = float(text)
+    return value if math.isfinite(value) else math.nan
+
+
+def renamed(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
+    """Each text replaced by its name; several texts may get the same one."""
+    names = [name(text) for text in column.cat.categories]
+    if names == list(column.cat.categories):
+        return column
+    kept = _index(sorted(set(names)))
+    codes = kept.get_indexer(names)[column.cat.codes]
+    return pd.Series(pd.Categorical.from_codes(codes, kept), index=column.index, name=column.name)
+
+
+def _of_categories(column: pd.Series, value: Callable[[str], float]) -> np.ndarray:
+    values: np.ndarray = np.array([value(text) for text in column.cat.categories], dtype=float)[column.cat.codes]
+    return values
+
+
+def _unguarded(column: pd.Series) -> pd.Series:
+    return renamed(column, lambda text: _GUARDED.sub("", text))
+
+
+def _index(texts: list[str]) -> pd.Index:
+    return pd.Index(texts, dtype=str)

@@ -1,0 +1,87 @@
+"""Rows of results as the lines and courses of figures."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.curves import Course
+from studies.analysis.reporting.dots import NOTHING, Estimate, Line
+from studies.analysis.reporting.naming import in_order, item_name
+from studies.analysis.reporting.numbers import decimal
+
+BOUNDED = ("estimate", "low", "high")
+HUMANS = ("seeker", "expert", "reviewer", "crowd", "simulated_seeker")  # whose word counts first
+SIGNIFICANT = 0.05
+
+Named = tuple[str, str, str]  # columns of an estimate and its bounds
+
+
+def estimate_of(row: Mapping[str, Any], names: Named = BOUNDED) -> Estimate:
+    value, low, high = (float(row[name]) for name in names)
+    return value, low, high
+
+
+def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
+    """By the name of the item, in the order of the questionnaire."""
+    found = dict(list(rows.groupby("item", observed=True)))
+    return {item_name(instrument, item): found[item] for item in in_order(instrument, map(str, found))}
+
+
+def lines_of(
+    rows: pd.DataFrame, label: Callable[[Mapping[str, Any]], str], names: Named = BOUNDED, counted: str = "n"
+) -> list[Line]:
+    """One line for each row, in the order of the labels; beside it the estimate and, in brackets, `counted`."""
+    lines = [Line(label(row), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in _records(rows)]
+    return sorted(lines, key=lambda line: line.label)
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
+
+
+def _beside(row: Mapping[str, Any], estimate: str, counted: str) -> str:
+    if np.isnan(row[estimate]):
+        return _("not computed")
+    return f"{decimal(float(row[estimate]))} ({row[counted]})"
+
+
+def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], of: str, names: Named) -> list[Line]:
+    """One line for each value of `label`, in the order they come, with an estimate for each of `series`."""
+    lines = []
+    for name, found in rows.groupby(label, sort=False, observed=True):
+        by_series = {str(row[of]): estimate_of(row, names) for row in _records(found)}
+        lines.append(Line(str(name), [by_series.get(one, NOTHING) for one in series]))
+    return lines
+
+
+def courses_of(rows: pd.DataFrame, along: str, counted: str, series: Sequence[str], of: str) -> list[Course]:
+    """One course for each of `series` that is there, a value of the column `of`."""
+    found = dict(list(rows.groupby(of, observed=True)))
+    return [_course(found[one], along, counted, number) for number, one in enumerate(series) if one in found]
+
+
+def _course(rows: pd.DataFrame, along: str, counted: str, number: int) -> Course:
+    rows = rows.sort_values(along)
+    places, counts = (rows[name].astype(int).tolist() for name in (along, counted))
+    estimates, lows, highs = (rows[name].to_numpy(float) for name in BOUNDED)
+    return Course(places, estimates, lows, highs, counts, number)
+
+
+def first_humans(kinds: Iterable[str]) -> str:
+    """Of the rater kinds that are there, whose word counts first; empty where there are judges alone."""
+    there = set(map(str, kinds))
+    return next((kind for kind in HUMANS if kind in there), "")
+
+
+def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.DataFrame]]:
+    """Those whose word counts first, then the others by name."""
+    found = [(str(raters), of) for raters, of in rows.groupby(column, observed=True)]
+    place = {kind: number for number, kind in enumerate(HUMANS)}
+    return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
+
+
+def excludes_zero(rows: pd.DataFrame, low: str = "low", high: str = "high") -> pd.Series:
+    return (rows[low] > 0) | (rows[high] < 0)

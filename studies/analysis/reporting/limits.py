@@ -1,0 +1,161 @@
+"""What a reader must keep in mind, by rules."""
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.naming import item_name, listed, of_all
+
+PEOPLE = ("seeker", "expert", "reviewer", "crowd")
+FEW_RESAMPLES = 1000  # below, the ends of an interval depend on the seed
+RESTRICTED = 0.8  # of an item's scores on two neighbouring values; of a normal spread of one point: two thirds
+ENOUGH_SCORES = 20
+UNEVEN = 0.1  # between the arms' shares of conversations that nobody rated
+OFTEN_MISSING = 0.05
+
+Tables = Mapping[str, pd.DataFrame]
+
+
+def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]:
+    """One sentence each, the gravest first."""
+    return [
+        *_of_demonstration(export),
+        *_of_clusters(export, bootstrap),
+        *_of_raters(export, tables),
+        *_of_range(export),
+        *_of_missing(export, tables),
+        *_of_what_was_left_out(export),
+        *_of_conditions(tables),
+    ]
+
+
+def _of_demonstration(export: Export) -> Iterator[str]:
+    if export.demonstration:
+        yield _("These are data of a demonstration: scripts or test people gave them, and nothing was measured.")
+
+
+def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
+    clusters = export.conversations["cluster"].nunique()
+    if clusters < FEW_CLUSTERS:
+        yield ngettext(
+            "Only {count} independent cluster: the intervals may be too narrow.",
+            "Only {count} independent clusters: the intervals may be too narrow.",
+            clusters,
+        ).format(count=clusters)
+    named = (export.conversations["participant"] != "") | (export.conversations["profile"] != "")
+    if not named.any():
+        yield _("No conversation names its participant: conversations count as independent, which they may not be.")
+    if bootstrap.replicates < FEW_RESAMPLES:
+        yield ngettext(
+            "Intervals rest on {count} resample only: another seed would move them.",
+            "Intervals rest on {count} resamples only: another seed would move them.",
+            bootstrap.replicates,
+        ).format(count=bootstrap.replicates)
+
+
+def _of_raters(export: Export, tables: Tables) -> Iterator[str]:
+    kinds = set(export.ratings["rater_kind"].astype(str))
+    if not kinds & set(PEOPLE):
+        yield _("No person rated anything: what is said here is what models say of models.")
+    if tables["agreement"].empty:
+        yield _("There is no judge whose scores could be compared with people's.")
+    if tables["reliability"].query("item != '*'").empty:
+        yield _("No conversation was rated by several raters of a kind: the reliability of single ratings is unknown.")
+    if _names_shown(export):
+        yield _(
+            "Some replies in which a model named itself or its maker were shown as they were: who read one may have "
+            "known the arm."
+        )
+
+
+def _names_shown(export: Export) -> bool:
+    replies = export.replies
+    return replies is not None and bool(((replies["names_itself"] == 1) & (replies["masked"] != 1)).any())
+
+
+def _of_range(export: Export) -> Iterator[str]:
+    names = restricted_items(export.ratings)
+    if names:
+        yield _(
+            "People used little of the scale of {items}: four fifths or more of their scores lie on two neighbouring "
+            "values. Correlations there are lower than they would be over the whole range, and say little."
+        ).format(items=listed(of_all(names)))
+
+
+def restricted_items(ratings: pd.DataFrame) -> list[str]:
+    """Items on which people gave whole scores, RESTRICTED of them on two neighbouring values."""
+    people = ratings[ratings["rater_kind"].isin(PEOPLE)]
+    groups = people.groupby(["instrument", "item"], observed=True)["score"]
+    return [item_name(*map(str, key)) for key, scores in groups if _is_restricted(scores)]
+
+
+def _is_restricted(scores: pd.Series) -> bool:
+    if len(scores) < ENOUGH_SCORES or (scores % 1 != 0).any():
+        return False
+    shares = scores.value_counts(normalize=True)
+    return bool(max(shares[value] + shares.get(value + 1, 0) for value in shares.index) >= RESTRICTED)
+
+
+def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
+    unrated = _unrated(export)
+    if len(unrated) > 1 and unrated["share"].max() - unrated["share"].min() > UNEVEN:
+        most, fewest = unrated["share"].idxmax(), unrated["share"].idxmin()
+        yield _(
+            "Conversations without any score are not spread evenly: {most_missing} of {most_all} with {most}, "
+            "{fewest_missing} of {fewest_all} with {fewest}. What is missing is then not missing at random, and the "
+            "means of the arms may flatter those that people left."
+        ).format(
+            most=most,
+            most_missing=unrated.at[most, "missing"],
+            most_all=unrated.at[most, "all"],
+            fewest=fewest,
+            fewest_missing=unrated.at[fewest, "missing"],
+            fewest_all=unrated.at[fewest, "all"],
+        )
+    yield from _of_coverage(tables.get("coverage", pd.DataFrame()))
+
+
+def _unrated(export: Export) -> pd.DataFrame:
+    """By arm, of conversations that began: `all`, `missing` (nobody scored them) and its `share`."""
+    chats = export.whole()
+    chats = chats[(chats["arm"] != "") & (chats["turns"].fillna(1) > 0)]
+    rated = chats.index.isin(export.ratings["conversation"].astype(str))
+    by_arm = pd.DataFrame({"arm": chats["arm"], "missing": ~rated}).groupby("arm")["missing"].agg(["size", "sum"])
+    by_arm = by_arm.rename(columns={"size": "all", "sum": "missing"})
+    return by_arm.assign(share=by_arm["missing"] / by_arm["all"])
+
+
+def _of_coverage(table: pd.DataFrame) -> Iterator[str]:
+    if table.empty:
+        return
+    missing = table[(table["statistic"] == "missing_share") & (table["estimate"] > OFTEN_MISSING)]
+    judges = sorted(set(missing["judge"].astype(str)) - {""})
+    if judges:
+        yield _(
+            "More than one in twenty scores of {judges} is missing for some arm and item: look at the coverage before "
+            "the means."
+        ).format(judges=listed(judges))
+
+
+def _of_what_was_left_out(export: Export) -> Iterator[str]:
+    if len(export.left_out):
+        yield ngettext(
+            "{count} score is in no figure, of people or conversations that were left out by decision; sensitivity.csv "
+            "has the agreement with it.",
+            "{count} scores are in no figure, of people or conversations that were left out by decision; "
+            "sensitivity.csv has the agreement with them.",
+            len(export.left_out),
+        ).format(count=len(export.left_out))
+    if len(export.ablated):
+        yield _("Ratings of seekers that were changed for an ablation are in ablation.csv alone.")
+    if export.repeated:
+        yield _("Some ratings were given twice by one rater to the same thing; their mean counts.")
+
+
+def _of_conditions(tables: Tables) -> Iterator[str]:
+    if (tables["conditions"]["pairs"] == 0).any():
+        yield _("Some arms met other seekers in the worst case than in the average: what differs may be the seekers.")

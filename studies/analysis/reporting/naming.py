@@ -1,0 +1,102 @@
+"""How the report calls what the data name by keys, in the language that is spoken."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+
+from studies.analysis.language import CHINESE, gettext_noop, spoken
+from studies.analysis.language import gettext as _
+from studies.questionnaires.loading import instrument_ids, load
+
+ALL_ITEMS = "*"
+MOST = 6  # names in a sentence
+RATERS = {
+    "seeker": gettext_noop("participants"),
+    "expert": gettext_noop("counsellors"),
+    "reviewer": gettext_noop("reviewers"),
+    "crowd": gettext_noop("crowd workers"),
+    "simulated_seeker": gettext_noop("simulated seekers"),
+    "judge": gettext_noop("judges"),
+}
+STRATEGIES = {
+    "standard": gettext_noop("standard"),
+    "user_aware": gettext_noop("user-aware"),
+    "state_aware": gettext_noop("state-aware"),
+}
+CONDITIONS = {"average": gettext_noop("average"), "worst_case": gettext_noop("worst case")}
+SEEKERS = {
+    "person": gettext_noop("people"),
+    "counsellor": gettext_noop("counsellors in a role"),
+    "simulated": gettext_noop("simulated seekers"),
+    "imported": gettext_noop("imported conversations"),
+}
+MOMENTS = {
+    "final": gettext_noop("at the end"),
+    "checkpoint": gettext_noop("at checkpoints"),
+    "turn": gettext_noop("of single replies"),
+}
+
+
+def item_name(instrument: str, item: str) -> str:
+    """The label of the item in our questionnaires, else its key."""
+    if item == ALL_ITEMS:
+        return _("All items")
+    return _labels(instrument).get(item, {}).get(_code(), item)
+
+
+@cache
+def _labels(instrument: str) -> dict[str, dict[str, str]]:
+    if instrument not in instrument_ids():
+        return {}
+    return {item.key: dict(item.label) for item in load(instrument).items if item.label}
+
+
+def in_order(instrument: str, items: Iterable[str]) -> list[str]:
+    """As the questionnaire has them; what it has not after that, by key; their mean last."""
+    known = list(_labels(instrument))
+    place = {item: number for number, item in enumerate(known)}
+    return sorted(set(items), key=lambda item: (item == ALL_ITEMS, place.get(item, len(known)), item))
+
+
+def _code() -> str:
+    return "zh" if spoken() == CHINESE else "en"
+
+
+def raters_name(raters: str) -> str:
+    """Of a rater kind, `judge:STRATEGY` or `KIND:RATER`."""
+    kind, _colon, one = raters.partition(":")
+    name = _(RATERS[kind]) if kind in RATERS else kind
+    return f"{name} ({strategy_name(one)})" if kind == "judge" and one else f"{name} {one}".strip()
+
+
+def strategy_name(strategy: str) -> str:
+    return _(STRATEGIES[strategy]) if strategy in STRATEGIES else strategy
+
+
+def judge_name(judge: str, strategy: str) -> str:
+    return " · ".join(filter(None, [judge, strategy_name(strategy)]))
+
+
+def condition_name(condition: str) -> str:
+    return _(CONDITIONS[condition]) if condition in CONDITIONS else condition or _("all conversations")
+
+
+def seekers_name(seekers: str) -> str:
+    return _(SEEKERS[seekers]) if seekers in SEEKERS else seekers or _("seekers")
+
+
+def scale_name(instrument: str, moment: str) -> str:
+    said = _(MOMENTS[moment]) if moment in MOMENTS else moment
+    return f"{instrument}, {said}" if said else instrument
+
+
+def of_all(names: Sequence[str]) -> list[str]:
+    """At most MOST names; the others are counted."""
+    rest = len(names) - MOST
+    return list(names) if rest < 1 else [*names[:MOST], _("{count} more").format(count=rest)]
+
+
+def listed(names: Sequence[str]) -> str:
+    if len(names) < 2:
+        return "".join(names)
+    comma = "、" if spoken() == CHINESE else ", "
+    return _("{before} and {last}").format(before=comma.join(names[:-1]), last=names[-1])

@@ -1,0 +1,40 @@
+"""Numbers as a reader sees them. English and Chinese write them alike: a point, and commas between thousands."""
+
+import math
+from typing import Any
+
+LEVEL = "95\u00a0%"
+
+
+def count(number: float) -> str:
+    return f"{int(number):,}"
+
+
+def decimal(number: float, digits: int = 2) -> str:
+    """A dash where it is not known; no minus before what rounds to 0."""
+    if math.isnan(number):
+        return "–"
+    text = f"{number:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
+def signed(number: float, digits: int = 2) -> str:
+    text = decimal(number, digits)
+    return f"+{text}" if number > 0 and float(text) != 0 else text
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.0f} %"
+
+
+def bounds(low: float, high: float, digits: int = 2) -> str:
+    """Empty where there is no interval."""
+    return "" if math.isnan(low) or math.isnan(high) else f"[{decimal(low, digits)}, {decimal(high, digits)}]"
+
+
+def p_value(p: float) -> str:
+    return "p < .001" if p < 0.001 else f"p = {f'{p:.3f}'.removeprefix('0')}"
+
+
+def is_known(value: Any) -> bool:
+    return value is not None and value == value

@@ -1,0 +1,117 @@
+"""A report as one HTML page without network."""
+
+import re
+from collections.abc import Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext, spoken
+from studies.analysis.reporting.drawing import Figure
+from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
+from studies.analysis.reporting.study import title_of
+from studies.analysis.results import Results
+
+STYLE, SCRIPT = (Path(__file__).with_name(f"report.{kind}") for kind in ("css", "js"))
+LANGUAGES = {"en": "English", "zh-Hans": "中文"}
+# Where a fourth decimal tells something.
+SMALL = ("p", "p_holm", "p_bh", "p_adjusted", "wilcoxon_p", "williams_p", "steiger_p", "p_repeated", "cost")
+_NUMBER = re.compile(r"[-+]?[\d,.]+( %)?\*{0,3}|–")
+
+
+def page(results: Results, sections: Sequence[Section], others: Mapping[str, str]) -> str:
+    """`others`: the report in other languages, file by language."""
+    title = _("{study}: results").format(study=title_of(results.export))
+    ribbon = [tag("p", _("Demonstration data"), class_="ribbon")] if results.export.demonstration else []
+    content = [_section(section, results) for section in sections]
+    main = tag("main", _switch(others), tag("h1", title), *content)
+    head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
+    body = tag("body", *ribbon, _contents(sections), main, tag("script", _file(SCRIPT)), **_words())
+    return f"<!doctype html>\n{tag('html', head, body, lang=spoken())}\n"
+
+
+def _meta() -> list[Markup]:
+    return [
+        Markup('<meta charset="utf-8">'),
+        Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+    ]
+
+
+def _file(path: Path) -> Markup:
+    return Markup(path.read_text(encoding="utf-8"))
+
+
+def _words() -> dict[str, str]:
+    """What the script writes on its buttons."""
+    return {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
+
+
+def _switch(others: Mapping[str, str]) -> Markup:
+    links = (
+        tag("a", LANGUAGES[language], href=file, lang=language, hreflang=language) for language, file in others.items()
+    )
+    return tag("p", *links, class_="languages")
+
+
+def _contents(sections: Sequence[Section]) -> Markup:
+    links = (tag("li", tag("a", section.heading, href=f"#{section.key}")) for section in sections)
+    return tag("nav", tag("h2", _("Contents")), tag("ol", *links), aria_label=_("Contents"))
+
+
+def _section(section: Section, results: Results) -> Markup:
+    whole = [_whole(name, results) for name in section.tables if not results.table(name).empty]
+    parts = [_part(part) for part in section.parts]
+    return tag("section", tag("h2", section.heading), *parts, *whole, id=section.key)
+
+
+def _part(part: Part) -> Markup:
+    if isinstance(part, Figure):
+        return _drawn(part)
+    if isinstance(part, Folded):
+        return tag("details", tag("summary", part.summary), *map(_part, part.parts))
+    if isinstance(part, Excerpt):
+        return _table(part.frame, part.name, part.caption)
+    return part
+
+
+def _drawn(figure: Figure) -> Markup:
+    svg = Markup(figure.svg)
+    caption = tag("figcaption", tag("strong", figure.title), figure.caption)
+    return tag("figure", tag("div", svg, role="img", aria_label=figure.title), caption)
+
+
+def _whole(name: str, results: Results) -> Markup:
+    table = results.table(name)
+    heading = _(next(of.heading for of in results.computed if of.name == name))
+    rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
+    summary = rows.format(heading=heading, count=f"{len(table):,}", file=f"{name}.csv")
+    return tag("details", tag("summary", summary), _table(table, name, heading))
+
+
+def _table(table: pd.DataFrame, name: str, caption: str) -> Markup:
+    head = tag("tr", *(tag("th", _breakable(str(column)), scope="col") for column in table.columns))
+    rows = (tag("tr", *map(_cell, table.columns, row)) for row in table.itertuples(index=False))
+    content = tag("table", tag("thead", head), tag("tbody", *rows))
+    # A region that scrolls must be reachable by the keyboard.
+    wide = tag("div", content, class_="wide", tabindex="0", role="region", aria_label=caption)
+    return tag("div", tag("p", caption, class_="caption"), wide, class_="table", data_name=name)
+
+
+def _breakable(name: str) -> Markup:
+    """A narrow column breaks the name of a column of a file where it has a joint."""
+    return Markup(escape(name).replace("_", "_<wbr>"))
+
+
+def _cell(column: str, value: Any) -> Markup:
+    if column == "note":
+        return tag("td", str(value), class_="note")
+    if pd.isna(value):
+        return tag("td")
+    if isinstance(value, float):
+        return tag("td", f"{value:.{4 if column in SMALL else 3}f}", class_="number")
+    is_number = not isinstance(value, str) or _NUMBER.fullmatch(value)
+    return tag("td", str(value), **({"class_": "number"} if is_number else {}))

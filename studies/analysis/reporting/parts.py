@@ -1,0 +1,96 @@
+"""What a report is made of."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import CHINESE, spoken
+from studies.analysis.reporting.drawing import Figure
+from studies.analysis.reporting.markup import Markup, tag
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A small table. `name` is that of the file into which a reader saves it, without ending."""
+
+    name: str
+    caption: str
+    frame: pd.DataFrame
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What a reader opens who wants to see more; it is not printed."""
+
+    summary: str
+    parts: Sequence["Part"]
+
+
+Part: TypeAlias = Markup | Figure | Excerpt | Folded
+
+
+@dataclass(frozen=True)
+class Section:
+    """`tables` are shown whole, folded, at its end. `key` is its address in the page."""
+
+    key: str
+    heading: str
+    parts: Sequence[Part]
+    tables: Sequence[str] = field(default=())
+
+
+def prose(*sentences: str) -> Markup:
+    return tag("p", joined(sentences))
+
+
+def joined(sentences: Iterable[str]) -> str:
+    """Chinese has no space between them."""
+    return ("" if spoken() == CHINESE else " ").join(filter(None, sentences))
+
+
+def subheading(text: str) -> Markup:
+    return tag("h3", text)
+
+
+def listing(items: Iterable[str], **attributes: str) -> Markup:
+    return tag("ul", *(tag("li", item) for item in items), **attributes)
+
+
+def figures_in(sections: Iterable[Section]) -> list[Figure]:
+    return [figure for section in sections for figure in _figures(section.parts)]
+
+
+def _figures(parts: Iterable[Part]) -> Iterator[Figure]:
+    for part in parts:
+        if isinstance(part, Figure):
+            yield part
+        elif isinstance(part, Folded):
+            yield from _figures(part.parts)
+
+
+def first_unfolded(groups: Iterable[tuple[str, Sequence[Part]]]) -> Iterator[Part]:
+    """`groups`: what a reader opens them by, and their parts; the first lies open."""
+    first, *others = groups
+    yield from first[1]
+    for summary, parts in others:
+        yield Folded(summary, parts)
+
+
+def with_own_names(sections: Iterable[Section]) -> list[Section]:
+    """Two titles may give figures the same file name; the second gets a number."""
+    taken: set[str] = set()
+
+    def named(part: Part) -> Part:
+        if isinstance(part, Folded):
+            return replace(part, parts=[named(inner) for inner in part.parts])
+        if not isinstance(part, Figure):
+            return part
+        name, number = part.name, 2
+        while name in taken:
+            name, number = f"{part.name}-{number}", number + 1
+        taken.add(name)
+        return replace(part, name=name)
+
+    return [replace(section, parts=[named(part) for part in section.parts]) for section in sections]

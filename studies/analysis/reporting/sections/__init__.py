@@ -1,0 +1,47 @@
+"""The sections of a report, in its order. Each is a function of the results that gives None where there is nothing."""
+
+from collections.abc import Callable
+
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.drawing import style
+from studies.analysis.reporting.parts import Section, with_own_names
+from studies.analysis.reporting.sections.agreement import agreement
+from studies.analysis.reporting.sections.arms import arms
+from studies.analysis.reporting.sections.blinding import blinding, lengths, order
+from studies.analysis.reporting.sections.conditions import ablation, conditions
+from studies.analysis.reporting.sections.costs import costs
+from studies.analysis.reporting.sections.coverage import coverage, quality, sensitivity
+from studies.analysis.reporting.sections.experts import expert_table
+from studies.analysis.reporting.sections.feelings import feelings
+from studies.analysis.reporting.sections.judges import panels, probes
+from studies.analysis.reporting.sections.methods import data, methods
+from studies.analysis.reporting.sections.opening import keep_in_mind, summary
+from studies.analysis.reporting.sections.pairs import pairs
+from studies.analysis.reporting.sections.people import flow, people
+from studies.analysis.reporting.sections.reliability import reliability
+from studies.analysis.reporting.sections.turns import over_turns, staying
+from studies.analysis.results import Results
+
+SECTIONS: tuple[Callable[[Results], Section | None], ...] = (
+    *(summary, flow, people, keep_in_mind),
+    *(arms, pairs, expert_table, agreement, panels, probes, reliability),
+    *(staying, over_turns, conditions, ablation, feelings),
+    *(order, blinding, lengths, coverage, quality, sensitivity, costs),
+)
+CLOSING = (methods, data)
+
+
+def sections_of(results: Results) -> list[Section]:
+    with style():
+        found = [section for make in SECTIONS if (section := make(results))]
+        return with_own_names([*found, *_others(results, found), *(make(results) for make in CLOSING)])
+
+
+def _others(results: Results, found: list[Section]) -> list[Section]:
+    """A table that no section shows still has one of its own."""
+    shown = {name for section in found for name in section.tables}
+    return [
+        Section(table.name.replace("_", "-"), _(table.heading), [], (table.name,))
+        for table in results.computed
+        if table.name not in shown and not results.table(table.name).empty
+    ]

@@ -1,0 +1,271 @@
+"""Judges beside people: how far they agree, under which strategy, and whether they could stand in."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.dots import dot_panels, heat_map
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, first_humans, lines_by_series
+from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
+from studies.analysis.reporting.numbers import LEVEL, count, decimal
+from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
+from studies.analysis.reporting.scatter import MOST, bland_altman, limits_of_agreement, scatter
+from studies.analysis.results import Results
+from studies.analysis.tables.agreement import both_sides
+
+TABLES = ("agreement", "strategy_tests", "alt_test")
+R = ("pearson", "pearson_low", "pearson_high")
+Panels = dict[str, tuple[Array, Array]]
+
+
+def agreement(results: Results) -> Section | None:
+    table = results.table("agreement")
+    if table.empty:
+        return None
+    parts = [
+        *_opening(),
+        *_correlations(_of_kinds(table)),
+        *_scores(results),
+        *_strategies(_of_kinds(results.table("strategy_tests"))),
+        *_alt_test(results.table("alt_test")),
+    ]
+    return Section("agreement", _("Judges and people"), parts, TABLES)
+
+
+def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
+    """Without single raters."""
+    return table[~table["human"].str.contains(":", regex=False)] if len(table) else table
+
+
+def _opening() -> Iterator[Part]:
+    yield prose(
+        _(
+            "Pearson's r says whether a judge puts conversations in the order in which people put them. It is blind "
+            "to a judge who is too lenient or too severe: read the bias beside it. An r over all conversations mixes "
+            "what people differ in with what they felt about each arm; within_r looks within persons only."
+        )
+    )
+
+
+def _correlations(table: pd.DataFrame) -> Iterator[Part]:
+    yield from first_unfolded(
+        (_("Against {human}").format(human=raters_name(human)), list(_against(human, rows)))
+        for human, rows in by_raters(table, "human")
+    )
+
+
+def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
+    for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
+        of = {"human": raters_name(human), "scale": scale_name(instrument, moment)}
+        yield Excerpt(
+            f"correlations-{human}-{instrument}",
+            _("Pearson's r of judges and {human} ({scale}), as Table 1 of EmoHarbor").format(**of),
+            correlations(rows, instrument),
+        )
+        if (rows["p_holm"] < SIGNIFICANT).any():
+            yield prose(_("* p < .05, ** p < .01, *** p < .001 after Holm's correction over the items of a judge."))
+        yield figure(
+            f"agreement-map-{human}-{instrument}-{moment}",
+            _("Judges against {human} ({scale}): Pearson's r").format(**of),
+            _("Darker is closer agreement; a dash could not be computed (the table says why)."),
+            heat_map(_map(rows, instrument)),
+        )
+        yield _intervals(rows, human, instrument, moment)
+
+
+def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    """Judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, with stars for p_holm."""
+    marked = rows.assign(r=[decimal(r) + stars(p) for r, p in zip(rows["pearson"], rows["p_holm"], strict=True)])
+    wide = marked.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
+    counts = rows.groupby(["judge", "strategy"])["n"].max().rename("n")
+    wide = wide[in_order(instrument, wide.columns)].join(counts)
+    return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+
+
+def stars(p: Any) -> str:
+    return "" if pd.isna(p) else "*" * sum(p < bound for bound in (0.05, 0.01, 0.001))
+
+
+def _map(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    names = [judge_name(*key) for key in zip(rows["judge"], rows["strategy"], strict=True)]
+    wide = rows.assign(judged_by=names).pivot(index="judged_by", columns="item", values="pearson")
+    return wide[in_order(instrument, wide.columns)].rename(columns=lambda item: item_name(instrument, item))
+
+
+def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:
+    strategies = sorted(set(rows["strategy"]))
+    names = [strategy_name(strategy) or _("no strategy") for strategy in strategies]
+    panels = {}
+    for judge, found in rows.groupby("judge"):
+        named = pd.concat([of.assign(label=name) for name, of in by_item(found, instrument).items()])
+        panels[str(judge)] = lines_by_series(named, "label", strategies, "strategy", R)
+    return figure(
+        f"agreement-{human}-{instrument}-{moment}",
+        _("Judges against {human} ({scale}): Pearson's r with {level} intervals").format(
+            human=raters_name(human), scale=scale_name(instrument, moment), level=LEVEL
+        ),
+        _("One panel for each judge, one sign for each strategy; lines are cluster bootstrap intervals."),
+        dot_panels(panels, _("Pearson's r"), series=names if len(names) > 1 else (), at=0),
+    )
+
+
+def _scores(results: Results) -> Iterator[Part]:
+    """The scores themselves, of the people whose word counts first, at the last moment."""
+    pairs = [(of, both) for of, both in both_sides(results.export.ratings) if ":" not in of["human"]]
+    human = first_humans(of["human"] for of, _both in pairs)
+    groups: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    for of, both in pairs:
+        if of["human"] == human and of["moment"] in ("final", ""):
+            key = (of["judge"], of["strategy"], of["instrument"], of["moment"])
+            groups.setdefault(key, {})[of["item"]] = both
+    if groups:
+        yield subheading(_("The scores behind the correlations"))
+        yield from first_unfolded(
+            (judge_name(*key[:2]), list(_drawn(human, *key, _named(by_key, key[2])))) for key, by_key in groups.items()
+        )
+
+
+def _named(both: dict[str, pd.DataFrame], instrument: str) -> Panels:
+    return {
+        item_name(instrument, item): (both[item]["human"].to_numpy(float), both[item]["judge"].to_numpy(float))
+        for item in in_order(instrument, both)
+    }
+
+
+def _drawn(human: str, judge: str, strategy: str, instrument: str, moment: str, panels: Panels) -> Iterator[Part]:
+    who = {"judge": judge_name(judge, strategy), "human": raters_name(human), "scale": scale_name(instrument, moment)}
+    address = f"{human}-{judge}-{strategy}-{instrument}-{moment}"
+    beside = {name: f"n {len(x)}" for name, (x, _y) in panels.items()}
+    yield figure(
+        f"scatter-{address}",
+        _("{judge} against {human} ({scale}): every score").format(**who),
+        joined(
+            [
+                _(
+                    "One dot for each conversation, moved a little so that equal ones can be seen; on the dashed line "
+                    "both say the same. The bars count how often each score was given."
+                ),
+                _chosen(panels),
+            ]
+        ),
+        scatter(panels, raters_name(human), judge_name(judge, strategy), beside),
+    )
+    yield figure(
+        f"bland-altman-{address}",
+        _("{judge} minus {human} ({scale}): bias and limits of agreement").format(**who),
+        _(
+            "Bland and Altman's plot: above 0 the judge is the more lenient. The line is the mean difference, between "
+            "the dashes lie about 95 of 100 differences; both stand above each panel."
+        ),
+        bland_altman(panels, _("mean of both"), _("judge minus human")),
+    )
+    yield Excerpt(f"limits-{address}", _("{judge} minus {human}: limits of agreement").format(**who), _limits(panels))
+
+
+def _chosen(panels: Panels) -> str:
+    most = max(len(x) for x, _y in panels.values())
+    if most <= MOST:
+        return ""
+    return _("{drawn} of {all} conversations are drawn, evenly chosen; the bars count all.").format(
+        drawn=MOST, all=count(most)
+    )
+
+
+def _limits(panels: Panels) -> pd.DataFrame:
+    rows = []
+    for name, (human, judge) in panels.items():
+        limits = limits_of_agreement(human, judge)
+        rows.append({"item": name, "n": len(human), "bias": limits.bias, "lower": limits.low, "upper": limits.high})
+    return pd.DataFrame(rows)
+
+
+def _strategies(table: pd.DataFrame) -> Iterator[Part]:
+    if table.empty:
+        return
+    yield subheading(_("Do strategies differ?"))
+    yield prose(
+        _(
+            "Both strategies are compared on the same conversations and on the same resamples of people. Williams' "
+            "and Steiger's tests stand beside it; they take conversations as independent and are too sure where a "
+            "person had several."
+        ),
+    )
+    yield from first_unfolded(
+        (_("Against {human}").format(human=raters_name(human)), list(_tests(human, rows)))
+        for human, rows in by_raters(table, "human")
+    )
+
+
+def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
+    tested = table[table["p_holm"].notna()]
+    yield prose(
+        ngettext(
+            "{kept} of {tested} comparison of two strategies stays below p = .05 after Holm's correction.",
+            "{kept} of {tested} comparisons of two strategies stay below p = .05 after Holm's correction.",
+            len(tested),
+        ).format(kept=int((tested["p_holm"] < SIGNIFICANT).sum()), tested=len(tested))
+    )
+    for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
+        yield _differences(rows, human, instrument, moment)
+    shown = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
+    kept = table.loc[table["p_holm"] < SIGNIFICANT, [*shown, "williams_p"]]
+    if len(kept):
+        yield Excerpt(f"strategy-tests-{human}", _("Differences that stay below p = .05"), kept)
+
+
+def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:
+    pairs = [
+        f"{strategy_name(b)} − {strategy_name(a)}" for a, b in zip(rows["strategy_a"], rows["strategy_b"], strict=True)
+    ]
+    rows = rows.assign(pair=pairs)
+    series = list(dict.fromkeys(pairs))
+    panels = {}
+    for judge, found in rows.groupby("judge"):
+        named = pd.concat([of.assign(label=name) for name, of in by_item(found, instrument).items()])
+        panels[str(judge)] = lines_by_series(named, "label", series, "pair", ("difference", "low", "high"))
+    return figure(
+        f"strategy-tests-{human}-{instrument}-{moment}",
+        _("What a strategy adds to the agreement with {human} ({scale}): differences in r, {level} intervals").format(
+            human=raters_name(human), scale=scale_name(instrument, moment), level=LEVEL
+        ),
+        _(
+            "Right of the line the strategy that is named first agrees better. Lines are paired cluster bootstrap "
+            "intervals."
+        ),
+        dot_panels(panels, _("difference in Pearson's r"), series=series, at=0),
+    )
+
+
+def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
+    if table.empty:
+        return
+    yield subheading(_("May a judge stand in for a person?"))
+    yield prose(
+        _(
+            "The alternative annotator test leaves out each rater in turn and asks whether the judge or that rater is "
+            "nearer to the others. A judge passes where it holds its own against half of the raters or more (winning "
+            "rate .5), being allowed to be a little worse because it is cheaper (epsilon)."
+        )
+    )
+    rates = table[(table["statistic"] == "winning_rate") & table["estimate"].notna()]
+    if rates.empty:
+        yield prose(_("There were too few raters or conversations for it; alt_test.csv says which."))
+        return
+    for humans, rows in by_raters(rates, "humans"):
+        caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))
+        yield Excerpt(f"alt-test-{humans}", caption, _winning(rows))
+
+
+def _winning(rows: pd.DataFrame) -> pd.DataFrame:
+    """Judge × strategy × item."""
+    named = rows.assign(
+        rate=rows["estimate"].map(decimal),
+        item=[item_name(*key) for key in zip(rows["instrument"], rows["item"], strict=True)],
+    )
+    wide = named.pivot_table(index=["judge", "strategy"], columns="item", values="rate", aggfunc="first").fillna("–")
+    return wide[list(dict.fromkeys(named["item"]))].rename_axis(None, axis=1).reset_index()

@@ -1,0 +1,198 @@
+"""How the arms were rated, and how well they can be told apart."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.dots import Line, dot_panels, heat_map
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
+from studies.analysis.reporting.naming import (
+    ALL_ITEMS,
+    condition_name,
+    in_order,
+    item_name,
+    raters_name,
+    scale_name,
+    seekers_name,
+)
+from studies.analysis.reporting.numbers import LEVEL, decimal
+from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, prose
+from studies.analysis.results import Results
+
+TABLES = ("arms", "arm_pairs", "ranks", "discrimination")
+SCALE = ["raters", "instrument", "moment"]
+FINAL = ("final", "")
+PAIRED = [*SCALE, "seekers", "condition"]  # only those who were met in the same way are compared
+
+
+def arms(results: Results) -> Section | None:
+    table = results.table("arms")
+    if table.empty:
+        return None
+    groups = [
+        (_("As rated by {raters}").format(raters=raters_name(raters)), list(_of_raters(raters, rows, results)))
+        for raters, rows in by_raters(table)
+    ]
+    parts = [
+        prose(
+            _(
+                "Each dot is the mean over the conversations of an arm, each line its interval; raters of the same "
+                "conversation count as one, their mean. Scores that are missing are in no mean."
+            )
+        ),
+        *first_unfolded(groups),
+        *_discrimination(results.table("discrimination")),
+    ]
+    return Section("arms", _("The arms compared"), parts, TABLES)
+
+
+def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:
+    yield from _means(raters, means)
+    for name, show in (("arm_pairs", _differences), ("ranks", _ranks)):
+        table = results.table(name)
+        rows = table[table["raters"] == raters] if len(table) else table
+        if len(rows):
+            yield from show(rows)
+
+
+def _means(raters: str, table: pd.DataFrame) -> Iterator[Part]:
+    for (instrument, moment), rows in sorted(table.groupby(["instrument", "moment"]), key=_final_first):
+        of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
+        yield figure(
+            f"arms-{raters}-{instrument}-{moment}",
+            _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
+            _(
+                "Lines are cluster bootstrap intervals. Beside them the mean and, in brackets, the number of "
+                "conversations."
+            ),
+            dot_panels(_panels(rows, instrument), _("mean score")),
+        )
+        caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
+        yield Excerpt(f"means-{raters}-{instrument}", caption, _wide(rows, instrument))
+
+
+def _final_first(group: tuple[Any, pd.DataFrame]) -> tuple[bool, Any]:
+    (_instrument, moment), _rows = group
+    return moment not in FINAL, group[0]
+
+
+def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
+    named = ("mean", "low", "high")
+    return {
+        item: lines_of(found, lambda row: str(row["arm"]), named) for item, found in by_item(rows, instrument).items()
+    }
+
+
+def _wide(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
+    wide = rows.assign(mean=rows["mean"].map(decimal)).pivot(index="arm", columns="item", values="mean").fillna("–")
+    counts = rows.groupby("arm")["n"].max().rename("n")
+    wide = wide[in_order(instrument, wide.columns)].join(counts)
+    return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+
+
+def _differences(table: pd.DataFrame) -> Iterator[Part]:
+    tested = table[table["p_holm"].notna()]
+    kept = int((tested["p_holm"] < SIGNIFICANT).sum())
+    yield prose(
+        ngettext(
+            "{kept} of {tested} tested difference between two arms stays below p = .05 after Holm's correction.",
+            "{kept} of {tested} tested differences between two arms stay below p = .05 after Holm's correction.",
+            len(tested),
+        ).format(kept=kept, tested=len(tested)),
+        _("Differences are over those who met both arms: the same people, each compared with themselves."),
+    )
+    for (raters, instrument, moment, seekers, condition), rows in table.groupby(PAIRED):
+        yield figure(
+            f"arm-pairs-{raters}-{instrument}-{moment}-{seekers}-{condition}",
+            _("Differences between two arms as rated by {raters} ({of}), with {level} intervals").format(
+                raters=raters_name(raters), of=_of(instrument, moment, seekers, condition), level=LEVEL
+            ),
+            _(
+                "The first arm minus the second, in points. Beside each: the difference and, in brackets, how many met "
+                "both. Intervals that touch the line leave open which of the two is better."
+            ),
+            dot_panels(_pairs(rows, instrument), _("difference in score"), at=0),
+        )
+
+
+def _of(instrument: str, moment: str, seekers: str, condition: str) -> str:
+    met = [seekers_name(seekers), condition_name(condition)] if condition else []
+    return ", ".join([scale_name(instrument, moment), *met])
+
+
+def _pairs(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
+    def label(row: Mapping[str, Any]) -> str:
+        return f"{row['arm_a']} − {row['arm_b']}"
+
+    named = ("difference", "low", "high")
+    return {item: lines_of(found, label, named, "users") for item, found in by_item(rows, instrument).items()}
+
+
+def _ranks(table: pd.DataFrame) -> Iterator[Part]:
+    yield prose(
+        _(
+            "How sure is the order of the arms? In each resample of the people the arms are ranked anew; the maps "
+            "tell how often each arm came to each rank. An order that another sample might turn round is no finding."
+        )
+    )
+    shares = table[table["statistic"].str.fullmatch(r"rank_\d+")]
+    over_items = shares[shares["item"] == ALL_ITEMS]
+    for key, rows in (shares if over_items.empty else over_items).groupby([*PAIRED, "item"]):
+        yield _rank_map(rows, *key)
+
+
+def _rank_map(
+    rows: pd.DataFrame, raters: str, instrument: str, moment: str, seekers: str, condition: str, item: str
+) -> Part:
+    places = rows.assign(rank=rows["statistic"].str.removeprefix("rank_").astype(int))
+    return figure(
+        f"ranks-{raters}-{instrument}-{moment}-{seekers}-{condition}-{item}",
+        _("Ranks of the arms as rated by {raters} ({of}): {item}").format(
+            raters=raters_name(raters),
+            of=_of(instrument, moment, seekers, condition),
+            item=item_name(instrument, item),
+        ),
+        _("The share of resamples in which the arm has that rank; rank 1 is the best. Rows add up to 1."),
+        heat_map(places.pivot(index="arm", columns="rank", values="estimate"), low=0, high=1),
+    )
+
+
+def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
+    if table.empty:
+        return
+    yield prose(
+        _(
+            "How well do the ratings tell the arms apart? MSR sets the variance between the arms against that within "
+            "them (msr_corrected takes off what noise alone gives), mac is msr / (1 + msr) and says the same again. "
+            "Three F values go by that name and differ: f_oneway takes ratings as independent, f_eq13 is the formula "
+            "as EmoHarbor prints it, f_repeated compares each person with themselves. pairwise_share is the share of "
+            "pairs of arms that differ by this test: {test}; {correction}."
+        ).format(**_tested(table))
+    )
+    shown = [
+        "raters",
+        "condition",
+        "item",
+        "users",
+        "models",
+        "msr",
+        "msr_low",
+        "msr_high",
+        "msr_corrected",
+        "mac",
+        "f_oneway",
+    ]
+    shown += ["f_eq13", "f_repeated", "p_repeated", "kendall_w", "pairwise_share"]
+    people = table[~table["raters"].str.startswith("judge")]
+    rows = table if people.empty else people
+    over_items = rows[rows["item"] == ALL_ITEMS]
+    rows = rows if over_items.empty else over_items
+    yield Excerpt("discrimination", _("How well arms are told apart"), rows[shown].dropna(axis=1, how="all"))
+
+
+def _tested(table: pd.DataFrame) -> dict[str, str]:
+    return {name: "; ".join(sorted(set(table[name].dropna().astype(str)))) for name in ("test", "correction")}

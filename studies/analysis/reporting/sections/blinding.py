@@ -1,0 +1,173 @@
+"""What may have told people which arm they met: the order, what they guessed, length and speed of the replies."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.curves import curves
+from studies.analysis.reporting.dots import dot_panels
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
+from studies.analysis.reporting.naming import raters_name, scale_name
+from studies.analysis.reporting.numbers import LEVEL
+from studies.analysis.reporting.parts import Excerpt, Part, Section, joined, prose
+from studies.analysis.results import Results
+
+SLOPE = "position_slope"  # statistic of order.csv
+OWN_TIME = gettext_noop("Times are the model's own, before a study evens them out on the page.")
+LENGTHS = {  # measure: title, unit and a remark
+    "characters": (
+        gettext_noop("Length of the replies"),
+        gettext_noop("characters"),
+        gettext_noop("Characters are Unicode code points of what was shown."),
+    ),
+    "first_token_seconds": (gettext_noop("Time until the model's first words"), gettext_noop("seconds"), OWN_TIME),
+    "total_seconds": (gettext_noop("Time until the model's whole reply"), gettext_noop("seconds"), OWN_TIME),
+}
+MEANS = {  # of lengths.csv, as the report heads them
+    "characters": gettext_noop("mean characters"),
+    "first_token_seconds": gettext_noop("mean seconds to first words"),
+    "total_seconds": gettext_noop("mean seconds to end"),
+}
+COUNTS = {"names_itself_share": gettext_noop("named itself"), "masked_share": gettext_noop("masked")}
+
+
+def order(results: Results) -> Section | None:
+    table = results.table("order")
+    if table.empty:
+        return None
+    return Section("order", _("Order effects"), list(_order(table)), ("order",))
+
+
+def _order(table: pd.DataFrame) -> Iterator[Part]:
+    yield prose(
+        _(
+            "People met the arms one after the other. A score may rise or fall with the place of a conversation in "
+            "that order, and may hang on which arm came before (carry-over). Where the order was balanced this adds "
+            "noise to the means of the arms, not bias."
+        )
+    )
+    effects = table[table["statistic"].isin([SLOPE, "carry_over_test"])]
+    shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
+    yield Excerpt("order", _("Place in the order, and what came before"), effects[shown])
+    for key, rows in table.groupby(["raters", "instrument", "moment"]):
+        yield from _drawn(rows, *key)
+
+
+def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
+    of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment), "level": LEVEL}
+    slopes = rows[(rows["statistic"] == SLOPE) & rows["estimate"].notna()]
+    if len(slopes):
+        named = [line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _called(item))]
+        yield figure(
+            f"order-slopes-{raters}-{instrument}-{moment}",
+            _("Points per place in the order, as rated by {raters} ({scale}), with {level} intervals").format(**of),
+            _("Right of the line later conversations were rated higher. In brackets: conversations."),
+            dot_panels({"": named}, _("points per place"), at=0),
+        )
+    means = rows[(rows["statistic"] == "position_mean") & rows["estimate"].notna()].assign(series="")
+    if means["position"].nunique() > 1:
+        panels = {
+            item: courses_of(found, "position", "n", [""], "series")
+            for item, found in by_item(means, instrument).items()
+        }
+        yield figure(
+            f"order-means-{raters}-{instrument}-{moment}",
+            _("Mean scores at each place in the order, as rated by {raters} ({scale}), with {level} bands").format(
+                **of
+            ),
+            _("Below: how many conversations. People who stopped early are in the first places only."),
+            curves(panels, _("mean score"), _("place")),
+        )
+
+
+def _called(name: str) -> Callable[[Mapping[str, Any]], str]:
+    return lambda _row: name
+
+
+def blinding(results: Results) -> Section | None:
+    table = results.table("blinding")
+    if table.empty:
+        return None
+    return Section("blinding", _("Could people tell the arms?"), list(_blinding(table)), ("blinding",))
+
+
+def _blinding(table: pd.DataFrame) -> Iterator[Part]:
+    yield prose(
+        _(
+            "At the end people guessed which system they had talked to. Bang's index of an arm is 0 where they "
+            "guessed as by chance, 1 where all were right and below 0 where they were wrong more often than by "
+            "chance; the index of James is over all arms, .5 as by chance and 1 where nobody could tell."
+        )
+    )
+    shown = ["arm", "statistic", "estimate", "low", "high", "n", "clusters"]
+    yield Excerpt("blinding", _("What people guessed"), table[shown])
+    rows = table[(table["statistic"] == "bang") & table["estimate"].notna()]
+    if len(rows):
+        yield figure(
+            "blinding",
+            _("Bang's blinding index of each arm with {level} intervals").format(level=LEVEL),
+            _("Right of the line people knew better than by chance. In brackets: guesses."),
+            dot_panels({"": lines_of(rows, lambda row: str(row["arm"]))}, _("Bang's index"), at=0),
+        )
+
+
+def lengths(results: Results) -> Section | None:
+    if results.table("lengths").empty:
+        return None
+    parts = list(_replies(results))
+    return Section("lengths", _("Length and speed of the replies"), parts, ("lengths",))
+
+
+def _replies(results: Results) -> Iterator[Part]:
+    if results.export.replies is None:
+        yield prose(_("There is no turns.csv, so nothing is known of the replies."))
+        return
+    table = results.table("lengths")
+    yield prose(
+        _(
+            "Longer replies are often rated better, and arms whose replies differ in length or speed can be told "
+            "apart: read the ratings beside these figures."
+        ),
+        _(
+            "Named itself: replies in which the model named itself or its maker. Masked: replies in place of which, "
+            "or of a part of which, something else was shown."
+        ),
+    )
+    rows = [_of_arm(arm, language, found) for (arm, language), found in table.groupby(["arm", "language"])]
+    yield Excerpt("lengths", _("Replies of each arm"), pd.DataFrame(rows))
+    yield from _lengths(table)
+
+
+def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
+    """What lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
+    found = rows.set_index("measure")
+    means = {_(heading): found.at[measure, "estimate"] for measure, heading in MEANS.items()}
+    counts = {_(heading): _share(found.loc[measure]) for measure, heading in COUNTS.items()}
+    return {"arm": arm, "language": language, _("replies"): found.at["characters", "n"], **means, **counts}
+
+
+def _share(row: pd.Series) -> str:
+    if not row["n"]:
+        return ""
+    return _("{count} of {all}").format(count=round(row["estimate"] * row["n"]), all=row["n"])
+
+
+def _lengths(table: pd.DataFrame) -> Iterator[Part]:
+    for measure, (title, unit, remark) in LENGTHS.items():
+        rows = table[(table["measure"] == measure) & table["estimate"].notna()]
+        if rows.empty:
+            continue
+        by_language = {
+            str(language) or _("language not known"): lines_of(found, lambda row: str(row["arm"]))
+            for language, found in rows.groupby("language")
+        }
+        yield figure(
+            f"lengths-{measure}",
+            _("{what}: means with {level} intervals").format(what=_(title), level=LEVEL),
+            joined([_("Means over replies; lines are cluster bootstrap intervals. In brackets: replies."), _(remark)]),
+            dot_panels(by_language, _(unit)),
+        )

@@ -1,0 +1,116 @@
+"""Seekers who are hard to help, and what makes them so."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
+from studies.analysis.reporting.naming import condition_name, raters_name, scale_name
+from studies.analysis.reporting.numbers import LEVEL, bounds, signed
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables.conditions import CONDITIONS
+
+
+def conditions(results: Results) -> Section | None:
+    table = results.table("conditions")
+    if table.empty:
+        return None
+    return Section("conditions", _("Average against worst case"), [*_both(table), *_drawn(table)], ("conditions",))
+
+
+def _both(table: pd.DataFrame) -> Iterator[Part]:
+    yield prose(
+        _(
+            "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so that "
+            "a drop is negative. Pairs are profiles (or people) that were met in both. Item * is the mean over an "
+            "instrument's items."
+        )
+    )
+    shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
+    over_all = table[table["item"] == "*"]
+    rows = table if over_all.empty else over_all
+    yield Excerpt("conditions", _("Worst case minus average"), rows[shown])
+
+
+def _drawn(table: pd.DataFrame) -> Iterator[Part]:
+    for (raters, seekers, instrument, moment), rows in table.groupby(["raters", "seekers", "instrument", "moment"]):
+        yield figure(
+            f"conditions-{raters}-{seekers}-{instrument}-{moment}",
+            _("Average against worst case as rated by {raters} ({scale}): means with {level} intervals").format(
+                raters=raters_name(raters), scale=scale_name(instrument, moment), level=LEVEL
+            ),
+            _(
+                "Lines are the cluster bootstrap interval of each mean. Beside them: worst case minus average with the "
+                "interval of that difference and, in brackets, its number of pairs."
+            ),
+            dot_panels(
+                {item: _lines(found) for item, found in by_item(rows, instrument).items()},
+                _("mean score"),
+                series=[condition_name(condition) for condition in CONDITIONS],
+            ),
+        )
+
+
+def _lines(rows: pd.DataFrame) -> list[Line]:
+    return [
+        Line(row["arm"], [estimate_of(row, _names(condition)) for condition in CONDITIONS], _difference(row))
+        for row in rows.sort_values("arm").to_dict("records")
+    ]
+
+
+def _names(condition: str) -> tuple[str, str, str]:
+    return condition, f"{condition}_low", f"{condition}_high"
+
+
+def _difference(row: Mapping[Any, Any]) -> str:
+    interval = bounds(row["low"], row["high"])
+    return " ".join(filter(None, [signed(row["difference"]), interval, f"({row['pairs']})"]))
+
+
+def ablation(results: Results) -> Section | None:
+    known = results.table("ablation")
+    known = known[known["estimate"].notna()] if len(known) else known
+    if known.empty:
+        return None
+    heading = _("What each behaviour of the seeker does")
+    return Section("ablation", heading, [*_left_out(known), *_effects(known)], ("ablation",))
+
+
+def _left_out(known: pd.DataFrame) -> Iterator[Part]:
+    yield prose(
+        _(
+            "Final ratings when a behaviour of the simulated seeker is left out, or the seeker is made simpler, minus "
+            "those of the whole seeker on the same profiles. These conversations are in no other table."
+        )
+    )
+    for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
+        keys = ["arm", "condition", "setup"]
+        wide = rows.pivot_table(index=keys, columns="item", values="estimate").rename_axis(None, axis=1)
+        caption = _("Changed minus whole seeker, as rated by {raters} ({scale})").format(
+            raters=raters_name(raters), scale=instrument
+        )
+        yield Excerpt(f"ablation-{raters}-{instrument}", caption, wide.reset_index())
+
+
+def _effects(known: pd.DataFrame) -> Iterator[Part]:
+    for (arm, condition, raters, instrument), rows in known.groupby(["arm", "condition", "raters", "instrument"]):
+        yield figure(
+            f"ablation-{arm}-{condition}-{raters}-{instrument}",
+            _(
+                "What leaving a behaviour out does to {arm} ({condition}), as rated by {raters}: {level} intervals"
+            ).format(arm=arm, condition=condition_name(condition), raters=raters_name(raters), level=LEVEL),
+            _(
+                "Scores with the changed seeker minus those with the whole, on the same profiles; lines are cluster "
+                "bootstrap intervals. In brackets: conversations of both."
+            ),
+            dot_panels(_setups(rows, instrument), _("difference in score"), at=0),
+        )
+
+
+def _setups(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
+    return {item: lines_of(found, lambda row: str(row["setup"])) for item, found in by_item(rows, instrument).items()}

@@ -1,0 +1,30 @@
+"""What a conversation costs."""
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.parts import Excerpt, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables import costs as measures
+
+
+def costs(results: Results) -> Section | None:
+    table = results.table("costs")
+    if table.empty:
+        return None
+    told = prose(
+        _(
+            "Means for a conversation: seconds, tokens and money of all attempts, failed ones too. Purpose * is "
+            "everything together. An empty cell is not known, for instance where no price is."
+        )
+    )
+    excerpt = Excerpt("costs", _("Means for a conversation, as Table 4 of EmoHarbor"), by_purpose(table))
+    return Section("costs", _("What a conversation costs"), [told, excerpt], ("costs",))
+
+
+def by_purpose(table: pd.DataFrame) -> pd.DataFrame:
+    """As Table 4 of arXiv:2601.01530, with a line for each purpose."""
+    keys = ["arm", "seekers", "purpose"]
+    wide = table.pivot(index=keys, columns="measure", values="estimate")
+    conversations = table[table["measure"] == "calls"].set_index(keys)["n"]
+    return wide[list(measures.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()

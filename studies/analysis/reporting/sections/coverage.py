@@ -1,0 +1,146 @@
+"""What is missing, who should be looked at, and whether it changes the results."""
+
+from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.numbers import decimal
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables import quality as indices
+
+RULES = {  # of quality.FLAGS, so that they can be said in another language
+    "straight_arms": gettext_noop("the same answer to every item in {arms} arms or more"),
+    "rating_seconds": gettext_noop("a final rating in under {seconds} seconds an item (20 for ten)"),
+    "turns": gettext_noop("ended with fewer turns than the study asks for (where that is not known, {turns})"),
+    "message_words": gettext_noop("median message under {words} words"),
+    "message_characters": gettext_noop("median message under {characters} characters"),
+    "pasted": gettext_noop("text was pasted into a message"),
+    "technical": gettext_noop("a message got no reply, or the conversation ended by a technical failure"),
+}
+ALL_ARMS = "*"
+
+
+def coverage(results: Results) -> Section | None:
+    table = results.table("coverage")
+    if table.empty:
+        return None
+    return Section("coverage", _("What is missing"), [*_judges(table), *_people(table)], ("coverage",))
+
+
+def _judges(table: pd.DataFrame) -> Iterator[Part]:
+    shares = table[table["statistic"] == "missing_share"]
+    if shares.empty:
+        return
+    yield prose(
+        _(
+            "A score that a judge did not give is never a number. In coverage.csv each mean stands beside the two "
+            "that it would be if everything missing were at the lowest and at the highest of the scale; move_by is "
+            "the largest distance between these two."
+        ),
+        _("No judge left a score out.") if not shares["estimate"].any() else "",
+    )
+    rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
+    yield Excerpt("coverage", _("Scores that judges did not give"), pd.DataFrame(filter(None, rows)))
+
+
+def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
+    """Over all arms, and where it is worst; empty where no score was asked for (of calls that had to be repaired)."""
+    shares = rows[rows["statistic"] == "missing_share"]
+    if shares.empty:
+        return {}
+    everywhere, of_arms = (shares[(shares["arm"] == ALL_ARMS) == every] for every in (True, False))
+    worst = (of_arms if len(of_arms) else everywhere).sort_values("estimate", kind="stable").iloc[-1]
+    asked = int(everywhere["n"].sum())
+    return {
+        "judge": judge,
+        "strategy": strategy,
+        "asked": asked,
+        "missing_share": float((everywhere["estimate"] * everywhere["n"]).sum() / asked),
+        "largest": float(worst["estimate"]),
+        "arm": worst["arm"],
+        "item": worst["item"],
+        "move_by": _move_by(rows),
+    }
+
+
+def _move_by(rows: pd.DataFrame) -> float:
+    keys = ["arm", "instrument", "item", "moment"]
+    low, high = (
+        rows[rows["statistic"] == name].set_index(keys)["estimate"] for name in ("mean_lowest", "mean_highest")
+    )
+    return float((high - low).max())
+
+
+def _people(table: pd.DataFrame) -> Iterator[Part]:
+    rows = table[table["statistic"] == "no_final_rating"]
+    if len(rows):
+        shown = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
+        yield Excerpt("no_final_rating", _("Closed conversations that people gave no final rating: share"), shown)
+
+
+def quality(results: Results) -> Section | None:
+    table = results.table("quality")
+    if table.empty:
+        return None
+    return Section("quality", _("Data quality"), list(_flags(table)), ("quality",))
+
+
+def _flags(table: pd.DataFrame) -> Iterator[Part]:
+    flagged = indices.flagged_rows(table)
+    known = table.loc[table["estimate"].notna(), "statistic"].value_counts()
+    yield prose(
+        _(
+            "A flag asks somebody to look: flags leave nobody out. Two coders decide who is left out. looked_at is how "
+            "often the rule could be tried: nothing is known of what was not measured."
+        )
+    )
+    rows = [_flag(name, flagged) | {"looked_at": int(known.get(name, 0))} for name in indices.FLAGS]
+    yield Excerpt("flags", _("Flags"), pd.DataFrame(rows))
+    by_person = flagged.groupby("person")["statistic"].agg(lambda names: ", ".join(sorted(set(names))))
+    if len(by_person):
+        yield Excerpt("flagged", _("Who has a flag"), by_person.rename("flags").reset_index())
+
+
+def _flag(name: str, flagged: pd.DataFrame) -> dict[str, str | int]:
+    rows = flagged[flagged["statistic"] == name]
+    conversations = rows.loc[rows["conversation"] != "", "conversation"].nunique()
+    return {"flag": name, "rule": rule(name), "people": rows["person"].nunique(), "conversations": conversations}
+
+
+def rule(name: str) -> str:
+    return _(RULES[name]).format(
+        arms=indices.STRAIGHT_ARMS,
+        seconds=f"{indices.SECONDS_PER_ITEM:g}",
+        turns=indices.USUAL_MIN_TURNS,
+        words=indices.WORDS,
+        characters=indices.CHARACTERS,
+    )
+
+
+def sensitivity(results: Results) -> Section | None:
+    table = results.table("sensitivity")
+    if table.empty:
+        return None
+    return Section("sensitivity", _("With and without"), list(_with_and_without(table)), ("sensitivity",))
+
+
+def _with_and_without(table: pd.DataFrame) -> Iterator[Part]:
+    change = max((_largest(table, name) for name in ("with_left_out", "without_flagged")), default=0.0)
+    yield prose(
+        _(
+            "Pearson's r of judges and people, final ratings: as everywhere in this report; with the ratings that two "
+            "coders left out; and without what is flagged."
+        ),
+        _("The largest change of an r is {change}.").format(change=decimal(change)),
+    )
+    rows = table[table["moment"].isin(["final", ""])]
+    shown = ["pearson", "pearson_with_left_out", "pearson_without_flagged"]
+    medians = rows.groupby(["human", "judge", "strategy"])[shown].median().reset_index()
+    yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), medians)
+
+
+def _largest(table: pd.DataFrame, name: str) -> float:
+    return float((table[f"pearson_{name}"] - table["pearson"]).abs().fillna(0).max())

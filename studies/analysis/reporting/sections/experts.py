@@ -1,0 +1,38 @@
+"""How counsellors rated the systems, as Table 3 of Yang et al."""
+
+from collections.abc import Iterator
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.markup import tag
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables import experts
+
+
+def expert_table(results: Results) -> Section | None:
+    if results.table("expert_table").empty:
+        return None
+    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(results)), ("expert_table",))
+
+
+def _tables(results: Results) -> Iterator[Part]:
+    yield prose(
+        _(
+            "Means of counsellors' final ratings, one line for each system, in the columns of Table 3 of Yang et al. "
+            "(2026, arXiv:2605.28228), which prints no average. Per. is response appropriateness, Help. problem "
+            "resolution."
+        )
+    )
+    for instrument, rows in results.table("expert_table").groupby("instrument"):
+        table, given = experts.printed(rows), rows["n"]
+        each = str(given.min()) if given.min() == given.max() else f"{given.min()}–{given.max()}"
+        yield prose(
+            ngettext(
+                "{systems} systems, each rated by {each} counsellor.",
+                "{systems} systems, each rated by {each} counsellors.",
+                int(given.max()),
+            ).format(systems=len(table), each=each)
+        )
+        yield Excerpt(f"experts-{instrument}", str(instrument), table)
+        yield tag("details", tag("summary", "LaTeX"), tag("pre", experts.latex(table)))

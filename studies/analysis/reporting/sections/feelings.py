@@ -1,0 +1,64 @@
+"""How seekers felt before and after."""
+
+from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.dots import Line, dot_panels
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import lines_of
+from studies.analysis.reporting.naming import condition_name, seekers_name
+from studies.analysis.reporting.numbers import LEVEL
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables.emotion import CHANGE
+
+MEASURES = {
+    "valence": gettext_noop("valence (unpleasant to pleasant)"),
+    "arousal": gettext_noop("arousal (calm to stirred up)"),
+    "intensity": gettext_noop("intensity of the feeling"),
+    "emotion_score": gettext_noop("supposed emotion score"),
+}
+
+
+def feelings(results: Results) -> Section | None:
+    table = results.table("emotion")
+    if table.empty:
+        return None
+    changes = table[table["statistic"] == CHANGE]
+    return Section("emotion", _("Before and after"), [*_told(changes), *_drawn(changes)], ("emotion",))
+
+
+def _told(changes: pd.DataFrame) -> Iterator[Part]:
+    yield prose(
+        _(
+            "Change is after minus before. Valence, arousal and intensity are people's own; emotion_score is what a "
+            "Thinker supposed, of simulated seekers their own (source seeker), in the first and the last state."
+        ),
+        _("Without a comparison group a change may be what time alone brings: compare the arms, not one arm with 0."),
+    )
+    shown = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]
+    yield Excerpt("emotion", _("Changes, after minus before"), changes[shown])
+
+
+def _drawn(changes: pd.DataFrame) -> Iterator[Part]:
+    known = changes[changes["estimate"].notna()]
+    for (measure, source, seekers), rows in known.groupby(["measure", "source", "seekers"]):
+        name = _(MEASURES[measure]) if measure in MEASURES else measure
+        yield figure(
+            f"emotion-{measure}-{source}-{seekers}",
+            _("Change in {measure} ({seekers}): means with {level} intervals").format(
+                measure=name, seekers=seekers_name(seekers), level=LEVEL
+            ),
+            _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
+            dot_panels(_by_condition(rows), _("points"), at=0),
+        )
+
+
+def _by_condition(rows: pd.DataFrame) -> dict[str, list[Line]]:
+    return {
+        condition_name(str(condition)): lines_of(found, lambda row: str(row["arm"]))
+        for condition, found in rows.groupby("condition")
+    }

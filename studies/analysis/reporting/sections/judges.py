@@ -1,0 +1,48 @@
+"""Judges together, and what their scores hang on."""
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables.panels import BEST
+
+
+def panels(results: Results) -> Section | None:
+    table = results.table("panels")
+    if table.empty:
+        return None
+    told = prose(
+        _(
+            "Do several judges together agree with people better than one? Members' replicates are averaged first. "
+            "best_member is chosen by these same data, so it is too high."
+        )
+    )
+    medians = medians_of(table)
+    excerpt = Excerpt("panels", _("Pearson's r of panels and people: median over items"), medians)
+    parts: list[Part] = [told, excerpt] if len(medians) else [told]
+    return Section("panels", _("Judges as panels"), parts, ("panels",))
+
+
+def medians_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Strategy × rule × kind of people, without the panels that leave a judge out."""
+    known = table[(table["human"].fillna("") != "") & table["pearson"].notna()]
+    known = known[(known["judge"].fillna("") == "") | (known["rule"] == BEST)]
+    groups = known.groupby(["human", "strategy", "rule"])["pearson"].agg(["median", "min", "max", "size"])
+    return groups.rename(columns={"size": "items"}).reset_index()
+
+
+def probes(results: Results) -> Section | None:
+    table = results.table("probes")
+    if table.empty:
+        return None
+    told = prose(
+        _(
+            "A judge that is asked in another way should say the same. Differences are the variant minus the judge as "
+            "it is; share_changed is how many of its scores are not the same."
+        )
+    )
+    over_items = table[(table["item"] == "*") | ~table["variant"].isin(table.loc[table["item"] == "*", "variant"])]
+    shown = ["judge", "strategy", "variant", "item", "statistic", "estimate", "low", "high", "n", "share_changed"]
+    excerpt = Excerpt("probes", _("Judges asked in other ways"), over_items[shown])
+    return Section("probes", _("What judges' scores hang on"), [told, excerpt], ("probes",))

@@ -1,0 +1,213 @@
+"""How everything was computed, written from what was done, and what it was computed from."""
+
+from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop, ngettext
+from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.reporting.naming import listed, raters_name, strategy_name
+from studies.analysis.reporting.numbers import count
+from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
+from studies.analysis.reporting.study import column_of, manifest_of, values_of
+from studies.analysis.results import Results
+
+NOTHING = {  # why a table is empty
+    "agreement": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
+    "strategy_tests": gettext_noop("No judge rated under two strategies what a person rated too."),
+    "alt_test": gettext_noop("No conversation that a judge scored has two or more raters of a kind."),
+    "reliability": gettext_noop("No conversation has several raters of a kind, and no instrument several items."),
+    "decision_study": gettext_noop("No conversation has several raters of a kind."),
+    "arms": gettext_noop("No rating names an arm."),
+    "arm_pairs": gettext_noop("Nobody met two arms."),
+    "ranks": gettext_noop("Nobody met two arms."),
+    "discrimination": gettext_noop("Nobody met two arms."),
+    "conditions": gettext_noop("There is no arm that met both average and worst-case seekers."),
+    "ablation": gettext_noop("No simulated seeker was changed for an ablation."),
+    "survival": gettext_noop("There is no conversations.csv that tells turns and ends."),
+    "trends": gettext_noop("No score belongs to a turn."),
+    "emotion": gettext_noop("No conversation has a feeling from before and after."),
+    "costs": gettext_noop("There is no calls.csv."),
+    "lengths": gettext_noop("No reply belongs to a conversation that names an arm."),
+    "expert_table": gettext_noop("No counsellor rated a conversation with a known arm."),
+    "rater_effects": gettext_noop("Neither counsellors' own conversations nor conversations with several raters."),
+    "quality": gettext_noop("No ratings of people by instruments of several items, and no conversations of theirs."),
+    "sensitivity": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
+    "order": gettext_noop("Nobody met several arms one after the other."),
+    "blinding": gettext_noop("Nobody was asked which arm they had met."),
+    "coverage": gettext_noop("No judge was asked for a score."),
+    "flow": gettext_noop("There is neither a participants.csv nor a conversations.csv."),
+    "pairwise": gettext_noop("No pair of different arms or seekers was compared."),
+    "bradley_terry": gettext_noop("No pair of different arms or seekers was compared."),
+    "panels": gettext_noop("No judge rated anything."),
+    "probes": gettext_noop("No judge rated anything."),
+}
+
+
+def methods(results: Results) -> Section:
+    parts: list[Part] = [
+        prose(*_resampling(results)),
+        *_chart(results),
+        subheading(_("How each number is computed")),
+        *_sentences(results),
+        *_left_out(results),
+    ]
+    return Section("methods", _("Methods"), parts)
+
+
+def _resampling(results: Results) -> Iterator[str]:
+    yield _("Intervals and p values come from {resamples} resamples of {clusters} clusters, seed {seed}.").format(
+        resamples=count(results.bootstrap.replicates),
+        clusters=count(results.export.conversations["cluster"].nunique()),
+        seed=results.bootstrap.seed,
+    )
+    yield _(
+        "A cluster is a participant with all of their conversations, of simulated seekers the profile, or the "
+        "conversation where neither is named. BCa corrections are left out where they do not exist; the column method "
+        "says so."
+    )
+    yield _("A score that is missing is left out, never counted as 0.")
+    yield _(
+        "What was corrected for multiple testing is named p_holm (within the family that the method tells) or p_bh; "
+        "nothing else is. Apart from a primary contrast that was declared before the data were seen, these analyses "
+        "explore."
+    )
+
+
+def _chart(results: Results) -> Iterator[Part]:
+    rows = [
+        {"CHART": number, _("item"): name, _("what the data say"): said or _("not in the data")}
+        for number, name, said in _items(results)
+    ]
+    yield subheading(_("CHART checklist"))
+    yield prose(
+        _(
+            "What the reporting guideline for studies of chatbots (CHART 2025, doi 10.1136/bmjmed-2025-001632) asks "
+            "for, as far as the exported data tell it. The rest is for the authors to write."
+        )
+    )
+    yield Excerpt("chart", _("CHART items that the data answer"), pd.DataFrame(rows))
+
+
+def _items(results: Results) -> Iterator[tuple[str, str, str]]:
+    """Number of the item, its name, and what is known of it; empty where nothing is."""
+    export = results.export
+    yield "3", _("model identifiers"), listed(values_of(export, "conversations.csv", "model"))
+    yield "4", _("model details"), _design(results)
+    yield "5", _("prompt engineering"), ""
+    yield "6", _("query strategy"), _queries(results)
+    yield "7", _("performance evaluation"), _evaluation(results)
+    yield "8", _("sample size"), _size(results)
+    yield "9", _("data analysis"), _("the whole of this section")
+    yield "12c", _("ethics"), _consent(results)
+    yield "12d", _("protocol"), _protocol(results)
+    yield "12e", _("data availability"), _("SHA-256 of what was read: {hash}").format(hash=results.data_hash())
+
+
+def _design(results: Results) -> str:
+    arms = sorted(set(results.export.conversations["arm"]) - {""})
+    return _("arms: {arms}").format(arms=listed(arms)) if arms else ""
+
+
+def _queries(results: Results) -> str:
+    started = column_of(results.export, "conversations.csv", "started_at")
+    days = sorted(day[:10] for day in started if day)
+    languages = values_of(results.export, "conversations.csv", "language")
+    said = [_("{first} to {last}").format(first=days[0], last=days[-1])] if days else []
+    return "; ".join(said + ([_("languages: {languages}").format(languages=listed(languages))] if languages else []))
+
+
+def _evaluation(results: Results) -> str:
+    ratings = results.export.ratings
+    kinds = [raters_name(str(kind)) for kind in sorted(ratings["rater_kind"].astype(str).unique())]
+    strategies = [strategy_name(name) for name in sorted(set(ratings["strategy"].astype(str)) - {""})]
+    said = [_("raters: {raters}").format(raters=listed(kinds))]
+    return "; ".join(
+        said + ([_("strategies: {strategies}").format(strategies=listed(strategies))] if strategies else [])
+    )
+
+
+def _size(results: Results) -> str:
+    counts = results.counts()
+    return ngettext(
+        "{conversations} conversation, {participants} participants",
+        "{conversations} conversations, {participants} participants",
+        counts["conversations"],
+    ).format(conversations=count(counts["conversations"]), participants=count(counts["participants"]))
+
+
+def _consent(results: Results) -> str:
+    versions = values_of(results.export, "participants.csv", "consent_version")
+    return _("consent form: version {versions}").format(versions=listed(versions)) if versions else ""
+
+
+def _protocol(results: Results) -> str:
+    protocols = manifest_of(results.export).get("protocols") or []
+    said = [f"{of.get('version')}: {of.get('hash')}" for of in protocols if isinstance(of, dict)]
+    return _("versions and hashes: {protocols}").format(protocols=listed(said)) if said else ""
+
+
+def _sentences(results: Results) -> Iterator[Part]:
+    """Of the tables that have rows."""
+    for table in results.computed:
+        if not results.table(table.name).empty and table.methods:
+            terms = (
+                part for name, method in table.methods.items() for part in (tag("dt", name), tag("dd", f"{_(method)}."))
+            )
+            yield _folded(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
+
+
+def _folded(summary: str, content: Markup) -> Markup:
+    return tag("details", tag("summary", summary), content)
+
+
+def _left_out(results: Results) -> Iterator[Part]:
+    nothing = [table for table in results.computed if results.table(table.name).empty]
+    if nothing:
+        yield subheading(_("Not in this report"))
+        yield listing(f"{_(table.heading)}: {_reason(table.name)}" for table in nothing)
+
+
+def _reason(name: str) -> str:
+    return _(NOTHING[name]) if name in NOTHING else _("There is nothing to compute it from.")
+
+
+COUNTED = {
+    "ratings_of_ablations": gettext_noop("ratings of ablations"),
+    "repeated_ratings_averaged": gettext_noop("repeated ratings, averaged"),
+    "excluded_participants": gettext_noop("excluded participants"),
+    "invalid_conversations": gettext_noop("conversations left out"),
+    "ratings_left_out_for_them": gettext_noop("ratings left out for them"),
+    "conversations_without_arm": gettext_noop("conversations without arm"),
+}
+
+
+def data(results: Results) -> Section:
+    absent = results.export.absent
+    files = [
+        {_("file"): name, _("rows"): results.export.rows.get(name, pd.NA), "SHA-256": digest}
+        for name, digest in sorted(results.export.hashes.items())
+    ]
+    versions = ", ".join(f"{name} {number}" for name, number in results.versions().items())
+    gone = _("{files}. What needs them is left out.").format(files=", ".join(absent)) if absent else ""
+    parts: list[Part] = [
+        Excerpt("files", _("Files that were read"), pd.DataFrame(files)),
+        *([subheading(_("Files that were not there")), prose(gone)] if absent else []),
+        subheading(_("Counted")),
+        listing(_counted(results)),
+        subheading(_("Software")),
+        prose(versions + ".", _("The same folder, seed, machine and versions give the same bytes.")),
+    ]
+    return Section("data", _("Data and software"), parts)
+
+
+def _counted(results: Results) -> Iterator[str]:
+    exclusions = results.exclusions()
+    missing = exclusions["ratings_without_score"]
+    reasons = ", ".join(f"{reason} {count(number)}" for reason, number in missing.items())
+    heading = _("ratings without score")
+    without = f"{heading}: {count(sum(missing.values()))}"
+    yield f"{without} ({reasons})" if reasons else without
+    for name, said in COUNTED.items():
+        yield f"{_(said)}: {count(exclusions[name])}"

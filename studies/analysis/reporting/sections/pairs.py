@@ -1,0 +1,73 @@
+"""Two conversations or replies side by side: who was preferred, and one scale for all."""
+
+from collections.abc import Iterator
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.dots import dot_panels
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import lines_of
+from studies.analysis.reporting.naming import raters_name
+from studies.analysis.reporting.numbers import LEVEL
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+from studies.analysis.tables.verdicts import read_verdicts
+
+
+def pairs(results: Results) -> Section | None:
+    if results.table("pairwise").empty:
+        return None
+    parts = [*_contests(results), *_strengths(results.table("bradley_terry"))]
+    return Section("pairwise", _("Side by side: who was preferred"), parts, ("pairwise", "bradley_terry"))
+
+
+def _contests(results: Results) -> Iterator[Part]:
+    yield prose(
+        _(
+            "Two conversations or replies stood side by side. Win, tie and loss are those of contestant_a; "
+            "first_share is the share of the preferences that went to whichever was shown first, .5 where the place "
+            "made no difference."
+        ),
+        *_not_counted(results),
+    )
+    shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
+    yield Excerpt("pairwise", _("Who was preferred to whom"), results.table("pairwise")[shown])
+
+
+def _not_counted(results: Results) -> Iterator[str]:
+    verdicts = read_verdicts(results.export.folder)
+    if verdicts and verdicts.alike:
+        yield ngettext(
+            "{count} verdict on a pair of one arm and one kind of seekers tells of neither.",
+            "{count} verdicts on pairs of one arm and one kind of seekers tell of neither.",
+            verdicts.alike,
+        ).format(count=verdicts.alike)
+    if verdicts and verdicts.left_out:
+        yield ngettext(
+            "{count} verdict of or about what a decision left out is not counted.",
+            "{count} verdicts of or about what a decision left out are not counted.",
+            verdicts.left_out,
+        ).format(count=verdicts.left_out)
+
+
+def _strengths(table: pd.DataFrame) -> Iterator[Part]:
+    known = table[table["strength"].notna()] if len(table) else table
+    if known.empty:
+        return
+    for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
+        who = ", ".join(filter(None, [raters_name(str(raters)), str(instrument)]))
+        panels = {
+            str(question): lines_of(found, lambda row: str(row["contestant"]), ("strength", "low", "high"))
+            for question, found in rows.groupby("question")
+        }
+        yield figure(
+            f"bradley-terry-{raters}-{instrument}",
+            _("Side by side, as preferred by {who}: strengths with {level} intervals").format(who=who, level=LEVEL),
+            _(
+                "Bradley–Terry strengths on the log scale, 0 their mean: one more means that the odds of being "
+                "preferred are 2.7 times as high. Lines are bootstrap intervals. In brackets: verdicts."
+            ),
+            dot_panels(panels, _("log strength"), at=0),
+        )

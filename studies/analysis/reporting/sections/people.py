@@ -1,0 +1,166 @@
+"""Who took part, and who was lost where."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.drawing import figure
+from studies.analysis.reporting.estimates import by_raters
+from studies.analysis.reporting.flowchart import Box, flow_chart
+from studies.analysis.reporting.naming import raters_name, seekers_name
+from studies.analysis.reporting.numbers import count, decimal
+from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.results import Results
+
+STAGES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
+    # that lead on; what is said in the same box; and beside it, at which some were lost
+    "invited": ((), ()),
+    "arrived": ((), ("screened_out", "in_review", "declined")),
+    "consented": ((), ()),
+    "started_chatting": (("completed",), ("withdrawn", "stopped", "held", "timed_out", "active", "excluded")),
+    "analysed": ((), ()),
+    "conversations_begun": (
+        ("conversations_finished", "conversations_early", "conversations_walked_out", "conversations_safety"),
+        ("conversations_technical", "conversations_withdrawn", "conversations_open", "conversations_left_out"),
+    ),
+    "conversations_analysed": ((), ()),
+}
+BEGINS = "conversations_begun"  # people end there, their conversations begin
+NAMES = {
+    "invited": gettext_noop("invited"),
+    "arrived": gettext_noop("opened their link"),
+    "screened_out": gettext_noop("turned away by the screening"),
+    "in_review": gettext_noop("not yet decided on"),
+    "declined": gettext_noop("did not consent"),
+    "consented": gettext_noop("gave consent"),
+    "started_chatting": gettext_noop("began a conversation"),
+    "withdrawn": gettext_noop("withdrew"),
+    "stopped": gettext_noop("stopped"),
+    "held": gettext_noop("held for safety's sake"),
+    "timed_out": gettext_noop("did not come back"),
+    "active": gettext_noop("still under way"),
+    "completed": gettext_noop("completed the study"),
+    "excluded": gettext_noop("left out by decision"),
+    "analysed": gettext_noop("are in the results"),
+    "conversations_begun": gettext_noop("conversations begun"),
+    "conversations_early": gettext_noop("ended early by the person"),
+    "conversations_walked_out": gettext_noop("left by the seeker"),
+    "conversations_safety": gettext_noop("stopped for safety's sake"),
+    "conversations_technical": gettext_noop("technical failures"),
+    "conversations_withdrawn": gettext_noop("withdrawn"),
+    "conversations_open": gettext_noop("still open"),
+    "conversations_finished": gettext_noop("came to a regular end"),
+    "conversations_left_out": gettext_noop("left out by decision"),
+    "conversations_analysed": gettext_noop("rated and in the results"),
+}
+TRACKS = {
+    "participant": gettext_noop("participants"),
+    "counsellor": gettext_noop("counsellors"),
+    "reviewer": gettext_noop("reviewers"),
+}
+
+
+def flow(results: Results) -> Section | None:
+    table = results.table("flow")
+    counts = table[table["statistic"] == "count"] if len(table) else table
+    if counts.empty:
+        return None
+    parts: list[Part] = [
+        prose(_("Everybody whom the files name is counted here, those too who are left out of the results."))
+    ]
+    for track, rows in sorted(counts.groupby("track"), key=_participants_first):
+        found = dict(zip(rows["stage"], rows["estimate"].astype(int), strict=True))
+        parts.append(
+            figure(
+                f"flow-{track}",
+                _("How many came how far: {track}").format(track=_track(str(track))),
+                _(
+                    "On the left who went on, on the right who did not, and why. Who stopped after a rating is in the "
+                    "results with what they gave."
+                ),
+                flow_chart(boxes(found)),
+            )
+        )
+    return Section("flow", _("From invitation to analysis"), parts, ("flow",))
+
+
+def _participants_first(group: tuple[str, pd.DataFrame]) -> tuple[int, str]:
+    known = list(TRACKS)
+    return known.index(group[0]) if group[0] in TRACKS else len(known), group[0]
+
+
+def _track(track: str) -> str:
+    return _(TRACKS[track]) if track in TRACKS else seekers_name(track)
+
+
+def boxes(counts: Mapping[str, int]) -> list[Box]:
+    """Those of the stages that the study had; beside them losses, where there were any."""
+    return [
+        Box(
+            [_line(stage, counts[stage]), *_lines(more, counts)], _lines(losses, counts), stage == "conversations_begun"
+        )
+        for stage, (more, losses) in STAGES.items()
+        if stage in counts
+    ]
+
+
+def _lines(stages: Sequence[str], counts: Mapping[str, int]) -> list[str]:
+    return [_line(stage, counts[stage]) for stage in stages if counts.get(stage)]
+
+
+def _line(stage: str, number: int) -> str:
+    return f"{_(NAMES[stage])}: {count(number)}"
+
+
+def people(results: Results) -> Section:
+    parts = [*_arms(results), *_raters(results)]
+    return Section("people", _("Who took part"), parts)
+
+
+def _arms(results: Results) -> Iterator[Part]:
+    chats = results.export.whole()
+    chats = chats[chats["arm"] != ""]
+    if chats.empty:
+        yield prose(_("No conversation names an arm."))
+        return
+    yield prose(
+        _(
+            "Conversations of each arm, whether or not somebody rated them; turns are turns with a reply. Ends that "
+            "differ between arms leave different conversations to be rated."
+        )
+    )
+    rows = [_arm(str(arm), found, results) for arm, found in chats.groupby("arm")]
+    yield Excerpt("conversations", _("Conversations of each arm"), pd.DataFrame(rows).fillna(0))
+
+
+def _arm(arm: str, chats: pd.DataFrame, results: Results) -> dict[str, object]:
+    rated = chats.index.isin(results.export.ratings["conversation"].astype(str)).sum()
+    people = (set(chats["participant"]) | set(chats["profile"])) - {""}
+    known = chats["turns"].dropna()
+    turns = f"{decimal(float(known.mean()), 1)} ({known.min():.0f}–{known.max():.0f})" if len(known) else "–"
+    ends = {end: number for end, number in chats["end_reason"].value_counts().sort_index().items() if end}
+    about = {"arm": arm, _("people or profiles"): len(people), _("conversations"): len(chats), _("rated"): int(rated)}
+    return {**about, _("turns: mean (range)"): turns, **{str(end): f"{number}" for end, number in ends.items()}}
+
+
+def _raters(results: Results) -> Iterator[Part]:
+    ratings = results.export.ratings
+    rows = [_group(group, rated) for group, rated in by_raters(ratings, "group")]
+    yield Excerpt("raters", _("Who rated"), pd.DataFrame(rows))
+
+
+def _group(group: str, rated: pd.DataFrame) -> dict[str, object]:
+    return {
+        _("raters"): raters_name(group),
+        _("how many"): rated["rater"].nunique(),
+        _("conversations"): rated["conversation"].nunique(),
+        _("scores"): len(rated),
+        _("instruments"): ", ".join(_values(rated["instrument"])),
+        _("moments"): ", ".join(_values(rated["moment"])) or "–",
+    }
+
+
+def _values(column: pd.Series) -> Sequence[str]:
+    return sorted(set(column.astype(str)) - {""})

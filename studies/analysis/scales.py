@@ -1,0 +1,58 @@
+"""The range of each item's scale, as codebook.csv tells it."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.frames import Export
+from studies.analysis.reading import read_table
+
+CODEBOOK = "codebook.csv"
+_RANGE = re.compile(r"(-?\d+) to (-?\d+)")
+
+Items = Mapping[tuple[str, str], "Scale"]  # by instrument and item
+
+
+@dataclass(frozen=True)
+class Scale:
+    """`note`: where the range comes from, if not from codebook.csv."""
+
+    lowest: float
+    highest: float
+    note: str = ""
+
+    def levels(self) -> Array:
+        """The whole steps from the lowest on, those too that nobody gave."""
+        return np.arange(self.lowest, self.highest + 1)
+
+
+def scales_of(export: Export) -> Items:
+    """Of every item that codebook.csv or a score tells of: the range of the scores where the codebook tells none that
+    holds."""
+    told = dict(_told(export.folder / CODEBOOK))
+    scores = export.ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
+    return told | {
+        (str(instrument), str(item)): _scale(told.get((str(instrument), str(item))), lowest, highest)
+        for (instrument, item), lowest, highest in scores.itertuples()
+    }
+
+
+def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
+    if told and told.lowest <= lowest and highest <= told.highest:
+        return told
+    why = f"some scores are beyond that of {CODEBOOK}" if told else f"{CODEBOOK} tells none"
+    return Scale(lowest, highest, f"scale taken from the scores, {lowest:g} to {highest:g}: {why}")
+
+
+def _told(path: Path) -> Iterator[tuple[tuple[str, str], Scale]]:
+    if not path.is_file():
+        return
+    table = read_table(path, ("file", "column", "type", "values"))
+    for row in table[table["type"] == "scale"].astype(str).to_dict("records"):
+        if found := _RANGE.match(row["values"]):
+            key = row["file"].removesuffix(".json"), row["column"]
+            yield key, Scale(float(found[1]), float(found[2]))

@@ -1,0 +1,208 @@
+"""alt_test.csv: may a judge stand in for a counsellor, a reviewer or a crowd worker?"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
+from studies.analysis.frames import Export, first_of_people
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import alt_test as measure
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.judged import JUDGE, SCALE, UNIT, add_resampled, clusters_of, named, named_by, numbered
+
+COLUMNS = [
+    "judge",
+    "strategy",
+    "humans",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "annotator",
+    "estimate",
+    "low",
+    "high",
+    "p",
+    "p_adjusted",
+    "epsilon",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+# By how much a judge may be behind for being cheaper, as the paper suggests for experts, skilled raters and crowds.
+EPSILON = {"expert": 0.2, "reviewer": 0.15, "crowd": 0.1}
+FEWEST = 30  # conversations of a rater
+ADVISED = 3  # raters
+
+METHODS = {
+    "difference": _(
+        "of one annotator: the mean over conversations of 1 where they are nearer to the other raters than the judge "
+        "is, -1 where the judge is nearer, 0 for a tie; near is a small root mean square distance, or a large share of "
+        "equal scores on items with two values; BCa interval (95 %), participants (else conversations) resampled"
+    ),
+    "p": _(
+        "of a one-sided t that the difference is below epsilon (.2 experts, .15 reviewers, .1 crowd); takes "
+        "conversations as independent; where the comparisons do not vary, their value decides"
+    ),
+    "p_adjusted": _("Benjamini–Yekutieli over the annotators"),
+    "winning_rate": _("omega: the share of annotators with p_adjusted of .05 or less; from .5 on the judge passes"),
+    "advantage": _(
+        "rho: the mean over annotators of how often the judge is as near as they are, or nearer; BCa interval (95 %), "
+        "participants (else conversations) resampled, annotators not"
+    ),
+}
+
+Rows = list[dict[str, Any]]
+Key = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What a judge and two or more raters scored of an item."""
+
+    annotations: pd.DataFrame  # UNIT × raters, nan where one gave no score
+    judge: Array  # of each UNIT
+    clusters: NDArray[np.intp]  # of each UNIT
+    alone: int  # UNITs that the judge and one rater scored, which are left out
+
+    def score(self) -> measure.Score:
+        """Of whole scores with two values both measures say the same, and one of them is called accuracy."""
+        values = np.unique(np.append(self.annotations.to_numpy(float), self.judge))
+        return measure.accuracy if np.isfinite(values).sum() <= 2 else measure.negative_rmse
+
+
+def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
+    """Yields (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them. Where
+    no conversation has two raters of the kind, a single row tells so."""
+    people = _annotations(export.ratings)
+    for (judge, strategy), judged in named(export.ratings).groupby(JUDGE):
+        answers = _answers(judged)
+        for humans, of_items in people.items():
+            of = {"judge": str(judge), "strategy": str(strategy), "humans": humans}
+            items = {scale: _shared(of_items[scale], answers[scale], export) for scale in of_items if scale in answers}
+            yield f"{humans} × {judge} {strategy}".rstrip(), _rows(of, items, bootstrap)
+
+
+def _annotations(ratings: pd.DataFrame) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
+    """By rater kind and SCALE: UNIT × raters. Of a person's replicates the first counts."""
+    rated = first_of_people(ratings[ratings["rater_kind"].isin(list(EPSILON))])
+    texts = rated[["rater_kind", *SCALE, *UNIT, "rater"]].astype(str).assign(score=rated["score"])
+    found: dict[str, dict[Key, pd.DataFrame]] = {}
+    for (kind, *scale), rows in texts.groupby(["rater_kind", *SCALE]):
+        wide = rows.groupby([*UNIT, "rater"])["score"].mean().unstack("rater")
+        found.setdefault(str(kind), {})[tuple(scale)] = wide
+    return found
+
+
+def _answers(judged: pd.DataFrame) -> Mapping[Key, pd.Series]:
+    """By SCALE: over UNIT, replicates averaged."""
+    return {tuple(map(str, scale)): rows.groupby(UNIT)["score"].mean() for scale, rows in judged.groupby(SCALE)}
+
+
+def _shared(annotations: pd.DataFrame, answers: pd.Series, export: Export) -> Shared:
+    rated = annotations.loc[annotations.index.intersection(answers.index)].sort_index()
+    several = rated[rated.notna().sum(axis=1) > 1].dropna(axis=1, how="all")
+    clusters = clusters_of(several.index.get_level_values("conversation"), export)
+    judge = answers.loc[several.index].to_numpy(float)
+    return Shared(several, judge, clusters, alone=len(rated) - len(several))
+
+
+def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap) -> Rows:
+    if not any(len(shared.judge) for shared in items.values()):
+        return [_no_test(of | dict.fromkeys(SCALE, ""))]
+    rows: Rows = []
+    for scale, shared in items.items():
+        of_item = of | named_by(SCALE, scale)
+        rows += _of_item(of_item, shared, bootstrap) if len(shared.judge) else [_no_test(of_item)]
+    return rows
+
+
+def _no_test(of: dict[str, str]) -> dict[str, Any]:
+    row = Row(**of, statistic="winning_rate", annotator="", epsilon=EPSILON[of["humans"]], n=0, clusters=0)
+    row.leave_out("estimate", because="no conversation that the judge scored has two of these raters")
+    return row.finished()
+
+
+def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
+    comparisons = measure.compare(shared.annotations.to_numpy(float), shared.judge, shared.score())
+    annotators = [
+        _annotator(of | {"annotator": str(name)}, comparison, shared, bootstrap)
+        for name, comparison in zip(shared.annotations, comparisons, strict=True)
+    ]
+    _adjust(annotators)
+    together = _winning_rate(of, annotators, shared), _advantage(of, comparisons, shared, bootstrap)
+    return [row.finished() for row in (*together, *annotators)]
+
+
+def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
+    epsilon, advantages = EPSILON[of["humans"]], comparison.advantages()
+    clusters = numbered(shared.clusters[comparison.items])
+    row = Row(**of, statistic="difference", epsilon=epsilon, n=len(advantages), clusters=int(clusters.max()) + 1)
+    row.values["estimate"] = float(advantages.mean())
+    add_interval(row, advantages, clusters, bootstrap, of="comparisons")
+    row.compute("p", lambda: comparison.p_value(epsilon))
+    if np.ptp(advantages) == 0 and len(advantages) > 1:
+        row.add_notes("p: the comparisons do not vary, so their value decides")
+    return row
+
+
+def _adjust(annotators: list[Row]) -> None:
+    tested = [row for row in annotators if not np.isnan(row.values["p"])]
+    if tested:
+        for row, p in zip(tested, measure.adjusted(np.array([row.values["p"] for row in tested])), strict=True):
+            row.values["p_adjusted"] = float(p)
+
+
+def _winning_rate(of: dict[str, str], annotators: list[Row], shared: Shared) -> Row:
+    row = _of_all(of, "winning_rate", shared)
+    adjusted = [found.values["p_adjusted"] for found in annotators if "p_adjusted" in found.values]
+    if adjusted:
+        row.values["estimate"] = measure.winning_rate(np.array(adjusted))
+    else:
+        row.leave_out("estimate", because="no rater shares two conversations with others")
+    row.leave_out("low", "high", because="a share of decisions")
+    row.values["method"] = f"{shared.score().__name__}, one-sided t, Benjamini–Yekutieli"
+    row.add_notes(*_cautions(annotators, shared))
+    return row
+
+
+def _cautions(annotators: list[Row], shared: Shared) -> Iterator[str]:
+    few = sum(row.values["n"] < FEWEST for row in annotators)
+    if few:
+        yield f"{few} of {len(annotators)} raters have fewer than {FEWEST} conversations, too few for the t-test"
+    if len(annotators) < ADVISED:
+        yield f"{len(annotators)} raters, {ADVISED} or more are advised"
+    if shared.alone:
+        yield f"{shared.alone} conversations with one of these raters are left out"
+    if (clusters := len(set(shared.clusters))) < len(shared.judge):
+        yield f"the t-test takes {len(shared.judge)} conversations of {clusters} clusters as independent"
+
+
+def _advantage(of: dict[str, str], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
+    sums = np.zeros((len(shared.judge), 2 * len(comparisons)))
+    for place, comparison in enumerate(comparisons):
+        sums[comparison.items, place] = 1
+        sums[comparison.items, len(comparisons) + place] = comparison.judge_wins
+    row = _of_all(of, "advantage", shared)
+    row.values["estimate"] = float(measure.advantage(sums.sum(axis=0)))
+    add_resampled(row, lambda: _resample(sums, shared.clusters, bootstrap))
+    return row
+
+
+def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
+    resampled = bootstrap.resample(measure.advantage, sum_by_cluster(sums, clusters))
+    if np.ptp(resampled.replicates) == 0:
+        raise Undefined("the comparisons do not vary")
+    return resampled
+
+
+def _of_all(of: dict[str, str], statistic: str, shared: Shared) -> Row:
+    about = {"statistic": statistic, "annotator": "", "epsilon": EPSILON[of["humans"]]}
+    return Row(**of, **about, n=len(shared.judge), clusters=len(set(shared.clusters)))

@@ -1,0 +1,182 @@
+"""arm_pairs.csv: each arm against each other, paired by the people or profiles that met both."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from scipy.stats import ttest_1samp  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import paired
+from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.measures.ranks import hodges_lehmann
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.conditions import PRINTED
+from studies.analysis.tables.families import adjust
+from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
+
+OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
+D_Z = ("d_z", "d_z_low", "d_z_high")
+HODGES_LEHMANN = ("hodges_lehmann", "hodges_lehmann_low", "hodges_lehmann_high")
+OF_TESTS = ("wilcoxon_p", "t_p", "rank_biserial", *D_Z, *HODGES_LEHMANN)
+COLUMNS = [
+    "raters",
+    "instrument",
+    "item",
+    "moment",
+    "arm_a",
+    "arm_b",
+    "users",
+    "difference",
+    "low",
+    "high",
+    "wilcoxon_p",
+    "p_holm",
+    "p_bh",
+    "t_p",
+    "rank_biserial",
+    *D_Z,
+    *HODGES_LEHMANN,
+    "n",
+    "clusters",
+    "seekers",
+    "condition",
+    "method",
+    "note",
+]
+METHODS = {
+    "difference": _(
+        "arm_a minus arm_b, of final scores; mean over the users (people or profiles, each with the mean of their "
+        "conversations) that met both; BCa interval (95 %), users resampled"
+    ),
+    "wilcoxon_p": _("Wilcoxon's signed-rank test of these differences, those of 0 dropped; two-sided"),
+    "p_holm": _("of wilcoxon_p: Holm over the pairs of an item"),
+    "p_bh": _(
+        "of wilcoxon_p: Benjamini–Hochberg over all pairs and items of the same raters and moment; item * by itself"
+    ),
+    "t_p": _("paired t test, two-sided, not adjusted"),
+    "rank_biserial": _("of matched pairs, differences of 0 dropped"),
+    "d_z": _("mean over standard deviation of the differences; interval (95 %) from the noncentral t"),
+    "hodges_lehmann": _(
+        "median of the means of any two differences; interval (95 % at least) that belongs to the signed-rank test, "
+        "over 50 users by the normal approximation"
+    ),
+}
+
+Found = Iterator[tuple[str, list[dict[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Two arms or more as the same kind of raters scored them, `of` by OF. `scores` and `conversations` (how many) are
+    users × arms, by name; nan where a user did not meet an arm."""
+
+    of: dict[str, str]
+    scores: pd.DataFrame
+    conversations: pd.DataFrame
+
+    @property
+    def arms(self) -> list[str]:
+        return [str(arm) for arm in self.scores.columns]
+
+    def complete(self) -> "Compared":
+        """Of the users that met every arm."""
+        everywhere = self.scores.notna().all(axis=1)
+        return Compared(self.of, self.scores[everywhere], self.conversations[everywhere])
+
+    def values(self) -> Array:
+        return np.asarray(self.scores, dtype=np.float64)
+
+    def counted(self) -> int:
+        return int(self.conversations.to_numpy(float)[self.scores.notna().to_numpy()].sum())
+
+
+def compared(export: Export) -> Iterator[Compared]:
+    """By kind of raters first."""
+    for key, group in scores_by_cluster(export, export.ratings).groupby(OF):
+        if group["arm"].nunique() > 1:
+            wide = group.pivot(index="cluster", columns="arm", values=["score", "conversations"])
+            yield Compared(dict(zip(OF, map(str, key), strict=True)), wide["score"], wide["conversations"])
+
+
+def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
+    """Yields (kind of raters, its rows)."""
+    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+        rows = [_row(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
+        adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p")
+        adjust(rows, _everywhere, p="wilcoxon_p", into="p_bh", correct=benjamini_hochberg)
+        yield raters, rows
+
+
+def _everywhere(row: dict[str, Any]) -> tuple[Any, ...]:
+    """All pairs and items of a moment; the mean over all items is by itself."""
+    return row["moment"], row["item"] == ALL_ITEMS
+
+
+def shared(item: Compared, arms: Sequence[str]) -> Compared:
+    """Of these two arms and the users that met both."""
+    names = list(arms)
+    return Compared(item.of, item.scores[names], item.conversations[names]).complete()
+
+
+def differences(pair: Compared) -> Array:
+    first, second = pair.values().T
+    return np.asarray(first - second)
+
+
+def t_test(differences: Array) -> float:
+    """Two-sided p."""
+    if len(differences) < 2:
+        raise Undefined("one pair")
+    if np.ptp(np.round(differences, paired.ROUNDED)) == 0:
+        raise Undefined("the differences do not vary")
+    return float(ttest_1samp(differences, 0).pvalue)
+
+
+def _row(item: Compared, arms: tuple[str, str], bootstrap: Bootstrap) -> dict[str, Any]:
+    pair = shared(item, arms)
+    users = len(pair.scores)
+    row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())
+    row.values |= {"p_holm": np.nan, "p_bh": np.nan}
+    if users:
+        _compare(row, differences(pair), bootstrap)
+    else:
+        row.leave_out("difference", "low", "high", *OF_TESTS, because="nobody met both arms")
+    return row.finished()
+
+
+def _compare(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
+    row.values["difference"] = float(differences.mean())
+    rounded = np.round(differences, paired.ROUNDED)
+    add_interval(row, rounded, np.arange(len(rounded)), bootstrap, of="differences")
+    _add_wilcoxon(row, differences)
+    row.compute("t_p", lambda: t_test(differences))
+    row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
+    _add(row, D_Z, lambda: paired.d_z(differences))
+    _add(row, HODGES_LEHMANN, lambda: hodges_lehmann(rounded))
+
+
+def _add_wilcoxon(row: Row, differences: Array) -> None:
+    try:
+        test = paired.wilcoxon(differences)
+    except Undefined as reason:
+        row.leave_out("wilcoxon_p", because=str(reason))
+        return
+    row.values["wilcoxon_p"] = test.p
+    interval = f"{row.values['method']}; " if "method" in row.values else ""
+    row.values["method"] = f"{interval}Wilcoxon {test.method}"
+    if test.smallest > PRINTED:
+        row.add_notes(f"wilcoxon_p: with so few pairs that differ it cannot fall below {test.smallest:.4g}")
+
+
+def _add(row: Row, names: Sequence[str], statistic: Callable[[], Iterable[float]]) -> None:
+    try:
+        row.values |= dict(zip(names, statistic(), strict=True))
+    except Undefined as reason:
+        row.leave_out(*names, because=str(reason))

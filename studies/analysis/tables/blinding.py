@@ -1,0 +1,212 @@
+"""blinding.csv: how well people could tell which arm they had met, from the blinding question at the end of a study.
+
+The question is asked of each conversation that had a reply; "I cannot tell" is an answer of its own.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import blinding as measures
+from studies.analysis.measures.proportions import METHOD as WILSON
+from studies.analysis.measures.proportions import add_wilson, wilson
+from studies.analysis.reading import read_table
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.judged import add_resampled, numbered
+
+COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
+METHODS = {
+    "bang": _(
+        "of an arm: share of right minus share of wrong guesses over all answers (Bang et al. 2004); 1 all right, 0 as "
+        "by chance, below 0 more wrong than by chance; normal interval (95 %). With more than two arms a wrong guess "
+        "weighs one over the number of wrong arms"
+    ),
+    "one_vs_rest": _(
+        "how often this arm was named where it was met, minus how often it was named where another was met; 0 by chance"
+    ),
+    "cannot_tell": _("share of the answers that name no arm"),
+    "certainty": _("mean of how sure people were of the arm that they named, 1 to 5"),
+    "james": _(
+        "over all arms (James et al. 1996): 0 all right, .5 as by chance, 1 all wrong or nobody can tell; participants "
+        "(else conversations) resampled"
+    ),
+    "accuracy": _("share of right guesses among those that name an arm"),
+    "accuracy_corrected": _(
+        "the same, brought to 1 where all are right and to 0 where as many as by chance among "
+        "the arms that were met or named"
+    ),
+}
+INSTRUMENT, GUESS, SURE, CANNOT_TELL = "blinding", "guess", "sure", "cannot_tell"
+ALL = "*"
+OF_ANSWERS = ("conversation", "instrument", "item", "value", "text")
+
+
+@dataclass(frozen=True)
+class Guesses:
+    """One entry of the columns per conversation. `said`: the place of the arm that was named, or the number of arms
+    for none; `sure` is nan where nothing was said of it."""
+
+    arms: list[str]
+    met: NDArray[np.intp]
+    said: NDArray[np.intp]
+    sure: Array
+    clusters: NDArray[np.intp]
+
+    def counts(self) -> Array:
+        """Clusters × arms × (arms + 1)."""
+        counts = np.zeros((self.clusters.max() + 1, len(self.arms), len(self.arms) + 1))
+        np.add.at(counts, (self.clusters, self.met, self.said), 1)
+        return counts
+
+    def of(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
+        """How many conversations and clusters."""
+        return {"n": int(chosen.sum()), "clusters": len(set(self.clusters[chosen].tolist()))}
+
+
+def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (arm, its rows), `*` being all arms. n counts the conversations that were asked about."""
+    guesses = guesses_of(export)
+    if guesses is None:
+        return
+    for place, arm in enumerate(guesses.arms):
+        if (guesses.met == place).any():
+            yield arm, list(_of_arm(guesses, place, bootstrap))
+    yield ALL, list(_of_all(guesses, bootstrap))
+
+
+def guesses_of(export: Export) -> Guesses | None:
+    """None where nobody was asked, or of no conversation the arm is known."""
+    path = export.folder / "answers.csv"
+    if not path.is_file():
+        return None
+    answers = read_table(path, (), OF_ANSWERS).astype(str)
+    answers = answers[(answers["instrument"] == INSTRUMENT) & answers["conversation"].isin(_with_arm(export))]
+    answers = answers.drop_duplicates(["conversation", "item"], keep="last").set_index("conversation")
+    said = answers.loc[(answers["item"] == GUESS) & (answers["text"] != ""), "text"]
+    return _guesses(said, answers.loc[answers["item"] == SURE, "value"], export)
+
+
+def _with_arm(export: Export) -> pd.Index:
+    return export.chats.index[export.chats["arm"] != ""]
+
+
+def _guesses(said: pd.Series, sure: pd.Series, export: Export) -> Guesses | None:
+    about = export.chats.loc[said.index]
+    arms = sorted({*about["arm"], *said} - {CANNOT_TELL})
+    if said.empty or not arms:
+        return None
+    places = {arm: place for place, arm in enumerate(arms)}
+    return Guesses(
+        arms=arms,
+        met=about["arm"].map(places).to_numpy(np.intp),
+        said=np.array([places.get(text, len(arms)) for text in said], dtype=np.intp),
+        sure=pd.to_numeric(sure.reindex(said.index), errors="coerce").to_numpy(float),
+        clusters=numbered(about["cluster"]),
+    )
+
+
+def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    met = guesses.met == place
+    arm, counts = guesses.arms[place], guesses.counts()
+    yield _row(arm, "bang", guesses.of(met), lambda row: _add_bang(row, counts.sum(axis=0), place))
+    yield _row(
+        arm,
+        "one_vs_rest",
+        guesses.of(np.ones_like(met)),
+        lambda row: _add(row, lambda sums: measures.one_against_rest(_square(sums), place), counts, bootstrap),
+    )
+    yield _cannot_tell(arm, guesses, met)
+    yield _certainty(arm, guesses, met, bootstrap)
+
+
+def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    everywhere = np.ones(len(guesses.met), dtype=bool)
+    named = guesses.said < len(guesses.arms)
+    counts = guesses.counts()
+    yield _row(
+        ALL,
+        "james",
+        guesses.of(everywhere),
+        lambda row: _add(row, lambda sums: measures.james(_square(sums)), counts, bootstrap),
+    )
+    for statistic in ("accuracy", "accuracy_corrected"):
+        yield _row(ALL, statistic, guesses.of(named), lambda row: _add_accuracy(row, counts.sum(axis=0)))
+    yield _cannot_tell(ALL, guesses, everywhere)
+    yield _certainty(ALL, guesses, everywhere, bootstrap)
+
+
+def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None]) -> dict[str, Any]:
+    row = Row(arm=arm, statistic=statistic, **of)
+    try:
+        add(row)
+    except Undefined as reason:
+        row.leave_out("estimate", "low", "high", because=str(reason))
+    return row.finished()
+
+
+def _add_bang(row: Row, counts: Array, place: int) -> None:
+    index = measures.bang(counts, place)
+    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high, "method": "normal"}
+    if len(counts) > 2:
+        row.add_notes(f"{len(counts)} arms: a wrong guess weighs 1/{len(counts) - 1}")
+    if np.isnan(index.low):
+        row.leave_out("low", "high", because="all answers are alike")
+    if row.values["clusters"] < row.values["n"]:
+        row.add_notes("conversations of one participant count as independent")
+
+
+def _add(row: Row, statistic: Callable[[Array], Array], counts: Array, bootstrap: Bootstrap) -> None:
+    sums = counts.reshape(len(counts), -1)
+    estimate = float(statistic(sums.sum(axis=0)))
+    if np.isnan(estimate):
+        raise Undefined("one arm alone was met or named")
+    row.values["estimate"] = estimate
+    add_resampled(row, lambda: _varied(bootstrap.resample(statistic, sums)))
+
+
+def _varied(found: Resampled) -> Resampled:
+    if not np.ptp(found.replicates):
+        raise Undefined("all resamples are alike")
+    return found
+
+
+def _square(sums: Array) -> Array:
+    """The tables of counts of so many sums, arms × (arms + 1) of them."""
+    arms = int(np.sqrt(sums.shape[-1]))
+    return sums.reshape(*sums.shape[:-1], arms, arms + 1)
+
+
+def _add_accuracy(row: Row, counts: Array) -> None:
+    share, arms = measures.accuracy(counts), len(counts)
+    add_wilson(row, share)
+    if row.values["statistic"] == "accuracy":
+        return
+    low, high = wilson(share, row.values["clusters"])
+    bounds = {"estimate": share, "low": low, "high": high}
+    row.values |= {name: measures.beyond_chance(value, arms) for name, value in bounds.items()}
+    row.values["method"] = f"{WILSON}; {arms} arms"
+
+
+def _cannot_tell(arm: str, guesses: Guesses, chosen: NDArray[np.bool_]) -> dict[str, Any]:
+    share = float((guesses.said[chosen] == len(guesses.arms)).mean())
+    return _row(arm, "cannot_tell", guesses.of(chosen), lambda row: add_wilson(row, share))
+
+
+def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap: Bootstrap) -> dict[str, Any]:
+    told = chosen & ~np.isnan(guesses.sure)
+
+    def add(row: Row) -> None:
+        if not told.any():
+            raise Undefined("nobody said how sure they were")
+        row.values["estimate"] = float(guesses.sure[told].mean())
+        add_interval(row, guesses.sure[told], numbered(guesses.clusters[told]), bootstrap, of="answers")
+
+    return _row(arm, "certainty", guesses.of(told), add)

@@ -1,0 +1,193 @@
+"""coverage.csv: how many of the scores that were asked for are missing, why, and what that could do to the means.
+
+A missing score is never a number. But what is missing may not be like the rest, so each mean stands beside the two that
+it would be if everything that is missing were the scale's lowest, or highest.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import VARIANT, Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures.proportions import add_wilson
+from studies.analysis.reading import read_table
+from studies.analysis.rows import Row
+from studies.analysis.scales import Items, Scale, scales_of
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.judged import JUDGE, SCALE, named_by, numbered
+
+COLUMNS = [
+    "judge",
+    "strategy",
+    "arm",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+METHODS = {
+    "missing_share": _("of the scores that a judge was asked for, replicates each counting, the share that is missing"),
+    "reason: …": _("the share of all that was asked for that is missing for this reason"),
+    "mean": _("over what has a score, replicates averaged first; participants (else conversations) resampled"),
+    "mean_lowest": _("the same over all that was asked for, every missing score at the lowest of the scale"),
+    "mean_highest": _("the same over all that was asked for, every missing score at the highest of the scale"),
+    "repair_share": _(
+        "of the times that a judge was asked about a conversation, those at which it gave an answer that could not be "
+        "read and was asked to repair or repeat it; calls.csv does not tell for which strategy, instrument or item"
+    ),
+    "no_final_rating": _(
+        "of the closed conversations of participants and counsellors with a reply, those that they gave no final score"
+    ),
+}
+ALL = "*"
+MEANS = ("mean", "mean_lowest", "mean_highest")
+THING = ["conversation", "turn"]
+ASKING = ["judge", "conversation", "turn", "replicate", "prompt_version"]
+UNREADABLE = ("unparseable", "out_of_range")
+OF_CALLS = ("judge", "purpose", "conversation", "turn", "replicate", "prompt_version", "status")
+RATERS = {"person": "seeker", "counsellor": "expert"}  # kind of the seeker → as which they rate
+
+
+def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (judge, its rows), then those of people. n: scores that were asked for; of a mean, things rated."""
+    scales = scales_of(export)
+    for judge, asked in _asked(export).groupby("judge"):
+        yield str(judge), list(_of_judge(asked, scales, bootstrap))
+    yield "repairs", list(_of_repairs(export))
+    yield "people", list(_of_people(export))
+
+
+def _asked(export: Export) -> pd.DataFrame:
+    """One row for each score that a judge was asked for, the missing ones too."""
+    judged = export.ratings[export.ratings["rater_kind"] == "judge"]
+    rows = pd.concat([table.astype({"score": float}) for table in (judged, export.unscored)], ignore_index=True)
+    texts = rows[["rater", "strategy", *SCALE, *THING, "missing_reason"]].astype(str)
+    asked = texts.rename(columns={"rater": "judge", "missing_reason": "reason"}).assign(score=rows["score"])
+    return _with_arms(asked, export.conversations)
+
+
+def _with_arms(rows: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
+    about = conversations.loc[rows["conversation"], ["arm", "cluster"]]
+    return rows.assign(arm=about["arm"].to_numpy(), cluster=about["cluster"].to_numpy())
+
+
+def _by_arm(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
+    """All together, then each arm."""
+    yield ALL, rows
+    for arm, of_arm in rows[rows["arm"] != ""].groupby("arm"):
+        yield str(arm), of_arm
+
+
+def _of_judge(asked: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for key, rows in asked.groupby([*JUDGE, *SCALE]):
+        of = named_by([*JUDGE, *SCALE], key)
+        scale = scales.get((of["instrument"], of["item"]))
+        means = dict(_by_arm(_things(rows, scale)))
+        for arm, of_arm in _by_arm(rows):
+            yield from _shares(of | {"arm": arm}, of_arm)
+            yield from _means(of | {"arm": arm}, means[arm], scale, bootstrap)
+
+
+def _things(asked: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
+    """One row for each thing that was to be rated: the means of its replicates by statistic, `mean` being nan where all
+    are missing; `arm`, `cluster`, and `missing`: whether any is."""
+    lowest, highest = (scale.lowest, scale.highest) if scale else (np.nan, np.nan)
+    scores = asked["score"]
+    filled = asked.assign(mean=scores, mean_lowest=scores.fillna(lowest), mean_highest=scores.fillna(highest))
+    things = filled.assign(missing=scores.isna()).groupby(THING)
+    return things[list(MEANS)].mean().join(things[["arm", "cluster"]].first()).join(things["missing"].any())
+
+
+def _shares(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    missing = asked["score"].isna()
+    yield _share(of, "missing_share", asked, missing)
+    reasons = asked["reason"].replace("", "no reason given").where(missing)
+    for reason in sorted(reasons.dropna().unique()):
+        yield _share(of, f"reason: {reason}", asked, reasons == reason)
+
+
+def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series) -> dict[str, Any]:
+    row = Row(**of, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
+    add_wilson(row, float(counted.mean()))
+    return row.finished()
+
+
+def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[dict[str, Any]]:
+    """The bounds are the mean itself where nothing is missing."""
+    mean = _mean(of | {"statistic": "mean"}, things.dropna(subset="mean"), bootstrap)
+    if not things["missing"].any():
+        bounds = [mean | {"statistic": statistic} for statistic in MEANS[1:]]
+    else:
+        bounds = [_mean(of | {"statistic": name}, things, bootstrap, scale) for name in MEANS[1:]]
+    return [mean, *bounds]
+
+
+def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
+    row = Row(**of, n=len(things), clusters=things["cluster"].nunique())
+    if things.empty:
+        row.leave_out("estimate", "low", "high", because="every score is missing")
+        return row.finished()
+    values: Array = things[of["statistic"]].to_numpy(float)
+    if np.isnan(values).any():
+        row.leave_out("estimate", "low", "high", because="the item's scale is not known")
+        return row.finished()
+    row.values["estimate"] = float(values.mean())
+    add_interval(row, values, numbered(things["cluster"]), bootstrap, of="scores")
+    row.add_notes(*([scale.note] if scale and scale.note else []))
+    return row.finished()
+
+
+# Answers that could not be read
+
+
+def _of_repairs(export: Export) -> Iterator[dict[str, Any]]:
+    for judge, rows in _askings(export).groupby("judge"):
+        for arm, of_arm in _by_arm(rows):
+            about = {"judge": str(judge), "strategy": "", "arm": arm, "instrument": "", "item": "", "moment": ""}
+            yield _share(about, "repair_share", of_arm, of_arm["unreadable"])
+
+
+def _askings(export: Export) -> pd.DataFrame:
+    """One row for each time that a judge was asked; `unreadable`: an answer of it could not be read. What was said in
+    answer to the same question stands in calls.csv one after the other."""
+    path = export.folder / "calls.csv"
+    calls = read_table(path, (), OF_CALLS).astype(str) if path.is_file() else pd.DataFrame(columns=list(OF_CALLS))
+    judged = (calls["purpose"] == "judge") & (calls["judge"] != "")
+    kept = calls["conversation"].isin(export.conversations.index) & ~calls["prompt_version"].str.contains(VARIANT)
+    calls = calls[judged & kept]
+    askings = calls.assign(unreadable=calls["status"].isin(UNREADABLE)).groupby(ASKING)["unreadable"].any()
+    return _with_arms(askings.reset_index(), export.conversations)
+
+
+# What people did not rate
+
+
+def _of_people(export: Export) -> Iterator[dict[str, Any]]:
+    chats = export.whole()
+    closed = (chats["end_reason"] != "") & (chats["turns"] > 0)
+    theirs = chats[closed & chats["seeker_kind"].isin(RATERS) & (chats["participant"] != "")]
+    if theirs.empty:
+        return
+    unrated = ~theirs.index.isin(_finally_rated(export.ratings))
+    rows = theirs[["arm", "cluster"]].assign(unrated=unrated)
+    for arm, of_arm in _by_arm(rows):
+        about = {"judge": "", "strategy": "", "arm": arm, "instrument": "", "item": "", "moment": "final"}
+        yield _share(about, "no_final_rating", of_arm, of_arm["unrated"])
+
+
+def _finally_rated(ratings: pd.DataFrame) -> set[str]:
+    """The conversations that their own seekers gave a final score."""
+    final = ratings["moment"].isin(["final", ""]) & ratings["rater_kind"].isin(RATERS.values())
+    own = ratings["rater"].astype(str) == ratings["participant"].astype(str)
+    return set(ratings.loc[final & own, "conversation"].astype(str))

@@ -1,0 +1,198 @@
+"""decision_study.csv: how dependable means over more or fewer raters (and items) would be.
+
+A generalizability study of crossed random facets, conversations × raters of each item, and conversations × raters ×
+items of an instrument's items together; then what it says of other numbers of raters and items.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures.generalizability import (
+    FACETS,
+    TOTALS,
+    Components,
+    named,
+    of_complete,
+    of_incomplete,
+)
+from studies.analysis.measures.mixed import Estimate
+from studies.analysis.measures.variance import Icc, two_way
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.reliability import UNIT, single_ratings
+
+COLUMNS = [
+    "raters",
+    "unit",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "k",
+    "estimate",
+    "low",
+    "high",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+METHODS = {
+    "variance": _(
+        "components of crossed random facets: expected mean squares where no score is missing, else REML, or for all "
+        "items together and for very many conversations Henderson's method 1 (no intervals); below 0 as it comes out, "
+        "without interval; chi-square interval (95 %) with Satterthwaite's degrees of freedom"
+    ),
+    "erho2": _(
+        "E rho² of a mean over k raters: the share of the conversations' variance where raters who are strict towards "
+        "all do no harm, as in a comparison; what came out below 0 counts as 0. Of one item ICC(C,k) with its F "
+        "interval, else delta-method interval on the logit"
+    ),
+    "phi": _("Phi of a mean over k raters: the same where a rater's strictness is an error; of one item ICC(A,k)"),
+    "erho2_items": _("E rho² of a mean over k such items by one rater; items are taken as drawn from others like them"),
+    "phi_items": _("Phi of a mean over k such items by one rater"),
+}
+DELTA, CHI_SQUARE = "delta-method interval on the logit", "chi-square interval (Satterthwaite)"
+NUMBERS = (1, 2, 3, 5, 10)
+COEFFICIENTS = {"erho2": False, "phi": True}  # statistic → whether the facets' own variances are errors
+ICCS = {"erho2": "icc_c_1", "phi": "icc_a_1"}
+
+Facets = dict[str, NDArray[np.intp]]
+
+
+def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (group of raters, its rows). What one rater alone rated tells nothing and is left out."""
+    for name, rated in single_ratings(export).groupby("group", observed=True):
+        rows: list[dict[str, Any]] = []
+        for (instrument, moment), scores in rated.groupby(["instrument", "moment"], observed=True):
+            of = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
+            several = scores[scores.duplicated([*UNIT, "item"], keep=False)]
+            for item, of_item in several.groupby("item", observed=True):
+                rows += _of_item(of | {"item": str(item)}, of_item, export)
+            if several["item"].nunique() > 1:
+                rows += _of_items(of | {"item": "*"}, several, export)
+        yield str(name), rows
+
+
+def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
+    facets = _facets(scores, FACETS[:2])
+    about = of | _counted(scores, facets, export)
+    values = scores["score"].to_numpy(float)
+    table = _table(values, facets)
+    try:
+        found = _components(table, values, facets)
+    except Undefined as reason:
+        yield _not_estimated(about, str(reason))
+        return
+    yield from _variances(about, found, len(facets))
+    forms = _forms(table)
+    for statistic, absolute in COEFFICIENTS.items():
+        for k in NUMBERS:
+            if statistic in forms:
+                yield _row(about, statistic, k, _stepped(forms[statistic], k), "ANOVA; F interval")
+            else:
+                estimate = found.coefficient({"rater": k}, absolute=absolute)
+                yield _row(about, statistic, k, estimate, _method(found, DELTA))
+
+
+def _of_items(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
+    facets = _facets(scores, FACETS)
+    about = of | _counted(scores, facets, export)
+    values = scores["score"].to_numpy(float)
+    try:
+        found = _components(_table(values, facets), values, facets)
+    except Undefined as reason:
+        yield _not_estimated(about, str(reason))
+        return
+    yield from _variances(about, found, len(facets))
+    items = int(facets["item"].max()) + 1
+    for statistic, absolute in COEFFICIENTS.items():
+        for k in NUMBERS:
+            estimate = found.coefficient({"rater": k, "item": items}, absolute=absolute)
+            yield _row(about, statistic, k, estimate, _method(found, DELTA), f"mean over {items} items")
+    for statistic, absolute in COEFFICIENTS.items():
+        for k in NUMBERS:
+            estimate = found.coefficient({"rater": 1, "item": k}, absolute=absolute)
+            yield _row(about, f"{statistic}_items", k, estimate, _method(found, DELTA), "one rater")
+
+
+def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
+    things = scores["conversation"].astype(str) + " " + scores["turn"].astype(str)
+    columns = {"conversation": things, "rater": scores["rater"].astype(str), "item": scores["item"].astype(str)}
+    return {name: np.unique(columns[name].to_numpy(str), return_inverse=True)[1] for name in names}
+
+
+def _counted(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
+    clusters = export.conversations.loc[scores["conversation"].astype(str), "cluster"]
+    return {"n": int(facets["conversation"].max()) + 1, "clusters": clusters.nunique()}
+
+
+def _table(values: Array, facets: Facets) -> Array:
+    """One axis for each facet; nan where nothing was scored."""
+    table = np.full([int(levels.max()) + 1 for levels in facets.values()], np.nan)
+    table[tuple(facets.values())] = values
+    return table
+
+
+def _components(table: Array, values: Array, facets: Facets) -> Components:
+    return of_incomplete(values, facets) if np.isnan(table).any() else of_complete(table)
+
+
+def _forms(table: Array) -> dict[str, Icc]:
+    """Those of single ratings, by statistic, where their intervals are by F."""
+    try:
+        found = {} if np.isnan(table).any() else two_way(table)
+    except Undefined:
+        return {}
+    return {statistic: found[form] for statistic, form in ICCS.items() if form in found}
+
+
+def _stepped(single: Icc, k: int) -> Estimate:
+    """Spearman–Brown, from 0 on."""
+    single_values = np.array([single.estimate, single.low, single.high]).clip(min=0)
+    return Estimate(*(k * single_values / (1 + (k - 1) * single_values)).tolist())
+
+
+def _method(found: Components, interval: str) -> str:
+    return found.method if found.method == TOTALS else f"{found.method}; {interval}"
+
+
+def _variances(about: Mapping[str, Any], found: Components, facets: int) -> Iterator[dict[str, Any]]:
+    for effect, estimate in found.intervals().items():
+        note = "below 0: counts as 0 in erho2 and phi" if estimate.estimate < 0 else ""
+        method = _method(found, CHI_SQUARE)
+        yield _row(about, f"variance_{named(effect, facets)}", pd.NA, estimate, method, note)
+
+
+def _row(
+    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: str, note: str = ""
+) -> dict[str, Any]:
+    row = Row(**about, statistic=statistic, k=k, estimate=estimate.estimate, method=method)
+    if np.isfinite(estimate.low):
+        row.values |= {"low": estimate.low, "high": estimate.high}
+    else:
+        row.leave_out("low", "high", because=_why_none(estimate.estimate, method))
+    row.add_notes(*([note] if note else []))
+    if about["clusters"] < about["n"]:
+        row.add_notes(f"{about['n']} conversations of {about['clusters']} clusters count as independent")
+    return row.finished()
+
+
+def _why_none(estimate: float, method: str) -> str:
+    if method == TOTALS:
+        return f"{TOTALS} brings no interval"
+    if estimate <= 0:
+        return "a variance that comes out as 0 or below has no interval"
+    return "perfect agreement has no interval" if estimate == 1 else "too uncertain for an interval"
+
+
+def _not_estimated(about: Mapping[str, Any], reason: str) -> dict[str, Any]:
+    row = Row(**about, statistic="variance_conversation", k=pd.NA, method="")
+    row.leave_out("estimate", "low", "high", because=reason)
+    return row.finished()

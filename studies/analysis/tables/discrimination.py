@@ -1,0 +1,191 @@
+"""discrimination.csv: how far raters tell the arms apart, with EmoHarbor's figures (arXiv:2601.01530, appendix E)."""
+
+from collections.abc import Callable, Iterator
+from itertools import combinations, groupby
+from typing import Any
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import discrimination as measures
+from studies.analysis.measures import paired
+from studies.analysis.measures.multiple import benjamini_hochberg, holm
+from studies.analysis.measures.ranks import concordance
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arm_pairs import Compared, compared, differences, shared, t_test
+
+TEST, CORRECTION = "Wilcoxon signed-rank, paired by user", "Holm over the pairs of an item, .05"
+LEVEL = 0.05
+OF_VARIANCE = ("msr", "mac", "f_oneway", "p_oneway", "f_eq13")
+REPEATED = ("f_repeated", "greenhouse_geisser", "p_repeated")
+RANKED = ("kendall_w", "friedman_p")
+AGREED = ("icc_a_1", "icc_c_1")
+CORRECTED = ("msr_corrected", "msr_low", "msr_high")
+COLUMNS = [
+    "raters",
+    "item",
+    "users",
+    "models",
+    "msr",
+    "msr_low",
+    "msr_high",
+    "msr_corrected",
+    "mac",
+    "f_oneway",
+    "f_eq13",
+    "f_repeated",
+    "p_repeated",
+    "kendall_w",
+    "pairwise_share",
+    "test",
+    "correction",
+    "p_oneway",
+    "greenhouse_geisser",
+    "friedman_p",
+    "icc_a_1",
+    "icc_c_1",
+    "msr_components",
+    "pairwise_share_bh",
+    "pairwise_share_t",
+    "instrument",
+    "moment",
+    "seekers",
+    "condition",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+METHODS = {
+    "msr": _(
+        "EmoHarbor's equations 9 to 11: variance of the models' means (over M) by the mean variance within a model "
+        "(over U - 1), of the users that met every model"
+    ),
+    "msr_corrected": _(
+        "msr after the share of the error in the models' means is taken off; msr_low and msr_high are its percentile "
+        "interval (95 %), users resampled and the error taken off twice, at least 0"
+    ),
+    "msr_components": _(
+        "variance of the models over that of users and error, score ~ 1 + (1|model) + (1|user) by REML, all users; "
+        "between models it divides by M - 1 where msr divides by M"
+    ),
+    "mac": _("EmoHarbor's equation 12, msr / (1 + msr)"),
+    "f_oneway": _("textbook F, models as independent groups; p_oneway is its p"),
+    "f_eq13": _("EmoHarbor's equation 13 as printed: f_oneway × (U - 1) / U"),
+    "f_repeated": _("F of repeated measures; p_repeated with degrees of freedom lowered by greenhouse_geisser"),
+    "kendall_w": _("concordance of the users' rankings of the models, with ties; friedman_p is its chi-square test"),
+    "icc_a_1": _("ICC(A,1) of models × users: does one user give the models the scores that another gives?"),
+    "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside"),
+    "pairwise_share": _(
+        "EmoHarbor's equation 14: pairs of models that differ (p below .05 by the named test and correction) of all "
+        "pairs; pairwise_share_bh with Benjamini–Hochberg, pairwise_share_t with paired t tests and Holm"
+    ),
+}
+
+
+def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (kind of raters, its rows). `users` met every model; `clusters` and `n` (conversations) are of all."""
+    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+        yield raters, [_row(item, bootstrap) for item in items]
+
+
+def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
+    complete = item.complete().values()
+    users, left_out = len(complete), len(item.scores) - len(complete)
+    row = Row(**item.of, users=users, models=len(item.arms), clusters=len(item.scores), n=item.counted())
+    row.values |= {"test": TEST, "correction": CORRECTION}
+    if users:
+        _add_variances(row, complete, bootstrap)
+        _add_ranks(row, complete)
+    else:
+        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because="no user met every model")
+    row.compute("msr_components", lambda: measures.separation_by_components(item.values()))
+    _add_pairs(row, item)
+    if users and left_out:
+        row.add_notes(
+            f"{left_out} of {len(item.scores)} users did not meet every model: they count in msr_components and in the "
+            "pairs alone"
+        )
+    return row.finished()
+
+
+def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
+    try:
+        squares = measures.mean_squares(scores)
+    except Undefined as reason:
+        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *AGREED, because=str(reason))
+        return
+    row.values |= {
+        "msr": float(squares.separation()),
+        "mac": squares.agreement(),
+        "f_oneway": squares.f_oneway(),
+        "p_oneway": squares.p_oneway(),
+        "f_eq13": squares.f_eq13(),
+        "icc_a_1": squares.icc_a_1(),
+        "icc_c_1": squares.icc_c_1(),
+    }
+    _add_corrected(row, measures.corrected_separation(scores, bootstrap))
+    _add_repeated(row, squares, scores)
+
+
+def _add_corrected(row: Row, corrected: measures.Corrected) -> None:
+    row.values |= {"msr_low": corrected.interval.low, "msr_high": corrected.interval.high}
+    row.values |= {"msr_corrected": max(corrected.estimate, 0.0), "method": corrected.interval.method}
+    if corrected.estimate < 0:
+        row.add_notes(
+            f"msr_corrected: {corrected.estimate:.3g}, the models differ by less than chance; 0 stands for it"
+        )
+    row.add_notes(*corrected.notes)
+
+
+def _add_repeated(row: Row, squares: measures.MeanSquares, scores: Array) -> None:
+    try:
+        f, epsilon = squares.f_repeated(), measures.greenhouse_geisser(scores)
+    except Undefined as reason:
+        row.leave_out(*REPEATED, because=str(reason))
+    else:
+        row.values |= {"f_repeated": f, "greenhouse_geisser": epsilon, "p_repeated": squares.p_repeated(epsilon)}
+
+
+def _add_ranks(row: Row, scores: Array) -> None:
+    try:
+        found = concordance(scores)
+    except Undefined as reason:
+        row.leave_out(*RANKED, because=str(reason))
+    else:
+        row.values |= {"kendall_w": found.w, "friedman_p": found.p}
+
+
+def _add_pairs(row: Row, item: Compared) -> None:
+    """A pair that cannot be tested counts as one that does not differ."""
+    pairs = [differences(shared(item, arms)) for arms in combinations(item.arms, 2)]
+    apart = sum(not len(pair) for pair in pairs)
+    if apart == len(pairs):
+        names = ("pairwise_share", "pairwise_share_bh", "pairwise_share_t")
+        row.leave_out(*names, because="no user met two models")
+        return
+    wilcoxon, t = (_tested(pairs, test) for test in (lambda pair: paired.wilcoxon(pair).p, t_test))
+    row.values |= {
+        "pairwise_share": _share(holm(wilcoxon), pairs),
+        "pairwise_share_bh": _share(benjamini_hochberg(wilcoxon), pairs),
+        "pairwise_share_t": _share(holm(t), pairs),
+    }
+    if apart:
+        row.add_notes(
+            f"pairwise_share: {apart} of {len(pairs)} pairs were met by no user both and count as no different"
+        )
+
+
+def _tested(pairs: list[Array], test: Callable[[Array], float]) -> list[float]:
+    """p of those that can be tested."""
+    found = []
+    for pair in pairs:
+        try:
+            found.append(test(pair))
+        except Undefined:
+            continue
+    return found
+
+
+def _share(p_values: list[float], pairs: list[Array]) -> float:
+    return sum(p < LEVEL for p in p_values) / len(pairs)

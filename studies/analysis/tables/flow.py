@@ -1,0 +1,201 @@
+"""flow.csv: how many people and conversations came how far, in the order of a CONSORT diagram (Schulz et al. 2010, doi
+10.1136/bmj.c332).
+
+Everybody whom the files name is counted, those too who are left out of the results.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures.proportions import METHOD as WILSON
+from studies.analysis.measures.proportions import wilson
+from studies.analysis.reading import read_table
+from studies.analysis.rows import Row
+
+COLUMNS = ["track", "stage", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
+METHODS = {
+    "count": _("people of the track, or conversations of them; of conversations without a person, track is their kind"),
+    "share": _("of the people who arrived, of the conversations that were begun; Wilson's interval with n = clusters"),
+    "reason: …": _("of those that were left out, how many for this reason"),
+    "arrived": _("who opened their link"),
+    "screened_out": _("whom the screening or a researcher turned away"),
+    "declined": _("who left before they signed, where the track asks for consent"),
+    "screened_in": _("who arrived and neither was turned away, nor declined, nor has yet to be decided on or to sign"),
+    "started_chatting": _("who had a reply in a conversation"),
+    "finished_1": _("with a regular end of one conversation or more; finished_2: of two or more; and so on"),
+    "withdrawn": _("who left after they had signed"),
+    "excluded": _("left out afterwards by decision"),
+    "analysed": _("who are in the results as seekers"),
+    "conversations_planned": _("arms in the orders that were drawn"),
+    "conversations_begun": _("with a reply"),
+    "conversations_finished": _("regular ends, the highest number of turns among them"),
+    "conversations_left_out": _("left out afterwards by decision, by themselves"),
+    "conversations_analysed": _("rated by anybody, and in the results"),
+}
+OF_PEOPLE = (
+    *("participant", "track", "status", "order", "consented_at", "started_at"),
+    *("excluded", "exclusion_reason"),
+)
+OF_CONVERSATIONS = ("conversation", "participant", "seeker_kind", "turns", "end_reason", "valid", "setup")
+REGULAR = ("finished", "cap", "satisfied")
+ENDS = ("early", "walked_out", "safety", "technical", "withdrawn")
+ALWAYS = ("early", "technical")  # told where nobody ended so, too
+NO_REASON = "no reason given"
+
+Stage = tuple[str, pd.Series]  # with whom it is true of
+
+
+def flow(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (track, its rows), people first, then their conversations, then conversations without a person."""
+    people, conversations = _people(export), _conversations(export)
+    conversations["track"] = _tracks(conversations, people)
+    for track in _in_order(people["track"], conversations["track"]):
+        theirs = people[people["track"] == track]
+        chats = conversations[conversations["track"] == track]
+        yield track, [*_of_people(track, theirs, chats, export), *_of_conversations(track, theirs, chats, export)]
+
+
+def _read(export: Export, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
+    path = export.folder / name
+    return (
+        read_table(path, (), columns).astype(str) if path.is_file() else pd.DataFrame(columns=list(columns), dtype=str)
+    )
+
+
+def _people(export: Export) -> pd.DataFrame:
+    people = _read(export, "participants.csv", OF_PEOPLE)
+    arrived = (people["started_at"] != "") | ~people["status"].isin(["invited", ""])
+    return people.assign(arrived=arrived, signed=people["consented_at"] != "")
+
+
+def _conversations(export: Export) -> pd.DataFrame:
+    found = _read(export, "conversations.csv", OF_CONVERSATIONS)
+    found = found[found["setup"] == ""]
+    begun = pd.to_numeric(found["turns"], errors="coerce") > 0
+    return found.assign(begun=begun, regular=begun & found["end_reason"].isin(REGULAR))
+
+
+def _tracks(conversations: pd.DataFrame, people: pd.DataFrame) -> pd.Series:
+    tracks = conversations["participant"].map(people.drop_duplicates("participant").set_index("participant")["track"])
+    return tracks.fillna(conversations["seeker_kind"]).astype(str)
+
+
+def _in_order(*columns: pd.Series) -> list[str]:
+    """Tracks of people, then what has no person; each once."""
+    return list(dict.fromkeys(name for column in columns for name in sorted(column.unique())))
+
+
+# People
+
+
+def _of_people(track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
+    if people.empty:
+        return
+    arrived = int(people["arrived"].sum())
+    yield _count(track, "invited", len(people), len(people))
+    for stage, counted in _stages(people, chats, export):
+        yield _count(track, stage, int(counted.sum()), arrived)
+        if stage == "excluded":
+            yield from _reasons(track, people.loc[counted, "exclusion_reason"])
+        if stage != "arrived":
+            yield _share(track, stage, int(counted.sum()), arrived, arrived)
+
+
+def _stages(people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterator[Stage]:
+    arrived, status = people["arrived"], people["status"]
+    out, waiting = status == "screened_out", status == "in_review"
+    asks = bool(people["signed"].any())
+    declined = arrived & (status == "withdrawn") & ~people["signed"] & asks
+    yield "arrived", arrived
+    yield "screened_out", out
+    yield "in_review", waiting
+    yield "declined", declined
+    yield "consented", people["signed"]
+    yield "screened_in", arrived & ~out & ~waiting & ~declined & (status != "applied")
+    yield "started_chatting", _known(people, chats[chats["begun"]])
+    yield from _finished(people, chats)
+    yield from ((name, status == name) for name in ("completed", "active", "held", "stopped", "timed_out"))
+    yield "withdrawn", (status == "withdrawn") & ~declined
+    yield "excluded", people["excluded"].str.lower() == "true"
+    yield "analysed", people["participant"].isin(export.conversations["participant"])
+
+
+def _known(people: pd.DataFrame, chats: pd.DataFrame) -> pd.Series:
+    return people["participant"].isin(chats["participant"])
+
+
+def _finished(people: pd.DataFrame, chats: pd.DataFrame) -> Iterator[Stage]:
+    finished = people["participant"].map(chats.groupby("participant")["regular"].sum()).fillna(0)
+    for number in range(1, int(_planned(people).max()) + 1):
+        yield f"finished_{number}", finished >= number
+
+
+def _planned(people: pd.DataFrame) -> pd.Series:
+    return people["order"].map(lambda order: len(order.split(">")) if order else 0).astype(int)
+
+
+def _reasons(track: str, reasons: pd.Series) -> Iterator[dict[str, Any]]:
+    for reason, count in reasons.replace("", NO_REASON).value_counts().sort_index().items():
+        yield _count(track, "excluded", int(count), len(reasons), f"reason: {reason}")
+
+
+# Conversations
+
+
+def _of_conversations(
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export
+) -> Iterator[dict[str, Any]]:
+    planned = int(_planned(people).sum())
+    if planned:
+        yield _count(track, "conversations_planned", planned, planned)
+    if chats.empty:
+        return
+    begun = chats[chats["begun"]]
+    clusters = _clusters(begun)
+    for stage, count in _counts(begun, export).items():
+        yield _count(track, f"conversations_{stage}", count, len(begun))
+        if stage != "begun":
+            yield _share(track, f"conversations_{stage}", count, len(begun), clusters)
+
+
+def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
+    ends = begun["end_reason"]
+    told = {end: int((ends == end).sum()) for end in ENDS}
+    return {
+        "begun": len(begun),
+        "finished": int(begun["regular"].sum()),
+        **{end: count for end, count in told.items() if count or end in ALWAYS},
+        "open": int((ends == "").sum()),
+        "left_out": int((begun["valid"].str.lower() == "false").sum()),
+        "analysed": int(begun["conversation"].isin(export.conversations.index).sum()),
+    }
+
+
+def _clusters(begun: pd.DataFrame) -> int:
+    """Participants; conversations without one count each by itself."""
+    return int(
+        begun["participant"].where(begun["participant"] != "", "conversation " + begun["conversation"]).nunique()
+    )
+
+
+# Rows
+
+
+def _count(track: str, stage: str, count: int, of: int, statistic: str = "count") -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of, method="count")
+    row.leave_out("low", "high", because="a count has no interval")
+    return row.finished()
+
+
+def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic="share", n=of, clusters=clusters, method=WILSON)
+    if not of:
+        row.leave_out("estimate", "low", "high", because="there is nothing to take a share of")
+        return row.finished()
+    low, high = wilson(count / of, clusters)
+    return Row(**row.values, estimate=count / of, low=low, high=high).finished()

@@ -1,0 +1,223 @@
+"""order.csv: does it matter which of a person's conversations it was, and what came before?
+
+Own final ratings of seekers and of counsellors in their own conversations. Model of each item: score ~ arm + position +
+previous arm + (1 | user), positions from conversations.csv; the first conversation has no arm before it. Where
+conditions differ, an arm in another condition counts as another arm, but not as another previous arm.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures.carry_over import Effect, Fit, Model, fit, likelihood_ratio
+from studies.analysis.reading import numbers, read_table, refuse
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.families import adjust
+from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
+
+OF = ["raters", "instrument", "moment", "item"]
+OWN = ("seeker", "expert")
+COLUMNS = [
+    "raters",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "arm",
+    "position",
+    "estimate",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+METHODS = {
+    "position_mean": _("mean of the final scores at a position; BCa interval (95 %), users resampled"),
+    "first_position_mean": _(
+        "mean of an arm's scores where it came first, which nothing before it can have touched; the same interval"
+    ),
+    "position_slope": _(
+        "points per position, score ~ arm + position + previous arm + (1|user) by REML; t interval, degrees of freedom "
+        "are those left beside users and fixed part; p_holm over the items"
+    ),
+    "carry_over": _(
+        "of the same model: how scores after this arm differ from those after the others; effects sum to 0, and the "
+        "first conversation has none"
+    ),
+    "carry_over_test": _(
+        "chi-square of the likelihood ratio of this model with and without the previous arm, by maximum likelihood; "
+        "p_holm over the items"
+    ),
+}
+FIRST = 1
+_WHOLE = re.compile(r"([1-9]\d*(\.0*)?)?")
+
+
+def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (kind of raters, its rows); nothing where conversations.csv tells no positions."""
+    scores = _own_scores(export)
+    for raters, of_raters in scores.groupby("raters"):
+        rows = [
+            row
+            for key, group in of_raters.groupby(OF)
+            for row in _rows(dict(zip(OF, map(str, key), strict=True)), group, bootstrap)
+        ]
+        yield str(raters), adjust(rows, _family)
+
+
+def read_positions(path: Path) -> pd.DataFrame:
+    """Indexed by conversation: `participant`, `position` (a float, nan where the file says none) and `previous`, the
+    arm of the participant's conversation before: empty for the first, None where the file has it not."""
+    table = read_table(path, ("conversation",), ("participant", "arm", "position"))
+    # A table that had gaps in this column was often saved with 5.0 for 5.
+    refuse(path, table["position"], lambda text: not _WHOLE.fullmatch(text), "is not a whole number from 1")
+    texts = table[["conversation", "participant", "arm"]].astype(str)
+    places = list(zip(texts["participant"], numbers(path, table["position"]), strict=True))
+    arms = dict(zip(places, texts["arm"], strict=True))
+    previous = ["" if place == FIRST else arms.get((person, place - 1)) for person, place in places]
+    positions = [place for _person, place in places]
+    found = texts.assign(position=positions, previous=pd.Series(previous, dtype=object))
+    return found.set_index("conversation")[["participant", "position", "previous"]]
+
+
+def _own_scores(export: Export) -> pd.DataFrame:
+    """One row per OF × conversation that has a position: `arm`, `condition`, `score`, `participant`, `position`,
+    `previous`."""
+    path = export.folder / "conversations.csv"
+    own = _of_own_conversations(export)
+    if own.empty or not path.is_file():
+        return pd.DataFrame(columns=OF)
+    alone = replace(export, conversations=export.conversations.assign(cluster=export.conversations.index))
+    scores = scores_by_cluster(alone, own).rename(columns={"cluster": "conversation"})
+    scores = scores.join(read_positions(path), on="conversation")
+    return scores[(scores["position"] >= FIRST) & (scores["participant"] != "")]
+
+
+def _of_own_conversations(export: Export) -> pd.DataFrame:
+    ratings = export.ratings[export.ratings["rater_kind"].isin(OWN)]
+    participants = export.conversations["participant"].reindex(ratings["conversation"].astype(str)).to_numpy()
+    return ratings[(ratings["rater_kind"] == "seeker") | (ratings["rater"].astype(str) == participants)]
+
+
+def _rows(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for position, group in scores.groupby("position"):
+        yield _mean(of | {"statistic": "position_mean", "arm": "", "position": int(position)}, group, bootstrap)
+    for arm, group in scores[scores["position"] == FIRST].groupby("arm"):
+        about = {"statistic": "first_position_mean", "arm": str(arm), "position": FIRST}
+        yield _mean(of | about, group, bootstrap)
+    yield from _of_model(of, scores)
+
+
+def _mean(about: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
+    values = scores["score"].to_numpy(float)
+    clusters = numbered(scores["participant"])
+    row = Row(**about, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
+    add_interval(row, values, clusters, bootstrap, of="scores")
+    return row.finished()
+
+
+@dataclass(frozen=True)
+class Design:
+    """`model`: of the conversations of which it is known what came before. Its fixed part: indicators of the arms, the
+    position, and for each arm that came before others, but the last of them, 1 after it, -1 after the last, 0 in a
+    first conversation, so that effects sum to 0; without these where they cannot be told apart (`unknown` says why)."""
+
+    model: Model
+    arms: int
+    before: list[str]
+    unknown: str
+
+    def position(self) -> Array:
+        chosen: Array = np.eye(self.model.fixed.shape[1])[self.arms]
+        return chosen
+
+    def previous(self) -> Array:
+        """A row for each arm of `before`: what of the fixed part is its effect."""
+        others = np.eye(len(self.before) - 1, len(self.before) - 1)
+        effects = np.vstack([others, -others.sum(axis=0)])
+        return np.hstack([np.zeros((len(self.before), self.arms + 1)), effects])
+
+
+def design(scores: pd.DataFrame) -> Design:
+    """Raises `Undefined` where position and arm go together."""
+    if scores["position"].nunique() < 2:
+        raise Undefined("fewer than two positions")
+    met, users = (numbered(names) for names in (scores["arm"] + "\n" + scores["condition"], scores["participant"]))
+    positions = scores["position"].to_numpy(float)
+    fixed = np.column_stack([np.eye(met.max() + 1)[met], positions - positions.mean()])
+    if not _of_full_rank(fixed):
+        raise Undefined("position and arm go together")
+    before = sorted(set(scores["previous"]) - {""})
+    came = (scores["previous"].to_numpy(str)[:, np.newaxis] == np.array(before, dtype=str)).astype(float)
+    whole = np.column_stack([fixed, came[:, :-1] - came[:, -1:]])
+    unknown = "fewer than two arms came before others" if len(before) < 2 else ""
+    unknown = unknown or ("" if _of_full_rank(whole) else "arm, position and previous arm go together")
+    model = Model(scores["score"].to_numpy(float), fixed if unknown else whole, users)
+    return Design(model, int(met.max()) + 1, before, unknown)
+
+
+def _of_full_rank(columns: Array) -> bool:
+    return bool(np.linalg.matrix_rank(columns) == columns.shape[1])
+
+
+def _of_model(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    known = scores[scores["previous"].notna()]
+    users = int(known["participant"].nunique())
+    about: dict[str, Any] = of | {"n": len(known), "clusters": users, "arm": "", "position": np.nan}
+    for row in _modelled(about, known):
+        if len(known) < len(scores):
+            row.add_notes(f"{len(scores) - len(known)} conversations are left out: what came before is not known")
+        if users < FEW_CLUSTERS:
+            row.add_notes(f"only {users} users, p may be too small")
+        yield row.finished()
+
+
+def _modelled(about: dict[str, Any], known: pd.DataFrame) -> list[Row]:
+    slope, test = (Row(**about, statistic=statistic) for statistic in ("position_slope", "carry_over_test"))
+    test.leave_out("low", "high", because="it is a chi-square")
+    try:
+        designed = design(known)
+        found = fit(designed.model)
+    except Undefined as reason:
+        slope.leave_out("estimate", "low", "high", "p", because=str(reason))
+        test.leave_out("estimate", "p", because=str(reason))
+        return [slope, test]
+    _add(slope, found.effect(designed.position()))
+    slope.values["p"] = found.effect(designed.position()).p
+    if designed.unknown:
+        slope.add_notes(f"no previous arm in the model: {designed.unknown}")
+        test.leave_out("estimate", "p", because=designed.unknown)
+        return [slope, test]
+    ratio = likelihood_ratio(designed.model, designed.arms + 1)
+    test.values |= {"estimate": ratio.statistic, "p": ratio.p, "method": f"likelihood ratio (ML), {ratio.df} df"}
+    return [slope, test, *_after(about, designed, found)]
+
+
+def _after(about: dict[str, Any], designed: Design, found: Fit) -> Iterator[Row]:
+    for arm, contrast in zip(designed.before, designed.previous(), strict=True):
+        row = Row(**(about | {"arm": arm}), statistic="carry_over")
+        _add(row, found.effect(contrast))
+        yield row
+
+
+def _add(row: Row, effect: Effect) -> None:
+    row.values |= {"estimate": effect.estimate, "low": effect.low, "high": effect.high, "method": "REML; t interval"}
+
+
+def _family(row: dict[str, Any]) -> tuple[Any, ...]:
+    """The items of each statistic; the mean over all items is by itself."""
+    return row["moment"], row["statistic"], row["item"] == ALL_ITEMS

@@ -1,0 +1,158 @@
+"""strategy_tests.csv: does a judge agree with people better under one strategy than under another?"""
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cell, sum_by_cluster
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import correlation, dependent
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.agreement import SCALE, both_sides
+from studies.analysis.tables.families import adjust
+from studies.analysis.tables.judged import clusters_of, named_by, numbered
+
+TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high")
+COLUMNS = [
+    "judge",
+    "human",
+    "instrument",
+    "item",
+    "moment",
+    "strategy_a",
+    "strategy_b",
+    "n",
+    "clusters",
+    "r_a",
+    "r_b",
+    "r_ab",
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    *TESTED,
+    "note",
+    "method",
+]
+FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
+
+METHODS = {
+    "r_a, r_b, r_ab": _(
+        "Pearson's r of people with a judge under either strategy, and of the two strategies, over the conversations "
+        "that people and both strategies scored; raters and replicates averaged first"
+    ),
+    "difference": _(
+        "r_b - r_a; BCa interval (95 %), both strategies on the same draws of participants (else conversations); of "
+        "counsellors' own conversations counsellors and arms are both drawn, percentile interval"
+    ),
+    "p": _("two-sided, from the same draws as the interval of the difference"),
+    "p_holm": _("Holm over the items of a human × judge × moment × pair of strategies"),
+    "williams_t": _(
+        "Williams' t for r_b = r_a with n - 3 degrees of freedom; takes conversations as independent, so it is too "
+        "sure where a participant has several"
+    ),
+    "steiger_z": _("Steiger's Z1* for r_b = r_a, the covariance at their mean; takes conversations as independent too"),
+    "zou_low, zou_high": _(
+        "Zou's interval (95 %) of r_b - r_a, from the Fisher intervals of both; takes conversations as independent too"
+    ),
+}
+
+Key = tuple[str, ...]
+
+
+def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (`human × judge`, its rows). Of two strategies, `strategy_a` comes first in the alphabet; what only one of
+    them scored is left out and noted."""
+    for (human, judge), of_items in _found(export.ratings).items():
+        rows = []
+        for scale, strategies in of_items.items():
+            of = {"judge": judge, "human": human} | named_by(SCALE, scale)
+            for a, b in combinations(sorted(strategies), 2):
+                sides = strategies[a], strategies[b]
+                rows.append(_row(of | {"strategy_a": a, "strategy_b": b}, *sides, export, bootstrap))
+        yield f"{human} × {judge}", adjust(rows, lambda row: tuple(row[name] for name in FAMILY))
+
+
+def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
+    """By (human, judge), SCALE and strategy: the scores of both sides."""
+    found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
+    for of, both in both_sides(ratings):
+        of_items = found.setdefault((of["human"], of["judge"]), {})
+        of_items.setdefault(tuple(of[name] for name in SCALE), {})[of["strategy"]] = both
+    return found
+
+
+def _row(
+    of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
+) -> dict[str, Any]:
+    sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
+    scores = pd.concat(sides, axis=1, join="inner").sort_index()
+    clusters = clusters_of(scores.index.get_level_values("conversation"), export)
+    row = Row(**of, n=len(scores), clusters=len(set(clusters)))
+    _add_correlations(row, *scores.to_numpy(float).T)
+    if np.isnan(row.values["difference"]):
+        row.leave_out("low", "high", "p", *TESTED, because="no difference")
+    else:
+        arms = _arms_to_draw(scores, of["human"], export)
+        _add_interval(row, lambda: _resample(scores, clusters, arms, bootstrap))
+        _add_tests(row)
+    if alone := len(under_a) + len(under_b) - 2 * len(scores):
+        row.add_notes(f"{alone} that only one of the two strategies scored are left out")
+    return row.finished()
+
+
+def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
+    row.compute("r_a", lambda: correlation.pearson(human, a))
+    row.compute("r_b", lambda: correlation.pearson(human, b))
+    if np.isnan([row.values["r_a"], row.values["r_b"]]).any():
+        row.leave_out("r_ab", "difference", because="not both r exist")
+    else:
+        row.values |= {"r_ab": correlation.pearson(a, b), "difference": row.values["r_b"] - row.values["r_a"]}
+
+
+def _arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np.intp] | None:
+    """The arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
+    about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
+    own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
+    return numbered(about["arm"]) if own and about["arm"].nunique() > 1 else None
+
+
+def _add_interval(row: Row, resample: Callable[[], Resampled]) -> None:
+    try:
+        resampled = resample()
+    except Undefined as reason:
+        row.leave_out("low", "high", "p", because=str(reason))
+        return
+    interval = resampled.interval()
+    kind = "pigeonhole (counsellors × arms)" if resampled.crossed else "cluster"
+    row.values |= {"low": interval.low, "high": interval.high, "p": resampled.p_value()}
+    row.values["method"] = f"{interval.method} paired {kind} bootstrap"
+    row.add_notes(*resampled.notes("interval"))
+
+
+def _resample(
+    scores: pd.DataFrame, clusters: NDArray[np.intp], arms: NDArray[np.intp] | None, bootstrap: Bootstrap
+) -> Resampled:
+    human, a, b = (scores - scores.mean()).to_numpy(float).T
+    sums = [np.ones_like(human), human, b, a, human * human, b * b, a * a, human * b, human * a]
+    if arms is None:
+        return bootstrap.resample(dependent.difference_of_r, sum_by_cluster(np.column_stack(sums), clusters))
+    return bootstrap.resample_crossed(dependent.difference_of_r, sum_by_cell(np.column_stack(sums), clusters, arms))
+
+
+def _add_tests(row: Row) -> None:
+    """Those that take the rows as independent."""
+    found = row.values["r_b"], row.values["r_a"], row.values["r_ab"], row.values["n"]
+    try:
+        williams, steiger, (low, high) = dependent.williams(*found), dependent.steiger(*found), dependent.zou(*found)
+    except Undefined as reason:
+        row.leave_out(*TESTED, because=str(reason))
+        return
+    row.values |= {"williams_t": williams.statistic, "williams_df": row.values["n"] - 3, "williams_p": williams.p}
+    row.values |= {"steiger_z": steiger.statistic, "steiger_p": steiger.p, "zou_low": low, "zou_high": high}

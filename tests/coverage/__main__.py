@@ -1,0 +1,72 @@
+"""`python -m tests.coverage`: how often the intervals of the analysis hold what was planted.
+
+Thousands of studies are simulated for each cell of tests/coverage/cells.py. The share whose interval of 95 % holds the
+planted value stands with its Wilson interval, which must meet 93.5 to 96.5 % wherever there are 50 clusters or more.
+Ends with 1 where it does not.
+"""
+
+import argparse
+import csv
+import os
+import sys
+from pathlib import Path
+
+from tqdm import tqdm
+
+from tests.coverage.cells import CELLS, Cell, from_draws
+from tests.coverage.run import HEADER, Counted, as_markdown, count_all, rows_of
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs" / "coverage.md"
+TABLE = "| cell |"  # how the table there begins
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.coverage", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--replicates", type=int, metavar="N", help="simulated studies of each cell (default: its own)")
+    parser.add_argument("--cells", nargs="+", metavar="CELL", help="these alone, or all whose name begins so")
+    parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N")
+    parser.add_argument("--out", type=Path, default=ROOT / "var" / "coverage.csv", metavar="FILE")
+    parser.add_argument("--docs", action="store_true", help="put the table into docs/coverage.md")
+    parser.add_argument("--truths", action="store_true", help="only print the planted values that have no formula")
+    return parser.parse_args()
+
+
+def wanted(names: list[str] | None) -> list[Cell]:
+    return [cell for cell in CELLS if names is None or cell.key.startswith(tuple(names))]
+
+
+def keep(found: list[Counted], out: Path) -> None:
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with out.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(HEADER)
+        writer.writerows(rows_of(found))
+
+
+def put_into_docs(table: str) -> None:
+    """In place of the one that is there; it ends the file."""
+    text = DOCS.read_text(encoding="utf-8")
+    DOCS.write_text(text.partition(TABLE)[0] + table, encoding="utf-8")
+
+
+def main() -> int:
+    given = arguments()
+    if given.truths:
+        print(from_draws(1_000_000))
+        return 0
+    cells = wanted(given.cells)
+    total = sum(given.replicates or cell.family.studies for cell in cells)
+    with tqdm(total=total, desc="studies", file=sys.stderr) as bar:
+        found = count_all(cells, given.replicates, given.processes, bar.update)
+    print(as_markdown(found))
+    keep(found, given.out)
+    if given.docs:
+        put_into_docs(as_markdown(found))
+    return int(any(one.verdict() == "NOT MET" for one in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

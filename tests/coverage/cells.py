@@ -1,0 +1,230 @@
+"""What is simulated: FAMILIES names seeds, numbers of clusters and planted values, written down before any run.
+
+Values of scores on a scale and of frail seekers have no formula; they are those of `from_draws(1_000_000)`. A cell with
+fewer than 50 clusters is shown and not judged: below 30 the report warns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, mean, pair_moments, sum_by_cluster
+from studies.analysis.measures import carry_over, coincidence, gwet, incidence, mixed
+from studies.analysis.measures.discrimination import corrected_separation
+from studies.analysis.measures.paired import d_z
+from studies.analysis.measures.variance import by_components, one_way, two_way
+from studies.analysis.rows import Undefined
+from tests.coverage import simulated as drawn
+from tests.coverage.simulated import CHATS, LEVELS, Random
+
+JUDGED_FROM = 50  # clusters
+OF_TRUTHS = 20_261_122
+USUAL, OF_MIXED_MODELS = 2_000, 500  # simulated studies
+OPEN_AFTER, HORIZON = 8, 12  # turns
+PLANTED_R = drawn.OF_PEOPLE * drawn.BETWEEN + (1 - drawn.OF_PEOPLE) * drawn.WITHIN
+PLANTED_MSR = float(drawn.MODELS.var())
+PLANTED_D = 0.5
+RAISED = 0.1  # the second judge's correlations
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Family:
+    """The same kind of study with different numbers of clusters: people, targets, pairs or users. `bounds` draws one
+    and gives the interval that the analysis would."""
+
+    key: str
+    what: str
+    clusters: tuple[int, ...]
+    seed: int
+    truth: float
+    bounds: Callable[[Random, int, Bootstrap], Bounds]
+    studies: int = USUAL
+
+
+@dataclass(frozen=True)
+class Cell:
+    family: Family
+    clusters: int
+
+    @property
+    def key(self) -> str:
+        return f"{self.family.key}-{self.clusters}"
+
+    def is_judged(self) -> bool:
+        return self.clusters >= JUDGED_FROM
+
+    def holds(self, study: int, replicates: int) -> bool | None:
+        """Whether the interval of the study of this number holds what was planted; None where there is no interval."""
+        random = np.random.default_rng((self.family.seed, self.clusters, study))
+        try:
+            low, high = self.family.bounds(random, self.clusters, Bootstrap(replicates, study))
+        except Undefined:
+            return None
+        return bool(low <= self.family.truth <= high) if np.isfinite([low, high]).all() else None
+
+
+def bounds_of(resampled: Resampled) -> Bounds:
+    interval = resampled.interval()
+    return interval.low, interval.high
+
+
+def pearson_bounds(pairs: Array, bootstrap: Bootstrap) -> Bounds:
+    sums = sum_by_cluster(pair_moments(pairs[:, 0], pairs[:, 1]), drawn.people(len(pairs) // CHATS))
+    low, high = bounds_of(bootstrap.resample(fisher_z, sums))
+    return float(np.tanh(low)), float(np.tanh(high))
+
+
+def pearson(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    return pearson_bounds(drawn.human_and_judges(random, count), bootstrap)
+
+
+def pearson_on_scale(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    return pearson_bounds(drawn.on_scale(drawn.human_and_judges(random, count), middle=drawn.ARM_MEAN), bootstrap)
+
+
+def difference_of_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Two judges of the same conversations, from the same draws."""
+    human, first, second = drawn.human_and_judges(random, count, (0.0, RAISED)).T
+    people = drawn.people(count)
+    sums = [sum_by_cluster(pair_moments(human, judge), people) for judge in (first, second)]
+    width = sums[0].shape[1]
+    return bounds_of(
+        bootstrap.resample(
+            lambda both: np.tanh(fisher_z(both[..., width:])) - np.tanh(fisher_z(both[..., :width])), np.hstack(sums)
+        )
+    )
+
+
+def arm_mean(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    scores = drawn.arm_scores(random, count)
+    sums = sum_by_cluster(np.column_stack([np.ones_like(scores), scores]), drawn.people(count))
+    return bounds_of(bootstrap.resample(mean, sums))
+
+
+def mixed_mean(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Mixed model, Satterthwaite; the first arm."""
+    scores = drawn.counsellors_and_arms(random, count)
+    counsellors, arms = (place.ravel() for place in np.indices(scores.shape))
+    found = mixed.fit(scores.ravel(), np.eye(scores.shape[1])[arms], {"counsellor": counsellors}).fixed()[0]
+    return found.low, found.high
+
+
+def paired_effect(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    _d, low, high = d_z(PLANTED_D + random.normal(size=count))
+    return low, high
+
+
+def icc(form: str) -> Callable[[Random, int, Bootstrap], Bounds]:
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        found = two_way(drawn.ratings(random, count))[form]
+        return found.low, found.high
+
+    return bounds
+
+
+def icc_one_way(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Each target with raters of its own, two to four of them."""
+    targets = np.repeat(np.arange(count), random.integers(2, 5, size=count))
+    scores = random.normal(size=count)[targets] + random.normal(size=len(targets))
+    found = one_way(scores, targets).single
+    return found.low, found.high
+
+
+def icc_with_gaps(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """One rating in four is missing, so by the variance components of a mixed model."""
+    scores = drawn.ratings(random, count)
+    targets, raters = np.nonzero(random.random(scores.shape) > 0.25)
+    targets_there = np.unique(targets, return_inverse=True)[1]
+    found = by_components(scores[targets, raters], targets_there, raters, 3.0)["icc_c_1"]
+    return found.low, found.high
+
+
+def alpha(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    counted = counts_of(drawn.second_ratings(random, count))
+    return bounds_of(counted.resampled("ordinal", drawn.people(count, 2), bootstrap))
+
+
+def counts_of(scores: Array) -> coincidence.Counts:
+    return coincidence.counts(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]))
+
+
+def ac2(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    levels = counted_levels(drawn.second_ratings(random, count))
+    return bounds_of(gwet.resampled(levels, gwet.quadratic(LEVELS), drawn.people(count, 2), bootstrap))
+
+
+def counted_levels(scores: Array) -> Array:
+    return gwet.counts(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), LEVELS)
+
+
+def separation(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    found = corrected_separation(drawn.users_and_models(random, count), bootstrap).interval
+    return found.low, found.high
+
+
+def slope(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    ordered = drawn.in_order(random, count)
+    fitted = carry_over.fit(carry_over.Model(ordered.scores, ordered.fixed, ordered.users))
+    found = fitted.effect(np.eye(ordered.fixed.shape[1])[-1])
+    return found.low, found.high
+
+
+def survival(statistic: Callable[[Array], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        found = drawn.followed(random, count)
+        shape = found.shape[1:]
+        resampled = bootstrap.resample(
+            lambda sums: statistic(sums.reshape(*sums.shape[:-1], *shape)), found.reshape(count, -1)
+        )
+        return bounds_of(resampled)
+
+    return bounds
+
+
+def open_after(found: Array) -> Array:
+    return np.asarray(incidence.still_open(found)[..., OPEN_AFTER])
+
+
+def mean_turns(found: Array) -> Array:
+    return incidence.restricted_mean(found, HORIZON)
+
+
+def from_draws(draws: int) -> dict[str, float]:
+    """The values that have no formula, by family."""
+    random = np.random.default_rng(OF_TRUTHS)
+    people = draws // CHATS
+    pairs = drawn.on_scale(drawn.human_and_judges(random, people), middle=drawn.ARM_MEAN)
+    ratings = drawn.second_ratings(random, draws // 6)
+    lasting = drawn.turns(random, people)
+    return {
+        "r-scale": float(np.corrcoef(pairs.T)[0, 1]),
+        "mean": float(drawn.arm_scores(random, people).mean()),
+        "alpha": counts_of(ratings).alpha("ordinal"),
+        "ac2": gwet.agreement(counted_levels(ratings), gwet.quadratic(LEVELS)),
+        "open": float((lasting > OPEN_AFTER).mean()),
+        "turns": float(np.minimum(lasting, HORIZON).mean()),
+    }
+
+
+FAMILIES = (
+    Family("r", "Pearson's r, normal scores", (20, 50, 100, 200), 1000, PLANTED_R, pearson),
+    Family("r-scale", "Pearson's r, scores of 1 to 5", (20, 50, 100, 200), 2000, 0.4217, pearson_on_scale),
+    Family("r-difference", "difference of two judges' r", (20, 50, 100), 3000, RAISED, difference_of_r),
+    Family("mean", "mean of an arm, scores of 1 to 5", (12, 50, 100), 4000, 3.7429, arm_mean),
+    Family("mean-mixed", "mean of an arm, mixed model of counsellors", (8, 50), 5000, 2.7, mixed_mean, OF_MIXED_MODELS),
+    Family("d", "d_z of paired differences", (12, 50), 6000, PLANTED_D, paired_effect),
+    Family("icc-a1", "ICC(A,1), 4 raters", (20, 50, 100), 7000, 0.5, icc("icc_a_1")),
+    Family("icc-c1", "ICC(C,1), 4 raters", (20, 50), 8000, 4 / 7, icc("icc_c_1")),
+    Family("icc-11", "ICC(1,1), 2 to 4 ratings each", (20, 50), 9000, 0.5, icc_one_way),
+    Family("icc-gaps", "ICC(C,1), one rating in four missing", (60,), 10_000, 4 / 7, icc_with_gaps, OF_MIXED_MODELS),
+    Family("alpha", "ordinal alpha, 3 raters", (20, 50, 100), 11_000, 0.5055, alpha),
+    Family("ac2", "Gwet's AC2, 3 raters", (20, 50, 100), 12_000, 0.6547, ac2),
+    Family("msr", "model separation ratio, corrected", (20, 50, 100), 13_000, PLANTED_MSR, separation),
+    Family("slope", "order: points per position", (20, 50), 14_000, drawn.SLOPE, slope, OF_MIXED_MODELS),
+    Family("open", f"share open after turn {OPEN_AFTER}", (20, 50, 100), 15_000, 0.4993, survival(open_after)),
+    Family("turns", f"mean turns up to {HORIZON}", (20, 50, 100), 16_000, 7.742, survival(mean_turns)),
+)
+CELLS = tuple(Cell(family, clusters) for family in FAMILIES for clusters in family.clusters)

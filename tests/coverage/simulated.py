@@ -1,0 +1,119 @@
+"""Studies with planted values, drawn at random. Scores are normal, or on a scale of 1 to 5 (`on_scale`)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array
+from studies.analysis.measures import incidence
+
+Random = np.random.Generator
+Numbers = NDArray[np.intp]
+
+CHATS = 4  # of each person
+BETWEEN, WITHIN = 0.6, 0.4  # correlations of human and judge, of people's levels and of what is left
+OF_PEOPLE = 0.36  # share of people's levels in the variance
+ARM_MEAN = 3.8  # before scores are cut to the scale, whose upper end is then crowded
+RATERS, OF_RATERS, OF_ERROR = 4, 0.25, 0.75  # variances, that of targets is 1
+MODELS = np.array([-0.3, -0.1, 0.0, 0.1, 0.3])
+SLOPE = -0.06  # points per position
+HAZARD, FRAILTY, CAP, TECHNICAL = 0.08, 0.5, 15, 0.1
+LEVELS = np.arange(1.0, 6.0)
+
+
+def on_scale(scores: Array, *, middle: float = 3.0) -> Array:
+    return np.asarray(np.clip(np.rint(middle + scores), LEVELS[0], LEVELS[-1]))
+
+
+def people(count: int, each: int = CHATS) -> Numbers:
+    """Whose each conversation is."""
+    return np.repeat(np.arange(count), each)
+
+
+def related(random: Random, rows: int, correlations: list[float]) -> Array:
+    """Rows × (1 + correlations) standard normals, the first related to each other by so much, they to no more."""
+    first = random.normal(size=rows)
+    others = [r * first + np.sqrt(1 - r * r) * random.normal(size=rows) for r in correlations]
+    return np.column_stack([first, *others])
+
+
+def human_and_judges(random: Random, count: int, shifts: tuple[float, ...] = (0.0,)) -> Array:
+    """Conversations × (human, judges), each of variance 1; both correlations of a judge are raised by its shift."""
+    levels = related(random, count, [BETWEEN + shift for shift in shifts])[people(count)]
+    rest = related(random, count * CHATS, [WITHIN + shift for shift in shifts])
+    return np.asarray(np.sqrt(OF_PEOPLE) * levels + np.sqrt(1 - OF_PEOPLE) * rest)
+
+
+def ratings(random: Random, targets: int) -> Array:
+    """Targets × raters, crossed."""
+    errors = np.sqrt(OF_ERROR) * random.normal(size=(targets, RATERS))
+    raters = np.sqrt(OF_RATERS) * random.normal(size=RATERS)
+    return np.asarray(random.normal(size=(targets, 1)) + raters + errors)
+
+
+def second_ratings(random: Random, count: int, each: int = 2, raters: int = 3) -> Array:
+    """Conversations × raters on the scale, `each` conversations of `count` people, whose levels differ."""
+    of_people = np.sqrt(0.3) * random.normal(size=count)[people(count, each)]
+    truth = of_people + np.sqrt(0.7) * random.normal(size=count * each)
+    return on_scale(truth[:, np.newaxis] + 0.9 * random.normal(size=(count * each, raters)))
+
+
+def arm_scores(random: Random, count: int) -> Array:
+    """One per conversation, on the scale and near its upper end."""
+    levels = 0.7 * random.normal(size=count)[people(count)]
+    return on_scale(levels + 0.8 * random.normal(size=count * CHATS), middle=ARM_MEAN)
+
+
+def users_and_models(random: Random, users: int) -> Array:
+    """Users × models: the variances of users and of error are a half each."""
+    return np.asarray(
+        MODELS + np.sqrt(0.5) * (random.normal(size=(users, 1)) + random.normal(size=(users, len(MODELS))))
+    )
+
+
+def counsellors_and_arms(random: Random, counsellors: int) -> Array:
+    """Counsellors × arms, as `users_and_models`, with counsellors who differ less and err more."""
+    strictness = 0.6 * random.normal(size=(counsellors, 1))
+    return np.asarray(3 + MODELS + strictness + 0.8 * random.normal(size=(counsellors, len(MODELS))))
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """`fixed`: one, the arms but the first, the position; `users`: whose each score is."""
+
+    scores: Array
+    fixed: Array
+    users: Numbers
+
+
+def in_order(random: Random, users: int) -> Ordered:
+    """Each user meets every model once, in an order of their own."""
+    arms = np.argsort(random.random((users, len(MODELS))), axis=1)
+    position = np.broadcast_to(np.arange(len(MODELS)), arms.shape).ravel()
+    levels = 0.7 * random.normal(size=(users, 1))
+    errors = 0.8 * random.normal(size=arms.shape)
+    scores = (MODELS[arms] + levels + errors).ravel() + SLOPE * position
+    indicators = np.eye(len(MODELS))[arms.ravel()][:, 1:]
+    fixed = np.column_stack([np.ones(len(scores)), indicators, position])
+    return Ordered(scores, fixed, people(users, len(MODELS)))
+
+
+def turns(random: Random, count: int) -> Numbers:
+    """After how many turns each conversation would be walked out of; people differ in how soon they do."""
+    hazard = np.minimum(HAZARD * np.exp(FRAILTY * random.normal(size=count)), 0.9)[people(count)]
+    return np.asarray(random.geometric(hazard), dtype=np.intp)
+
+
+def followed(random: Random, count: int) -> Array:
+    """What is known of them, as counts of each person: broken off at the cap, or before by a technical failure."""
+    wanted = turns(random, count)
+    fails = random.random(len(wanted)) < TECHNICAL
+    last = np.where(fails, random.integers(1, CAP, size=len(wanted)), CAP)
+    ends = np.where(wanted <= last, 0, incidence.CENSORED)
+    # The longest is set, so that the turns that are told are the same in all draws.
+    found = incidence.counts(
+        np.append(np.minimum(wanted, last), CAP), np.append(ends, incidence.CENSORED), np.append(people(count), 0), 1
+    )
+    found[0, 0] -= 1
+    return np.asarray(found)

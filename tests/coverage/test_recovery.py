@@ -1,0 +1,80 @@
+"""A short version of `make coverage`: few studies of each cell, so only an interval that is plainly wrong shows."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.rows import Undefined
+from tests.coverage.cells import CELLS, FAMILIES, USUAL, Cell, Family, from_draws
+from tests.coverage.run import WANTED, Counted, as_markdown, cell_of, count_all, count_span, sum_of
+
+STUDIES, OF_MIXED_MODELS, REPLICATES = 60, 10, 500
+CHANCE = 1e-4  # that a cell which is as it should be would fail here; it never changes, as its seed is fixed
+JUDGED = [cell.key for cell in CELLS if cell.is_judged()]
+
+
+def least(studies: int) -> float:
+    return float(binom.ppf(CHANCE, studies, WANTED[0]))
+
+
+@pytest.mark.parametrize("key", JUDGED)
+def test_intervals_hold_what_was_planted_as_often_as_chance_allows(key: str) -> None:
+    studies = STUDIES if cell_of(key).family.studies == USUAL else OF_MIXED_MODELS
+    counted = count_span(key, 0, studies, REPLICATES)
+    assert counted.without == 0
+    assert counted.held >= least(studies)
+
+
+def test_too_narrow_intervals_are_found_out() -> None:
+    def narrow(random: np.random.Generator, count: int, bootstrap: Bootstrap) -> tuple[float, float]:
+        half = 0.5 * norm.ppf(0.975) / np.sqrt(count)
+        centre = random.normal(size=count).mean()
+        return centre - half, centre + half
+
+    cell = Cell(Family("narrow", "a mean", (50,), 1, 0.0, narrow), 50)
+    held = sum(bool(cell.holds(study, REPLICATES)) for study in range(STUDIES))
+    assert held < least(STUDIES)
+
+
+def test_planted_values_without_a_formula_are_those_of_many_draws() -> None:
+    truths = {family.key: family.truth for family in FAMILIES}
+    for key, found in from_draws(200_000).items():
+        assert truths[key] == pytest.approx(found, rel=0.01)
+
+
+def test_cells_have_names_and_seeds_of_their_own() -> None:
+    assert len({cell.key for cell in CELLS}) == len(CELLS)
+    assert len({family.seed for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_a_study_without_an_interval_is_counted_apart() -> None:
+    def none(random: np.random.Generator, count: int, bootstrap: Bootstrap) -> tuple[float, float]:
+        raise Undefined("nothing varies")
+
+    assert Cell(Family("none", "nothing", (50,), 1, 0.0, none), 50).holds(0, 10) is None
+
+
+@pytest.mark.parametrize(
+    ("held", "missed", "verdict"),
+    [(1900, 100, "met"), (1855, 145, "met"), (1840, 160, "NOT MET"), (1950, 50, "NOT MET")],
+)
+def test_a_verdict_asks_whether_the_wilson_interval_meets_the_wanted_share(
+    held: int, missed: int, verdict: str
+) -> None:
+    # Wilson intervals: .939 to .959; .917 to .938; .908 to .931; .967 to .981.
+    assert Counted("r-50", held, missed, 0).verdict() == verdict
+    assert Counted("r-20", held, missed, 0).verdict() == "few clusters"
+
+
+def test_processes_count_what_one_would() -> None:
+    told: list[int] = []
+    (together,) = count_all([cell_of("d-12")], 70, 2, told.append)
+    assert together == sum_of([count_span("d-12", 0, 70)])
+    assert sum(told) == together.studies == 70
+    assert as_markdown([together]).count("\n") == 3
+
+
+def test_mixed_models_are_the_only_ones_with_fewer_studies() -> None:
+    fewer = {family.key for family in FAMILIES if family.studies < USUAL}
+    assert fewer == {"mean-mixed", "icc-gaps", "slope"}

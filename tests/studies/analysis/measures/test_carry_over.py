@@ -1,0 +1,97 @@
+import warnings
+
+import numpy as np
+import pytest
+import statsmodels.api as sm  # noqa: TID253
+from scipy import stats  # noqa: TID253
+
+from studies.analysis.measures import mixed
+from studies.analysis.measures.carry_over import Model, fit, likelihood_ratio
+from studies.analysis.rows import Undefined
+from tests.studies.analysis.measures.test_paired import SLEEP
+
+
+def unbalanced(*, users: int, own: float, seed: int) -> Model:
+    """An arm's indicators and a slope, whose effects are 3, 4 and .5."""
+    random = np.random.default_rng(seed)
+    of_user = np.repeat(np.arange(users), random.integers(2, 6, users))
+    arm = random.integers(0, 2, len(of_user))
+    fixed = np.column_stack([np.eye(2)[arm], random.normal(0, 1, len(of_user))])
+    level = random.normal(0, own, users)[of_user]
+    return Model(fixed @ [3, 4, 0.5] + level + random.normal(0, 1, len(of_user)), fixed, of_user)
+
+
+def of_statsmodels(model: Model, *, restricted: bool) -> sm.regression.mixed_linear_model.MixedLMResults:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return sm.MixedLM(model.scores, model.fixed, groups=model.users).fit(reml=restricted, gtol=1e-9)
+
+
+@pytest.mark.parametrize("own", [0.5, 2.0])
+def test_deviance_of_maximum_likelihood_is_that_of_statsmodels(own: float) -> None:
+    model = unbalanced(users=25, own=own, seed=4)
+    best = model.best(restricted=False)
+    theirs = of_statsmodels(model, restricted=False)
+    assert model.deviance(best, restricted=False) == pytest.approx(-2 * theirs.llf, abs=1e-5)
+    assert best**2 == pytest.approx(float(theirs.cov_re[0, 0]) / theirs.scale, rel=1e-3)
+
+
+def test_fit_is_the_restricted_one_of_mixed() -> None:
+    model = unbalanced(users=25, own=1.0, seed=9)
+    found, reference = fit(model), mixed.fit(model.scores, model.fixed, {"user": model.users})
+    best = model.best(restricted=True)
+    assert model.deviance(best, restricted=True) == pytest.approx(reference.criterion, abs=1e-6)
+    for place, estimate in enumerate(reference.fixed()):
+        assert found.coefficients[place] == pytest.approx(estimate.estimate, rel=1e-6)
+        error = (estimate.high - estimate.low) / 2 / stats.t.ppf(0.975, estimate.df)
+        assert found.covariance[place, place] ** 0.5 == pytest.approx(error, rel=1e-6)
+
+
+def test_effect_of_two_arms_is_students_paired_t() -> None:
+    """Additional sleep by two drugs: t = -4.0621, 9 degrees of freedom, p = .002833 (R, help of `sleep`)."""
+    arm, user = np.indices(SLEEP.shape)
+    found = fit(Model(SLEEP.ravel(), np.eye(2)[arm.ravel()], user.ravel()))
+    effect = found.effect(np.array([1.0, -1.0]))
+    assert (found.df, round(effect.p, 6)) == (9, 0.002833)
+    interval = stats.ttest_rel(*SLEEP).confidence_interval()
+    assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_users_without_variance_leave_least_squares() -> None:
+    model = unbalanced(users=12, own=0.0, seed=12)
+    assert model.best(restricted=True) == 0
+    theirs = sm.OLS(model.scores, model.fixed).fit()
+    assert fit(model).coefficients == pytest.approx(theirs.params)
+    assert np.sqrt(np.diag(fit(model).covariance)) == pytest.approx(theirs.bse)
+
+
+def test_likelihood_ratio_is_that_of_statsmodels() -> None:
+    model = unbalanced(users=25, own=1.0, seed=6)
+    without = Model(model.scores, model.fixed[:, :2], model.users)
+    both = [of_statsmodels(one, restricted=False).llf for one in (without, model)]
+    found = likelihood_ratio(model, 2)
+    assert (found.statistic, found.df) == (pytest.approx(2 * (both[1] - both[0]), abs=1e-5), 1)
+    assert found.p == pytest.approx(stats.chi2.sf(found.statistic, 1))
+
+
+def test_likelihood_ratio_of_nothing_is_rarely_large() -> None:
+    random = np.random.default_rng(3)
+    found = []
+    for seed in range(150):
+        model = unbalanced(users=40, own=1.0, seed=seed)
+        noise = random.normal(0, 1, (len(model.scores), 2))
+        found.append(likelihood_ratio(Model(model.scores, np.hstack([model.fixed, noise]), model.users), 3).p)
+    assert np.mean(np.array(found) < 0.05) < 0.1
+    assert np.mean(found) == pytest.approx(0.5, abs=0.08)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        Model(np.array([1.0, 2.0, 4.0]), np.ones((3, 1)), np.arange(3)),
+        Model(np.array([1.0, 2.0, 2.0, 3.0]), np.eye(2)[[0, 1, 0, 1]], np.array([0, 0, 1, 1])),
+    ],
+)
+def test_fit_is_undefined_without_an_error(model: Model) -> None:
+    with pytest.raises(Undefined, match="nothing is left to estimate the error of"):
+        fit(model)

@@ -1,0 +1,231 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from studies.analysis.measures import mixed
+from studies.analysis.measures.generalizability import (
+    MOST_LEVELS,
+    Components,
+    by_totals,
+    named,
+    of_complete,
+    of_incomplete,
+)
+from studies.analysis.measures.variance import two_way
+from studies.analysis.rows import Undefined
+from studies.analysis.tables.reliability import cronbach_alpha
+from tests.studies.analysis.published import SHROUT_FLEISS
+
+# Brennan 2001, Generalizability Theory, table 3.2, synthetic data set 4: ten persons (columns) by twelve raters (rows),
+# four to each of three tasks, as the R package gtheory has it (`Brennan.3.2`).
+BRENNAN = """
+5 9 3 7 9 3 7 5 9 4
+6 3 4 5 2 4 3 8 9 4
+5 7 3 5 9 3 7 5 8 4
+5 7 3 3 7 5 7 7 8 3
+5 7 5 3 7 3 7 7 6 3
+3 5 3 1 7 3 5 5 6 5
+4 5 3 4 3 6 5 5 6 6
+5 5 5 3 7 3 7 4 5 5
+6 7 6 5 2 4 5 3 5 5
+7 7 5 3 7 5 5 2 8 7
+3 5 1 3 5 1 5 1 1 1
+3 2 6 5 3 2 4 1 1 1
+"""
+# Its p × (r:t) components, as printed there and by gtheory: person, task, rater within task, person × task, the rest.
+PRINTED = [0.4731, 0.3252, 0.6475, 0.5596, 2.3803]
+PERSONS_RATERS_TASKS = (
+    np.array([row.split() for row in BRENNAN.split("\n")[1:-1]], dtype=float).reshape(3, 4, 10).transpose(2, 1, 0)
+)
+
+# Its table 2.2, synthetic data set 1: ten persons by twelve items.
+SYNTHETIC_1 = """
+101000000000 111001000000 111110000000 110110010000 111110100000
+111011100000 111111100000 111101111100 111111111110 111111111111
+"""
+TWELVE_ITEMS = np.array([[float(digit) for digit in person] for person in SYNTHETIC_1.split()])
+
+
+def facets_of(scores: np.ndarray) -> dict[str, np.ndarray]:
+    levels = np.indices(scores.shape).reshape(scores.ndim, -1)
+    return dict(zip(("conversation", "rater", "item"), levels, strict=False))
+
+
+def test_of_complete_gives_brennans_printed_components() -> None:
+    """Raters taken for crossed with tasks. What is theirs alone is then split in two: the components of raters within
+    tasks follow from those of the crossed design by identities between the expected mean squares."""
+    person, rater, task, person_rater, person_task, rater_task, rest = of_complete(
+        PERSONS_RATERS_TASKS
+    ).variances.values()
+    nested = [
+        person + person_rater / 4,
+        task - rater / 4,
+        rater + rater_task,
+        person_task - person_rater / 4,
+        person_rater + rest,
+    ]
+    assert nested == pytest.approx(PRINTED, abs=1e-4)
+
+
+def test_likelihood_gives_brennans_printed_components() -> None:
+    person, rater, task = np.indices(PERSONS_RATERS_TASKS.shape).reshape(3, -1)
+    terms = {"person": person, "task": task, "rater": 4 * task + rater, "person:task": 3 * person + task}
+    found = mixed.fit(PERSONS_RATERS_TASKS.ravel(), np.ones((120, 1)), terms)
+    assert list(found.variances.values()) == pytest.approx(PRINTED, abs=1e-4)
+
+
+def test_coefficients_of_brennans_components_are_those_of_their_formulas() -> None:
+    """Brennan 2001, equations 4.25 to 4.28, for persons × tasks × raters crossed."""
+    found = of_complete(PERSONS_RATERS_TASKS)
+    person, rater, task, person_rater, person_task, rater_task, rest = found.positive.values()
+    relative = person_rater / 2 + person_task / 5 + rest / 10
+    absolute = relative + rater / 2 + task / 5 + rater_task / 10
+    numbers = {"rater": 2, "item": 5}
+    assert found.coefficient(numbers, absolute=False).estimate == pytest.approx(person / (person + relative))
+    assert found.coefficient(numbers, absolute=True).estimate == pytest.approx(person / (person + absolute))
+    assert (rater, person_rater) == (0, 0)  # below 0 in these data
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_coefficients_of_one_item_are_shrout_and_fleiss_intraclass_correlations(absolute: bool) -> None:
+    found, icc = of_complete(SHROUT_FLEISS), two_way(SHROUT_FLEISS)
+    form = "a" if absolute else "c"
+    printed = {"a": (0.29, 0.62), "c": (0.71, 0.91)}[form]
+    estimates = [found.coefficient({"rater": k}, absolute=absolute).estimate for k in (1, 4)]
+    assert [round(estimate, 2) for estimate in estimates] == list(printed)
+    assert estimates == pytest.approx([icc[f"icc_{form}_1"].estimate, icc[f"icc_{form}_k"].estimate])
+
+
+def test_components_of_a_test_of_twelve_items_are_brennans() -> None:
+    """As printed there; items stand as raters here."""
+    found = of_complete(TWELVE_ITEMS)
+    assert [round(value, 4) for value in found.variances.values()] == [0.0574, 0.0754, 0.1269]
+    estimates = [found.coefficient({"rater": 12}, absolute=absolute).estimate for absolute in (False, True)]
+    assert [round(estimate, 3) for estimate in estimates] == [0.844, 0.773]
+
+
+def test_coefficient_of_all_items_is_cronbachs_alpha() -> None:
+    found = of_complete(SHROUT_FLEISS)
+    assert found.coefficient({"rater": 4}, absolute=False).estimate == pytest.approx(cronbach_alpha(SHROUT_FLEISS))
+
+
+def test_likelihood_of_complete_data_is_the_analysis_of_variance() -> None:
+    squares, likelihood = of_complete(SHROUT_FLEISS), of_incomplete(SHROUT_FLEISS.ravel(), facets_of(SHROUT_FLEISS))
+    assert likelihood.variances == pytest.approx(squares.variances, rel=1e-4)
+    assert (squares.method, likelihood.method) == ("ANOVA", "REML")
+    one, other = (found.coefficient({"rater": 3}, absolute=True) for found in (squares, likelihood))
+    assert (other.estimate, other.low, other.high) == pytest.approx((one.estimate, one.low, one.high), rel=0.01)
+
+
+def test_totals_of_complete_data_give_the_expected_mean_squares() -> None:
+    for scores in (PERSONS_RATERS_TASKS, SHROUT_FLEISS):
+        found = by_totals(scores.ravel(), facets_of(scores))
+        assert found.variances == pytest.approx(of_complete(scores).variances, abs=1e-9)
+
+
+def test_totals_of_gaps_keep_to_those_of_the_whole() -> None:
+    """Over all ways to lose one score of a complete table the method's estimates keep to those of the whole."""
+    whole = of_complete(SHROUT_FLEISS).variances
+    facets = facets_of(SHROUT_FLEISS)
+    left = [np.arange(SHROUT_FLEISS.size) != lost for lost in range(SHROUT_FLEISS.size)]
+    found = [
+        by_totals(SHROUT_FLEISS.ravel()[kept], {name: levels[kept] for name, levels in facets.items()}).variances
+        for kept in left
+    ]
+    for effect, value in whole.items():
+        assert np.mean([variances[effect] for variances in found]) == pytest.approx(value, rel=0.05)
+
+
+def test_of_incomplete_with_three_facets_finds_what_was_planted() -> None:
+    random = np.random.default_rng(5)
+    shape = (150, 6, 8)
+    planted = {(0,): 1.0, (1,): 0.5, (2,): 0.4, (0, 1): 0.3, (0, 2): 0.4, (1, 2): 0.2, (0, 1, 2): 0.5}
+    scores = np.zeros(shape)
+    for axes, spread in planted.items():
+        drawn = random.normal(0, 1, [size if axis in axes else 1 for axis, size in enumerate(shape)])
+        scores += spread * drawn
+    complete = of_complete(scores).variances
+    kept = random.random(scores.size) > 0.4
+    gaps = of_incomplete(scores.ravel()[kept], {name: levels[kept] for name, levels in facets_of(scores).items()})
+    assert gaps.method == "Henderson's method 1"
+    assert gaps.variances == pytest.approx(complete, abs=0.06)
+    assert np.isnan(gaps.coefficient({"rater": 3, "item": 8}, absolute=True).low)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.permutations(range(10)), st.permutations(range(4)), st.permutations(range(3)), st.floats(-5, 5))
+def test_of_complete_ignores_names_order_and_a_constant(
+    persons: list[int], raters: list[int], tasks: list[int], constant: float
+) -> None:
+    shuffled = PERSONS_RATERS_TASKS[persons][:, raters][:, :, tasks] + constant
+    assert of_complete(shuffled).variances == pytest.approx(of_complete(PERSONS_RATERS_TASKS).variances, abs=1e-9)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.integers(1, 5), min_size=3, max_size=12).filter(lambda scores: len(set(scores)) > 1))
+def test_coefficient_of_duplicate_raters_is_one_without_interval(scores: list[int]) -> None:
+    same = of_complete(np.repeat(np.array(scores, float)[:, np.newaxis], 3, axis=1))
+    for absolute in (False, True):
+        estimate = same.coefficient({"rater": 1}, absolute=absolute)
+        assert estimate.estimate == pytest.approx(1)
+
+
+def test_variances_below_zero_are_told_and_count_as_nothing() -> None:
+    # The two raters are of opposite minds, so that conversations do not differ beyond chance.
+    found = of_complete(np.array([[1.0, 5.0], [2.0, 4.2], [5.0, 1.0], [4.0, 2.0]]))
+    assert found.variances[("conversation",)] < 0
+    assert found.coefficient({"rater": 1}, absolute=False).estimate == 0
+    assert np.isnan(found.intervals()[("conversation",)].low)
+
+
+def test_intervals_of_the_residual_are_chi_square() -> None:
+    """The residual mean square of 6 × 4 has 15 degrees of freedom: 15 s² / 27.488 and 15 s² / 6.262 (tables of χ²)."""
+    interval = of_complete(SHROUT_FLEISS).intervals()[("conversation", "rater")]
+    assert interval.estimate == pytest.approx(1.02, abs=0.005)  # as Shrout and Fleiss print it
+    assert (interval.low, interval.high) == pytest.approx(
+        (15 * interval.estimate / 27.488, 15 * interval.estimate / 6.262), rel=1e-3
+    )
+
+
+def test_delta_interval_covers_what_was_planted() -> None:
+    random = np.random.default_rng(2)
+    truth = 1 / (1 + 0.5 / 3 + 0.2 / 3)
+    inside = 0
+    for _ in range(200):
+        scores = random.normal(0, 1, (40, 1)) + random.normal(0, 0.2**0.5, (1, 8)) + random.normal(0, 0.5**0.5, (40, 8))
+        interval = of_complete(scores).coefficient({"rater": 3}, absolute=True)
+        inside += interval.low < truth < interval.high
+    assert inside > 180
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [(np.full((3, 2), 4.0), "do not vary"), (np.array([[1.0, 2.0]]), "fewer than two conversations, raters or items")],
+)
+def test_of_complete_is_undefined_without_differences(scores: np.ndarray, reason: str) -> None:
+    with pytest.raises(Undefined, match=reason):
+        of_complete(scores)
+
+
+def test_of_incomplete_of_many_conversations_takes_the_quick_way() -> None:
+    scores = np.random.default_rng(1).normal(size=(MOST_LEVELS, 2))
+    facets = {name: levels[1:] for name, levels in facets_of(scores).items()}
+    assert of_incomplete(scores.ravel()[1:], facets).method == "Henderson's method 1"
+
+
+def test_by_totals_is_undefined_where_facets_go_together() -> None:
+    same = np.array([0, 0, 1, 1, 2, 2])
+    with pytest.raises(Undefined, match="cannot be told from each other"):
+        by_totals(np.array([1.0, 2.0, 4.0, 5.0, 3.0, 3.0]), {"conversation": same, "rater": same})
+
+
+def test_coefficient_is_undefined_where_nothing_varies() -> None:
+    nothing = Components({("conversation",): -0.1, ("rater",): 0.0, ("conversation", "rater"): 0.0}, None, "ANOVA")
+    with pytest.raises(Undefined, match="no variance comes out above 0"):
+        nothing.coefficient({"rater": 1}, absolute=True)
+
+
+def test_named_tells_the_last_interaction_from_the_others() -> None:
+    assert named(("conversation", "rater"), 2) == "residual"
+    assert named(("conversation", "rater"), 3) == "conversation:rater"

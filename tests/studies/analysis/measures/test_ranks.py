@@ -1,0 +1,149 @@
+import numpy as np
+import pandas as pd  # noqa: TID253
+import pingouin  # noqa: TID253
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats  # noqa: TID253
+
+from studies.analysis.measures.ranks import (
+    arm_effects,
+    chances_of_places,
+    concordance,
+    hodges_lehmann,
+    places_within_users,
+    shares_of_best,
+    signed_rank_sums,
+    sums_for_effects,
+)
+from studies.analysis.rows import Undefined
+from tests.studies.analysis.measures.test_paired import FIRST, SECOND
+
+# Hollander & Wolfe 1973, Nonparametric Statistical Methods, page 140: seconds of 22 players to round first base by
+# three methods, in hundredths.
+ROUNDING = """
+540 550 555 585 570 575 520 560 550 555 550 540 590 585 570 545 555 560 540 540 535 545 550 535 525 515 500
+585 580 570 525 520 510 565 555 545 560 535 545 505 500 495 550 550 540 545 555 550 555 555 535 545 550 555 550 545 525
+565 560 540 570 565 555 630 630 625"""
+# Siegel 1956, Nonparametric Statistics, section on W: three executives rank six applicants.
+EXECUTIVES = np.array([[1, 6, 3, 2, 5, 4], [1, 5, 6, 4, 2, 3], [6, 3, 2, 5, 4, 1]], dtype=float)
+SCORES = arrays(float, st.tuples(st.integers(2, 7), st.integers(2, 5)), elements=st.integers(1, 5).map(float)).filter(
+    lambda scores: bool(np.ptp(scores, axis=1).any())
+)
+
+
+def test_concordance_is_friedmans_test_of_hollander_and_wolfe() -> None:
+    """R's `friedman.test` prints chi-squared = 11.143, p-value = 0.003805 for these."""
+    found = concordance(np.array(ROUNDING.split(), dtype=float).reshape(22, 3))
+    assert 22 * 2 * found.w == pytest.approx(11.143, abs=0.0005)
+    assert found.p == pytest.approx(0.003805, abs=5e-7)
+
+
+def test_concordance_is_siegels() -> None:
+    assert round(concordance(EXECUTIVES).w, 2) == 0.16
+
+
+@settings(deadline=None, max_examples=30)
+@given(SCORES.filter(lambda scores: scores.shape[1] > 2))
+def test_concordance_is_that_of_pingouin_with_ties(scores: np.ndarray) -> None:
+    user, arm = np.indices(scores.shape)
+    long = pd.DataFrame({"user": user.ravel(), "arm": arm.ravel(), "score": scores.ravel()})
+    theirs = pingouin.friedman(long, dv="score", within="arm", subject="user").iloc[0]
+    found = concordance(scores)
+    assert (found.w, found.p) == pytest.approx((theirs["W"], theirs["p_unc"]), abs=1e-9)
+
+
+def test_concordance_needs_users_with_an_order() -> None:
+    with pytest.raises(Undefined, match="no user puts the arms in any order"):
+        concordance(np.array([[1.0, 1.0], [4.0, 4.0]]))
+    with pytest.raises(Undefined, match="one user"):
+        concordance(np.array([[1.0, 2.0]]))
+
+
+def test_places_and_shares_of_best_share_ties() -> None:
+    scores = np.array([[3.0, 5.0, 1.0], [4.0, 4.0, 2.0], [2.0, 2.0, 2.0]])
+    assert places_within_users(scores).tolist() == [[2, 1, 3], [1.5, 1.5, 3], [2, 2, 2]]
+    assert shares_of_best(scores).tolist() == [[0, 1, 0], [0.5, 0.5, 0], [1 / 3, 1 / 3, 1 / 3]]
+
+
+def test_hodges_lehmann_of_hollander_and_wolfe() -> None:
+    """Their examples 3.3 and 3.4: the change is -.46, the interval (of 96.1 %) from -.786 to -.010."""
+    assert hodges_lehmann(SECOND - FIRST) == pytest.approx((-0.46, -0.786, -0.010))
+
+
+@pytest.mark.parametrize("n", [1, 4, 9, 20])
+def test_signed_rank_sums_are_those_of_all_signs(n: int) -> None:
+    chances = signed_rank_sums(n)
+    assert chances.sum() == pytest.approx(1)
+    differences = np.arange(1.0, n + 1)
+    differences[: n // 3] *= -1
+    observed = int(np.abs(differences[: n // 3]).sum())
+    p = stats.wilcoxon(differences, method="exact").pvalue
+    assert min(1, 2 * chances[: observed + 1].sum()) == pytest.approx(p)
+
+
+@pytest.mark.parametrize("n", [6, 12, 50, 51, 120])
+def test_interval_of_the_shift_holds_what_the_signed_rank_test_does_not_refuse(n: int) -> None:
+    differences = np.random.default_rng(n).normal(0.4, 1, n)
+    _estimate, low, high = hodges_lehmann(differences)
+    for bound, inwards in ((low, 1), (high, -1)):
+        inside, outside = (differences - bound - inwards * step for step in (1e-7, -1e-7))
+        method = "exact" if n <= 50 else "asymptotic"
+        assert stats.wilcoxon(inside, method=method).pvalue >= 0.05
+        assert stats.wilcoxon(outside, method=method).pvalue < 0.05
+
+
+@settings(deadline=None, max_examples=30)
+@given(arrays(float, st.integers(6, 15), elements=st.integers(-4, 4).map(float)), st.integers(-3, 3))
+def test_shift_turns_with_the_signs_and_moves_with_a_constant(differences: np.ndarray, constant: int) -> None:
+    estimate, low, high = hodges_lehmann(differences)
+    assert low <= estimate <= high
+    assert hodges_lehmann(-differences) == pytest.approx((-estimate, -high, -low))
+    assert hodges_lehmann(differences + constant) == pytest.approx(
+        (estimate + constant, low + constant, high + constant)
+    )
+
+
+def test_shift_of_five_pairs_has_no_interval() -> None:
+    with pytest.raises(Undefined, match="fewer than six pairs"):
+        hodges_lehmann(np.arange(5.0))
+
+
+def test_arm_effects_without_gaps_are_the_means() -> None:
+    scores = np.random.default_rng(4).normal(3, 1, (9, 4))
+    effects = arm_effects(sums_for_effects(scores).sum(axis=0))
+    assert effects == pytest.approx(scores.mean(axis=0) - scores.mean())
+
+
+def test_arm_effects_with_gaps_are_least_squares() -> None:
+    random = np.random.default_rng(8)
+    scores = random.normal(3, 1, (14, 5))
+    scores[random.random(scores.shape) < 0.35] = np.nan
+    scores = scores[np.isfinite(scores).sum(axis=1) > 1]
+    user, arm = np.nonzero(np.isfinite(scores))
+    columns = np.hstack([np.eye(len(scores))[user], np.eye(5)[arm]])
+    fitted = np.linalg.lstsq(columns, scores[user, arm])[0][-5:]
+    sums = sums_for_effects(scores)
+    assert arm_effects(sums.sum(axis=0)) == pytest.approx(fitted - fitted.mean())
+    replicate = arm_effects(np.stack([sums.sum(axis=0), 3 * sums.sum(axis=0)]))
+    assert replicate[1] == pytest.approx(replicate[0])
+
+
+def test_arm_effects_ignore_how_high_a_user_scores() -> None:
+    """Everybody finds b better by 1, but those who met c score low."""
+    scores = np.array([[4.0, 5.0, np.nan], [np.nan, 2.0, 1.0], [np.nan, 3.0, 2.0], [4.0, 5.0, np.nan]])
+    assert arm_effects(sums_for_effects(scores).sum(axis=0)) == pytest.approx([-1 / 3, 2 / 3, -1 / 3])
+
+
+def test_arm_effects_do_not_exist_where_no_user_links_the_arms() -> None:
+    scores = np.array([[4.0, 5.0, np.nan, np.nan], [np.nan, np.nan, 2.0, 1.0]])
+    assert np.isnan(arm_effects(sums_for_effects(scores).sum(axis=0))).all()
+
+
+def test_chances_of_places_share_ties_and_add_up() -> None:
+    chances = chances_of_places(np.array([[0.5, 0.1, -0.6], [0.2, 0.2, -0.4]]))
+    assert chances.tolist() == [[0.75, 0.25, 0], [0.25, 0.75, 0], [0, 0, 1]]
+    drawn = np.random.default_rng(1).integers(0, 3, (50, 4)).astype(float)
+    assert chances_of_places(drawn).sum(axis=0) == pytest.approx(1)
+    assert chances_of_places(drawn).sum(axis=1) == pytest.approx(1)

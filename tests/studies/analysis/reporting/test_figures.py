@@ -1,0 +1,126 @@
+"""Drawings: what is in them, and that their bytes are always the same."""
+
+import re
+from collections.abc import Callable
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+import pytest
+from matplotlib.figure import Figure as Canvas  # noqa: TID253
+
+from studies.analysis.language import CHINESE, speaking
+from studies.analysis.reporting.curves import Course, curves
+from studies.analysis.reporting.dots import NOTHING, Line, dot_panels, heat_map
+from studies.analysis.reporting.drawing import Figure, figure, style
+from studies.analysis.reporting.flowchart import Box, flow_chart
+from studies.analysis.reporting.scatter import MOST, bland_altman, limits_of_agreement, scatter
+
+# Bland & Altman 1986 (doi 10.1016/S0140-6736(86)90837-8), table 1: peak flow (l/min) of 17 people, first measurement
+# by the Wright meter and by the mini Wright meter. Printed: mean difference -2.1, standard deviation 38.8.
+WRIGHT = np.array([494, 395, 516, 434, 476, 557, 413, 442, 650, 433, 417, 656, 267, 478, 178, 423, 427], dtype=float)
+MINI = np.array([512, 430, 520, 428, 500, 600, 364, 380, 658, 445, 432, 626, 260, 477, 259, 350, 451], dtype=float)
+
+
+def drawn(make: Callable[[], Canvas], name: str = "a figure") -> Figure:
+    with style():
+        return figure(name, "A title", "A caption.", make())
+
+
+def texts(drawing: Figure) -> list[str]:
+    root = ElementTree.fromstring(drawing.svg)
+    return ["".join(text.itertext()) for text in root.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def dots() -> Canvas:
+    lines = [Line("amber", [(3.0, 2.5, 3.5)], "3.00 (12)"), Line("$x_1 安全", [NOTHING], "not computed")]
+    return dot_panels({"care": lines, "safety": lines}, "mean score", at=0)
+
+
+def two_series() -> Canvas:
+    lines = [Line("amber", [(3.0, 2.5, 3.5), (2.0, 1.5, 2.5)])]
+    return dot_panels({"care": lines}, "r", series=["standard", "user-aware"])
+
+
+def heat() -> Canvas:
+    return heat_map(pd.DataFrame([[0.5, np.nan], [-0.9, 1.0]], ["first", "second"], ["care", "safety"]))
+
+
+def course() -> Canvas:
+    values = np.array([1.0, 0.8, 0.5])
+    first, second = Course([1, 2, 3], values, values - 0.1, values + 0.1, [9, 8, 7]), values[:2]
+    return curves({"amber": [first, Course([1, 2], second, second, second, [4, 3], 1)]}, "share", "turn", stepped=True)
+
+
+def scattered() -> Canvas:
+    x, y = np.array([1.0, 2, 2, 5]), np.array([2.0, 2, 3, 4])
+    return scatter({"care": (x, y)}, "people", "judge", {"care": "n 4"})
+
+
+def differences() -> Canvas:
+    return bland_altman({"care": (np.array([1.0, 2, 5]), np.array([2.0, 2, 4]))}, "mean", "difference")
+
+
+def flow() -> Canvas:
+    return flow_chart([Box(["began: 9"], ["withdrew: 2"]), Box(["finished: 7"])])
+
+
+KINDS = (dots, two_series, heat, course, scattered, differences, flow)
+
+
+@pytest.mark.parametrize("make", KINDS)
+def test_a_figure_has_the_same_bytes_again_and_no_date(make: Callable[[], Canvas]) -> None:
+    once, again = drawn(make), drawn(make)
+    assert (once.svg, once.pdf) == (again.svg, again.pdf)
+    assert b"CreationDate" not in once.pdf
+    assert once.pdf.startswith(b"%PDF")
+    assert "dc:date" not in once.svg
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (dots, {"care", "safety", "amber", "$x_1 安全", "3.00 (12)", "not computed", "mean score"}),
+        (two_series, {"standard", "user-aware", "amber"}),
+        (heat, {"0.50", "–", "-0.90", "1.00", "first", "safety"}),
+        (course, {"turn", "●", "□", "9", "3", "amber", "share"}),
+        (scattered, {"care  n 4", "people", "judge"}),
+        (flow, {"began: 9", "withdrew: 2", "finished: 7"}),
+    ],
+)
+def test_a_figure_says_what_it_shows(make: Callable[[], Canvas], said: set[str]) -> None:
+    assert said - set(texts(drawn(make))) == set()
+
+
+def test_ids_of_two_figures_of_a_page_differ() -> None:
+    ids = [set(re.findall(r' id="([^"]*)"', drawn(course, name).svg)) for name in ("one", "other")]
+    assert ids[0]
+    assert not ids[0] & ids[1]
+
+
+def test_only_figures_in_english_are_files() -> None:
+    with speaking(CHINESE):
+        assert drawn(dots).pdf == b""
+
+
+def test_panels_with_other_labels_stand_below_each_other() -> None:
+    alike = dot_panels({name: [Line("a", [NOTHING])] for name in "xyz"}, "r")
+    unlike = dot_panels({name: [Line(name, [NOTHING])] for name in "xyz"}, "r")
+    rows = [len({round(axes.get_position().y0, 3) for axes in canvas.axes}) for canvas in (alike, unlike)]
+    assert rows == [1, 3]
+
+
+def test_limits_of_agreement_are_those_of_bland_and_altman() -> None:
+    limits = limits_of_agreement(MINI, WRIGHT)
+    assert limits.bias == pytest.approx(-2.1, abs=0.05)
+    assert (limits.high - limits.bias) / 1.959963984540054 == pytest.approx(38.8, abs=0.05)
+    assert limits.bias - limits.low == pytest.approx(limits.high - limits.bias)
+    assert np.isnan(limits_of_agreement(MINI[:1], WRIGHT[:1]).low)
+
+
+def test_a_scatter_of_many_draws_some_and_counts_all() -> None:
+    scores = np.tile([1.0, 5.0], 3 * MOST)
+    drawing = drawn(lambda: scatter({"care": (scores, scores)}, "people", "judge", {"care": ""}))
+    assert texts(drawing).count(str(3 * MOST)) == 2
+    longest = max(re.findall(r' d="([^"]*)"', drawing.svg), key=len)
+    assert longest.count("M") == MOST

@@ -1,0 +1,180 @@
+"""What rules make of the tables: sentences, small tables, and what is told where there is nothing."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+import pytest
+
+from studies.analysis import load
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.reporting.limits import limits_of, restricted_items
+from studies.analysis.reporting.page import page
+from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_in, first_unfolded, prose, with_own_names
+from studies.analysis.reporting.sections import sections_of
+from studies.analysis.reporting.sections.agreement import correlations, stars
+from studies.analysis.reporting.sections.coverage import RULES, rule
+from studies.analysis.reporting.sections.opening import keep_in_mind, summary
+from studies.analysis.reporting.sections.people import boxes
+from studies.analysis.results import Results, Table
+from studies.analysis.run import TABLES
+from studies.analysis.tables.quality import FLAGS
+from tests.studies.analysis.builders import six_people, write_export
+
+ExportOf = Callable[[Any], Path]
+
+
+def results_of(folder: Path, **tables: list[Mapping[str, Any]]) -> Results:
+    """With these rows in these tables, and none in the others."""
+    found = {table.name: pd.DataFrame(tables.get(table.name, []), columns=table.columns) for table in TABLES}
+    return Results(load(folder), Bootstrap(2000, 1), found, TABLES)
+
+
+def text_of(section: Section) -> str:
+    return "".join(part for part in section.parts if isinstance(part, str))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return write_export(tmp_path / "export", six_people())
+
+
+def agreed(judge: str, item: str, r: float, low: float, p: float = 0.04) -> dict[str, Any]:
+    of = {"judge": judge, "strategy": "standard", "human": "seeker", "instrument": "ten", "moment": "final"}
+    return of | {"item": item, "n": 12, "pearson": r, "pearson_low": low, "pearson_high": 0.9, "p_holm": p}
+
+
+def test_summary_tells_the_judge_that_agreed_most_and_of_how_many(folder: Path) -> None:
+    rows = [agreed("A", "care", 0.2, -0.1), agreed("B", "care", 0.5, 0.1), agreed("B", "safety", 0.3, -0.2)]
+    text = text_of(summary(results_of(folder, agreement=rows)))
+    assert "Of 2 judges and strategies B · standard agreed most with participants:" in text
+    assert "a median of 0.40 over 2 items, range [0.30, 0.50], and its interval excludes 0 on 1." in text
+    alone = text_of(summary(results_of(folder, agreement=rows[:1])))
+    assert "A · standard was compared with participants: Pearson&#x27;s r was 0.20 on 1 item" in alone
+
+
+def test_summary_tells_the_highest_and_lowest_arm_of_one_instrument(folder: Path) -> None:
+    of = {"raters": "seeker", "instrument": "ten", "moment": "final"}
+    rows = [of | {"arm": arm, "item": item, "mean": mean} for arm, item, mean in (
+        ("a", "care", 4.0), ("a", "safety", 3.0), ("b", "care", 2.0), ("b", "safety", 2.5),
+    )]  # fmt: skip
+    rows.append({"raters": "seeker", "instrument": "other", "moment": "final", "arm": "b", "item": "x", "mean": 9.0})
+    text = text_of(summary(results_of(folder, arms=rows)))
+    assert "a has the highest mean over the items of ten (3.50) and b the lowest (2.25)" in text
+
+
+def test_summary_of_no_table_says_only_what_was_rated(folder: Path) -> None:
+    text = text_of(summary(results_of(folder)))
+    assert "168 ratings, 12 conversations, 9 raters, 6 participants and 2 arms" in text
+    assert "<li>" not in text
+
+
+def test_table_1_has_a_line_for_judge_and_strategy_and_stars(folder: Path) -> None:
+    rows = pd.DataFrame([agreed("A", "safety", 0.5, 0, 0.04), agreed("A", "care", 0.256, 0, 0.0001)])
+    table = correlations(rows, "ten")
+    assert table.columns.tolist() == ["judge", "strategy", "care", "safety", "n"]
+    assert table.iloc[0].tolist() == ["A", "standard", "0.26***", "0.50*", 12]
+    assert [stars(p) for p in (0.05, 0.01, 0.009, float("nan"))] == ["", "*", "**", ""]
+
+
+def test_flow_has_the_stages_that_the_study_had_and_names_losses() -> None:
+    found = boxes(
+        {"arrived": 62, "screened_out": 9, "declined": 0, "started_chatting": 50, "completed": 17, "stopped": 33}
+    )
+    assert [(box.lines, box.beside) for box in found] == [
+        (["opened their link: 62"], ["turned away by the screening: 9"]),
+        (["began a conversation: 50", "completed the study: 17"], ["stopped: 33"]),
+    ]
+
+
+def test_rules_of_flags_are_those_of_the_analysis() -> None:
+    assert {name: rule(name) for name in RULES} == FLAGS
+
+
+# What must be kept in mind
+
+
+def scores(counts: Mapping[float, int], item: str = "care") -> pd.DataFrame:
+    given = [score for score, count in counts.items() for _ in range(count)]
+    return pd.DataFrame({"rater_kind": "seeker", "instrument": "ten", "item": item, "score": given})
+
+
+@pytest.mark.parametrize(
+    ("counts", "restricted"),
+    [
+        ({4: 10, 5: 10}, True),
+        ({3: 4, 4: 8, 5: 8}, True),  # 16 of 20
+        ({3: 5, 4: 8, 5: 7}, False),
+        ({4: 10, 5: 9}, False),  # too few to say
+        ({4.5: 20}, False),  # no rating scale
+        ({1: 10, 5: 10}, False),  # two values, but not neighbours
+    ],
+)
+def test_a_restricted_range_is_four_fifths_on_two_neighbours(counts: dict[float, int], restricted: bool) -> None:
+    assert restricted_items(scores(counts)) == (["care"] if restricted else [])
+
+
+def test_arms_whose_conversations_were_rated_unevenly_are_a_limit(export_of: ExportOf) -> None:
+    folder = export_of(
+        [{"conversation": f"C{n}", "participant": f"P{n}", "arm": "ab"[n % 2], "score": 3} for n in range(8)]
+    )
+    lines = [f"C{n},P{n},{'ab'[n % 2]},5" for n in range(8)] + [f"D{n},Q{n},b,5" for n in range(4)] + ["E,R,a,0"]
+    (folder / "conversations.csv").write_text("conversation,participant,arm,turns\n" + "\n".join(lines) + "\n")
+    results = results_of(folder)
+    said = [limit for limit in limits_of(results.export, results.tables, results.bootstrap) if "spread evenly" in limit]
+    assert len(said) == 1
+    assert "4 of 8 with b, 0 of 4 with a" in said[0]  # a conversation without a turn did not begin
+
+
+def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> None:
+    (folder / "manifest.json").write_text('{"demonstration": true}')
+    row = {"judge": "J", "arm": "a", "item": "care", "statistic": "missing_share", "estimate": 0.06}
+    results = results_of(folder, coverage=[row])
+    said = limits_of(results.export, results.tables, Bootstrap(999, 1))
+    assert said[0].startswith("These are data of a demonstration")
+    assert "Intervals rest on 999 resamples only: another seed would move them." in said
+    assert any(limit.startswith("More than one in twenty scores of J is missing") for limit in said)
+    section = keep_in_mind(results)
+    assert section
+    assert text_of(section).count("<li>") == len(results.limits())
+
+
+# Parts and page
+
+
+def test_a_table_without_a_section_still_gets_one(folder: Path) -> None:
+    new = Table(
+        "novelty", lambda export, bootstrap: iter(()), ["item", "estimate", "note"], {"estimate": "a way"}, "News"
+    )
+    rows = pd.DataFrame([["care", 0.12345, "only one"]], columns=new.columns)
+    results = results_of(folder)
+    results = Results(results.export, results.bootstrap, results.tables | {"novelty": rows}, (*TABLES, new))
+    html = page(results, sections_of(results), {})
+    assert '<section id="novelty"><h2>News</h2>' in html
+    assert "News: the 1 row of novelty.csv" in html
+    assert '<td>care</td><td class="number">0.123</td><td class="note">only one</td>' in html
+    assert "<dt>estimate</dt><dd>a way.</dd>" in html
+
+
+def test_a_table_that_nothing_computes_is_left_out(folder: Path) -> None:
+    results = results_of(folder)
+    few = {name: table for name, table in results.tables.items() if name in ("agreement", "reliability", "conditions")}
+    kept = tuple(table for table in TABLES if table.name in few)
+    html = page(*(of := Results(results.export, results.bootstrap, few, kept),), sections_of(of), {})
+    assert "coverage.csv" not in html
+
+
+def test_the_first_group_lies_open_and_figures_in_folds_are_files(folder: Path) -> None:
+    parts = list(first_unfolded([("A", [prose("one")]), ("B", [prose("two")])]))
+    assert parts == ["<p>one</p>", Folded("B", ["<p>two</p>"])]
+    assert figures_in(with_own_names([Section("s", "S", parts)])) == []
+
+
+def test_missing_values_are_empty_cells_and_names_are_escaped(folder: Path) -> None:
+    frame = pd.DataFrame({"a_b": [float("nan"), 0.5], "<i>": ["0.25*", "x & y"], "p": [0.00012, 1.0]})
+    html = page(results_of(folder), [Section("s", "S", [Excerpt("mine", "A <caption>", frame)])], {})
+    assert '<th scope="col">a_<wbr>b</th><th scope="col">&lt;i&gt;</th>' in html
+    assert '<tr><td></td><td class="number">0.25*</td><td class="number">0.0001</td></tr>' in html
+    assert '<td class="number">0.500</td><td>x &amp; y</td>' in html
+    assert '<div class="table" data-name="mine"><p class="caption">A &lt;caption&gt;</p>' in html

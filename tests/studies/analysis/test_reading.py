@@ -1,0 +1,82 @@
+from pathlib import Path
+
+import pytest
+
+from studies.analysis import AnalysisError
+from studies.analysis.reading import line_of, numbers, read_table, truths
+
+
+def table(folder: Path, text: str) -> Path:
+    path = folder / "table.csv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_read_table_keeps_texts_that_look_like_numbers_or_truths(tmp_path: Path) -> None:
+    read = read_table(table(tmp_path, "a,b,c\n007,true,1.0\n7,false,1\n"), ("a", "b", "c"))
+    assert read.astype(str).to_numpy().tolist() == [["007", "true", "1.0"], ["7", "false", "1"]]
+
+
+def test_read_table_keeps_a_text_that_is_the_name_of_its_column(tmp_path: Path) -> None:
+    read = read_table(table(tmp_path, "item,score\nitem,1\ncare,2\n"), ("item",))
+    assert list(read["item"]) == ["item", "care"]
+    assert list(read["item"].cat.categories) == ["care", "item"]
+    assert list(read_table(table(tmp_path, "item,score\ncare,2\n"), ("item",))["item"].cat.categories) == ["care"]
+
+
+@pytest.mark.parametrize("missing", ["NA", "nan", "null", "None", "", "-"])
+def test_read_table_takes_no_text_for_a_gap(tmp_path: Path, missing: str) -> None:
+    read = read_table(table(tmp_path, f"a,b\n{missing},1\nx,2\n"), ("a", "b"))
+    assert list(read["a"]) == [missing, "x"]
+
+
+def test_read_table_orders_columns_as_they_are_asked_for_and_fills_absent_ones(tmp_path: Path) -> None:
+    read = read_table(table(tmp_path, "\ufeffb,x,a\n1,2,3\n"), ("a", "b"), ("c",))
+    assert read.to_dict("records") == [{"a": "3", "b": "1", "c": ""}]
+
+
+def test_read_table_counts_the_rows_of_a_file_that_has_no_wanted_column(tmp_path: Path) -> None:
+    read = read_table(table(tmp_path, "x,y\n1,2\n\n3,4\n"), (), ("a",))
+    assert list(read["a"]) == ["", ""]
+
+
+def test_read_table_of_a_header_alone_has_no_rows(tmp_path: Path) -> None:
+    assert read_table(table(tmp_path, "a,b\n"), ("a",), ("c",)).shape == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("", "table.csv: is empty"),
+        ('a,b\n"1\n2",3\n\n4\n', "table.csv:5: 1 fields under 2 columns"),
+        ("a,b\r1,2\r3\r", "table.csv:3: 1 fields under 2 columns"),
+        ('a,b\n5" screen,1\n6" or "7,8",2\n', "table.csv:3: 3 fields under 2 columns"),
+        ("a,b,a\n1,2,3\n", "table.csv:1:a: the column is there twice"),
+    ],
+)
+def test_read_table_names_where_a_file_is_broken(tmp_path: Path, text: str, fault: str) -> None:
+    with pytest.raises(AnalysisError) as raised:
+        read_table(table(tmp_path, text), (), ("a",))
+    assert str(raised.value) == fault
+
+
+def test_read_table_counts_the_byte_that_is_not_utf8_from_the_beginning_of_the_file(tmp_path: Path) -> None:
+    path = table(tmp_path, "a\n" + "x\n" * 500_000)
+    with path.open("ab") as file:
+        file.write(b"\xfc\n")
+    with pytest.raises(AnalysisError, match=r"^table\.csv: is not UTF-8 \(invalid start byte at byte 1000002\)$"):
+        read_table(path, ("a",))
+
+
+def test_line_of_counts_quoted_line_breaks_and_skips_blank_lines(tmp_path: Path) -> None:
+    path = table(tmp_path, 'a\n"1\n2"\n\n3\n4\n')
+    assert [line_of(path, row) for row in range(3)] == [2, 5, 6]
+
+
+def test_numbers_and_truths_name_the_first_fault(tmp_path: Path) -> None:
+    path = table(tmp_path, "a,b\n1,TRUE\n,\nx,yes\ny,no\n")
+    read = read_table(path, ("a", "b"))
+    with pytest.raises(AnalysisError, match=r"^table\.csv:4:a: 'x' is not a number$"):
+        numbers(path, read["a"])
+    with pytest.raises(AnalysisError, match=r"^table\.csv:4:b: 'yes' is neither true nor false$"):
+        truths(path, read["b"])

@@ -1,0 +1,48 @@
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from studies.analysis.frames import load
+from studies.analysis.scales import Scale, scales_of
+from tests.studies.analysis.benchmark import write_table
+
+ExportOf = Callable[[Any], Path]
+TOLD = {"file": "ten.json", "column": "care", "type": "scale", "unit": "points", "values": "1 to 5: 1 = Not at all"}
+
+
+def rated(*scores: float, item: str = "care") -> list[dict[str, Any]]:
+    return [{"conversation": f"C{number}", "item": item, "score": score} for number, score in enumerate(scores)]
+
+
+def test_scales_are_those_of_the_codebook_with_levels_that_nobody_gave(export_of: ExportOf) -> None:
+    folder = export_of(rated(4, 5))
+    write_table(folder, "codebook", [TOLD, TOLD | {"column": "overall", "type": "scale score", "values": ""}])
+    scale = scales_of(load(folder))["ten", "care"]
+    assert scale == Scale(1, 5)
+    assert scale.levels().tolist() == [1, 2, 3, 4, 5]
+
+
+def test_scales_may_begin_below_zero(export_of: ExportOf) -> None:
+    folder = export_of(rated(0))
+    write_table(folder, "codebook", [TOLD | {"values": "-2 to 2"}])
+    assert scales_of(load(folder))["ten", "care"] == Scale(-2, 2)
+
+
+@pytest.mark.parametrize("told", [None, TOLD | {"file": "other.json"}, TOLD | {"values": "the key of an arm"}])
+def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf, told: dict[str, str] | None) -> None:
+    folder = export_of(rated(2, 4))
+    if told:
+        write_table(folder, "codebook", [told])
+    scale = scales_of(load(folder))["ten", "care"]
+    assert (scale.lowest, scale.highest) == (2, 4)
+    assert scale.note == "scale taken from the scores, 2 to 4: codebook.csv tells none"
+
+
+def test_scales_that_the_scores_contradict_are_taken_from_the_scores(export_of: ExportOf) -> None:
+    folder = export_of(rated(2, 9))
+    write_table(folder, "codebook", [TOLD])
+    scale = scales_of(load(folder))["ten", "care"]
+    assert (scale.lowest, scale.highest) == (2, 9)
+    assert scale.note == "scale taken from the scores, 2 to 9: some scores are beyond that of codebook.csv"

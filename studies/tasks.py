@@ -15,7 +15,7 @@ from django.utils import timezone
 from studies.management.command import TASK_VARIABLE
 from studies.models import Study, Task
 
-COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles")
+COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan")
 PAIRS = "pairs"  # among the arguments of `judge`
 LOG = "log.txt"
 LAST_LINES = 5

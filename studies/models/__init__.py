@@ -9,6 +9,7 @@ from studies.models.role_play import Card, Flag, RolePlay
 from studies.models.seeker_profile import SeekerProfile
 from studies.models.study import Arm, Judge, Protocol, Study
 from studies.models.task import Task
+from studies.models.unblinding import Unblinding
 
 __all__ = [
     "Adjudication",
@@ -41,5 +42,6 @@ __all__ = [
     "Study",
     "Submission",
     "Task",
+    "Unblinding",
     "Verdict",
 ]

@@ -108,6 +108,10 @@ def build_profiles(task: Task) -> None:
     call_command("build_profiles", task.study.key, *task.arguments)
 
 
+def plan(task: Task) -> None:
+    call_command("plan", "precision", task.study.key, "--out", str(folder_of(task) / "plan.json"), *task.arguments)
+
+
 WHY_LEFT = {
     PART_FAILED: "It was stopped, or a part failed. Start it again: what is done is not done twice.",
     BUDGET_REACHED: "The budget is spent. What has been held and judged is kept.",
@@ -129,4 +133,5 @@ WORK: dict[str, Callable[[Task], None]] = {
     "analyse": analyse,
     "benchmark": benchmark,
     "build_profiles": build_profiles,
+    "plan": plan,
 }

@@ -14,13 +14,18 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
 from studies import tasks
+from studies.language import instrument_language
 from studies.models import Study, Task
-from studies.views.research import heatmap
+from studies.unblinding import is_blinded, unblinding_of
+from studies.views.research import live
 from studies.views.research.access import show, study_page
+from studies.views.research.live_unblinding import still_blinded
 from studies.views.research.overview import demonstrations
 
 RECENT = 10
-ELSEWHERE = ("benchmark", "build_profiles")  # have pages of their own that first say what they take
+REPORTS = {"en": "report.html", "zh": "report.zh.html"}
+REPORT = "report/"  # below a task's folder: what names the arms beside their results
+ELSEWHERE = ("benchmark", "build_profiles", "plan")  # have pages of their own that first say what they take
 STRATEGIES = [
     ("standard", gettext_lazy("standard: the conversation alone")),
     ("user_aware", gettext_lazy("user-aware: also who the person is")),
@@ -56,10 +61,12 @@ class JudgeForm(forms.Form):
         return [self.cleaned_data["judge"], *self.cleaned_data["strategies"]]
 
 
-def form_for(study: Study, command: str, data: Any = None) -> ExportForm | JudgeForm:
+def form_for(study: Study, command: str, data: Any = None, *, again: Task | None = None) -> ExportForm | JudgeForm:
+    """`again`: what has been done before, and is offered as it was."""
     if command == "judge":
         return JudgeForm(study, data)
-    return ExportForm(data, initial={"include_tests": study.is_demo()})
+    tests = "--include-tests" in again.arguments if again and again.command == command else study.is_demo()
+    return ExportForm(data, initial={"include_tests": tests})
 
 
 @require_POST
@@ -101,19 +108,32 @@ def analysis(request: HttpRequest, study: Study) -> HttpResponse:
 def analysis_page(
     request: HttpRequest, study: Study, forms_sent: dict[str, forms.Form], *, status: int = 200
 ) -> HttpResponse:
-    newest = tasks.newest_results(study)
-    files = tasks.files_of(newest) if newest else {}
+    newest, blinded = tasks.newest_results(study), is_blinded(study)
+    work = recent(study, "judge", "analyse")
     context = {
         "judge_form": forms_sent.get("judge") or form_for(study, "judge"),
-        "analyse_form": forms_sent.get("analyse") or form_for(study, "analyse"),
+        "analyse_form": forms_sent.get("analyse") or form_for(study, "analyse", again=newest),
         "judges": study.current().judges.all(),
         "newest": newest,
-        "results": heatmap.results_of(files["report/results.json"]) if newest else None,
-        "files": [name for name in files if name.startswith("report/")],
+        "results": results_of(newest, study, blinded=blinded) if newest else None,
+        "blinded": blinded,
+        "unblinding": unblinding_of(study),
+        "completion": live.completion(study),
+        "files": [] if blinded or newest is None else [name for name in tasks.files_of(newest) if is_of_report(name)],
+        "analysing": [row for row in work["tasks"] if row["state"] == Task.State.RUNNING and row["analyses"]],
         "demonstrations": demonstrations(study),
-        **recent(study, "judge", "analyse"),
+        **work,
     }
     return show(request, study, "analysis", context, status=status)
+
+
+def results_of(task: Task, study: Study, *, blinded: bool) -> live.Results:
+    file = tasks.folder_of(task) / REPORT / "results.json"
+    return live.results_of(file, blinded=blinded, study_key=study.key)
+
+
+def is_of_report(name: str) -> bool:
+    return name.startswith(REPORT)
 
 
 def recent(study: Study, *commands: str) -> dict[str, Any]:
@@ -127,6 +147,7 @@ def described(task: Task) -> dict[str, Any]:
     return {
         "pk": task.pk,
         "command": command_name(task.command),
+        "analyses": task.command == "analyse",
         "arguments": " ".join(task.arguments),
         "state": Task.State.FAILED if silent else task.state,
         "done": task.done,
@@ -146,6 +167,7 @@ def command_name(command: str) -> str:
         "analyse": _("Analysis"),
         "benchmark": _("Benchmark"),
         "build_profiles": _("Profiles from answers"),
+        "plan": _("Precision"),
     }
     return names[command]
 
@@ -170,18 +192,24 @@ def task_file(request: HttpRequest, study: Study, number: int, name: str) -> Htt
     files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
     if name not in files:
         raise Http404
+    if is_of_report(name) and is_blinded(study):
+        return still_blinded(request, study)
     return sent(files[name], {"Content-Disposition": content_disposition_header(True, files[name].name)})
 
 
 @require_GET
 @study_page
 @xframe_options_sameorigin
-def report(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+def report(request: HttpRequest, study: Study, number: int, name: str = "") -> HttpResponse:
+    """In the reader's language; the two link to each other by name."""
     files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
-    if "report/report.html" not in files:
+    wanted = REPORT + (name or REPORTS[instrument_language()])
+    if wanted not in files or name not in ("", *REPORTS.values()):
         raise Http404
+    if is_blinded(study):
+        return still_blinded(request, study)
     headers = {"Content-Security-Policy": REPORT_POLICY, "Content-Type": "text/html; charset=utf-8"}
-    return sent(files["report/report.html"], headers)
+    return sent(files[wanted], headers)
 
 
 def sent(file: Path, headers: dict[str, str]) -> HttpResponse:

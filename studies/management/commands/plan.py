@@ -1,0 +1,147 @@
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import CommandParser
+
+from studies.analysis import AnalysisError
+from studies.analysis.planning import BOUNDS, OF, QUESTIONS, Wish, plan_precision
+from studies.management.command import Command as Base
+from studies.management.commands.analyse import told_to
+
+ASKED = {
+    "r": "the correlation to expect, or to find",
+    "half_width": "half of the interval's length, at most",
+    "icc": "the intraclass correlation of single ratings to expect",
+    "raters": "of each conversation",
+    "d": "the standardised mean difference d_z to find",
+    "power": "the chance to find it",
+    "alpha": "level of the two-sided test; intervals have level 1 - ALPHA",
+    "per_person": "conversations of a person; for a paired difference, pairs of them",
+    "within": "intraclass correlation of a person's conversations",
+    "dropout": "share of people who do not complete",
+}
+TABLE = (("reliability", ".2f"), ("more", "+.0%"), ("second", ".0%"), ("clusters", "d"), ("n", "d"))
+WIDTHS = (("second_ratings", "d"), ("r", ".3f"), ("half_width", ".3f"), ("corrected_half_width", ".3f"))
+
+
+class Command(Base):
+    help = (
+        "How many people a study needs: `plan precision STUDY` for one under way, from the interval that it has by "
+        "now; `plan sample-size QUESTION` for one yet to come."
+    )
+
+    def add(self, parser: CommandParser) -> None:
+        kinds = parser.add_subparsers(dest="kind", required=True, metavar="precision|sample-size")
+        precision = kinds.add_parser(
+            "precision", help="what more participants or second ratings would make of an interval"
+        )
+        add_precision(precision)
+        sample_size = kinds.add_parser("sample-size", help="people and conversations for a study yet to come")
+        add_sample_size(sample_size)
+        for each in (precision, sample_size):  # so that it may stand at the end too
+            each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+
+    def work(self, kind: str, out: Path | None, **options: Any) -> dict[str, Any]:
+        found = self.sample_size(**options) if kind == "sample-size" else self.precision(**options)
+        if out is not None:
+            self.write(out, found)
+        return found
+
+    def write(self, out: Path, found: Mapping[str, Any]) -> None:
+        try:
+            out.parent.mkdir(parents=True, exist_ok=True)
+            out.write_text(json.dumps(found, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        except OSError as error:
+            self.refuse(f"{out}: {error.strerror}")
+
+    def precision(self, study: str, bootstrap: int, seed: int, include_tests: bool, **options: Any) -> dict[str, Any]:
+        wanted = {name: options[name] for name in OF if options[name] is not None}
+        self.study(study)
+        with tempfile.TemporaryDirectory() as folder, self.progress(0, "plan") as progress:
+            tests = ["--include-tests"] if include_tests else []
+            call_command("export", study, "--out", folder, *tests, verbosity=0)
+            try:
+                found = plan_precision(
+                    Path(folder), wanted, bootstrap=bootstrap, seed=seed, on_progress=told_to(progress)
+                )
+            except AnalysisError as error:
+                self.refuse(str(error))
+        self.say("\n".join(lines_of(found)))
+        return found
+
+    def sample_size(self, question: str, **options: Any) -> dict[str, Any]:
+        from studies.analysis.planning.sample_size import need
+
+        wish = Wish(question, **{name: options[name] for name in ASKED})
+        try:
+            found = need(wish)
+        except ValueError as error:
+            self.refuse(str(error))
+        self.say("\n".join(lines_of_need(asdict(found))))
+        return {"wish": asdict(wish), "need": asdict(found)}
+
+
+def add_out(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, metavar="FILE", help="where the same goes as JSON")
+
+
+def add_precision(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("study", metavar="STUDY")
+    for name in OF:
+        parser.add_argument(f"--{name}", metavar=name.upper(), help="as in agreement.csv; the first that fits is taken")
+    parser.add_argument("--include-tests", action="store_true", help="with the data of bots and of researchers' tries")
+    parser.add_argument("--bootstrap", type=int, default=2000, help="resamples of the interval now (default 2000)")
+    parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
+    add_out(parser)
+
+
+def add_sample_size(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "question",
+        choices=QUESTIONS,
+        help="correlation: to find R; width: an interval of R; icc: an interval of ICC; paired: to find a difference D",
+    )
+    for name, about in ASKED.items():
+        usual = Wish.__dataclass_fields__[name].default
+        least, most = BOUNDS[name]
+        told = f"{about} ({least:g} to {most:g}, default {usual:g})".replace("%", "%%")
+        parser.add_argument(f"--{name.replace('_', '-')}", type=type(usual), default=usual, metavar="N", help=told)
+    add_out(parser)
+
+
+def lines_of(found: Mapping[str, Any]) -> Iterator[str]:
+    now = found["now"]
+    yield " · ".join(filter(None, found["of"].values()))
+    yield (
+        f"r {now['r']:.3f}, {now['low']:.3f} to {now['high']:.3f} (half width {now['half_width']:.3f}), "
+        f"{found['n']} conversations, {found['clusters']} clusters"
+    )
+    yield from table(found["participants"], [*TABLE[1:2], *TABLE[3:], *WIDTHS[1:3]])
+    for plan in found["plans"]:
+        known = plan["reliability"]
+        yield f"\nReliability of a single rating: {known['estimate']:.2f} ({known['source']})"
+        yield from table(plan["cells"], [*TABLE[1:], *WIDTHS])
+    for reliability in found["left_out"]:
+        yield f"Reliability {reliability:.2f}: not even a perfect judge would reach the r there is; left out."
+    yield from found["notes"]
+
+
+def lines_of_need(need: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in need.items():
+        if name != "nearby" and value is not None:
+            yield f"{name.replace('_', ' ')}: {value:g}"
+    yield from table(need["nearby"], [("value", ".2f"), ("needed", "d"), ("people", "d"), ("conversations", "d")])
+
+
+def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str]]) -> Iterator[str]:
+    cells = [[name for name, _format in columns]]
+    cells += [[format(row[name], how) for name, how in columns] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for line in cells:
+        yield "  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True))

@@ -1,0 +1,23 @@
+"""Blind to the arms' results: from its first real person on a study shows none by arm, until a researcher says they
+want to see them."""
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from studies.models import Study, Unblinding
+from studies.models.participation import Status
+
+
+def is_blinded(study: Study) -> bool:
+    """The demonstration never is, nor what has no real people: a rehearsal, a benchmark, an import."""
+    real = study.participations.real().exclude(status=Status.INVITED)
+    return not study.is_demo() and real.exists() and unblinding_of(study) is None
+
+
+def unblinding_of(study: Study) -> Unblinding | None:
+    return Unblinding.objects.filter(study=study).first()
+
+
+def unblind(study: Study, user: AbstractBaseUser, *, when: str, reason: str) -> Unblinding:
+    """Twice is once: the first stays."""
+    told = {"by": user, "by_name": user.get_username(), "when": when, "reason": reason}
+    return Unblinding.objects.get_or_create(study=study, defaults=told)[0]

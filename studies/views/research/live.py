@@ -72,8 +72,8 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many final scores of an item by these raters are there: of people, of the conversations that somebody rated;
-    of judges, of the scores that they were asked for."""
+    """How many final scores of an item by these raters are there: of people, of the conversations of which they scored
+    any item of the instrument; of judges, of the scores that they were asked for."""
 
     raters: str
     instrument: str
@@ -143,7 +143,7 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
         blind_arms=list(blind_arms(final, study_key)) if blinded else [],
         arms=[] if blinded else list(arm_tables(final)),
         reliability=list(reliability(tables.get("reliability", []))),
-        coverage=[*coverage(final, found["counts"].get("conversations", 0)), *judges_coverage(covered)],
+        coverage=[*coverage(final), *judges_coverage(covered)],
         unrated=unrated(covered),
         missing=missing(found.get("exclusions", {})),
         left_out=left_out(found.get("exclusions", {})),
@@ -230,14 +230,17 @@ def reliability(rows: Iterable[Row]) -> Iterator[Reliability]:
             )
 
 
-def coverage(rows: Iterable[Row], conversations: int) -> Iterator[Coverage]:
+def coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
     """Of people, over all arms: a share by arm would tell of them."""
     scored: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
         if not row["raters"].startswith(JUDGES):
             scored[row["raters"], row["instrument"], row["item"]] += row["n"]
+    most: Counter[tuple[str, str]] = Counter()
+    for (raters, instrument, _item), number in scored.items():
+        most[raters, instrument] = max(most[raters, instrument], number)
     for (raters, instrument, item), number in scored.items():
-        yield Coverage(raters_name(raters), instrument, item, number, max(number, conversations))
+        yield Coverage(raters_name(raters), instrument, item, number, most[raters, instrument])
 
 
 def judges_coverage(rows: Iterable[Row]) -> Iterator[Coverage]:

@@ -127,7 +127,7 @@ def test_a_blinded_page_shows_the_rest_of_the_report(desk, hearts):
     text = text_of(page)
     assert '<td class="heat--3"> 0.62 <small>0.40 … 0.80</small> <small>n = 24</small> </td>' in text
     assert "0.61 <small>0.40 … 0.75</small>" in text  # ICC(1,1)
-    assert "80 %" in text  # 24 of 30 conversations have the participant's score
+    assert "100 %" in text  # all of the conversations that the participant scored
     assert "the answer could not be read 3, no reason stored 1" in text
     assert "2 people left out by two coders" in text
     assert "Text was pasted into a message: 1" in text
@@ -275,11 +275,12 @@ def test_completion_counts_real_people_who_have_begun(hearts):
 
 def test_coverage_adds_the_arms_up():
     rows = [estimates("amber", n=4), estimates("birch", n=5), estimates("birch", n=2, raters="judge:standard")]
-    rows.append(estimates("birch", n=2, raters="reviewer"))
-    found = list(live.coverage(rows, conversations=10))
-    assert [(each.raters, each.scored, each.of, each.percent()) for each in found] == [
-        ("participant", 9, 10, 90),
-        ("reviewer", 2, 10, 20),
+    rows += [estimates("birch", n=6, item="care"), estimates("birch", n=2, raters="reviewer")]
+    found = list(live.coverage(rows))
+    assert [(each.raters, each.item, each.scored, each.of, each.percent()) for each in found] == [
+        ("participant", "safety", 9, 9, 100),
+        ("participant", "care", 6, 9, 67),
+        ("reviewer", "safety", 2, 2, 100),
     ]
 
 

@@ -306,7 +306,7 @@ def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
     }
     return {
         "board": board,
-        "raters": raters_name(board.raters),
+        "raters": labels.raters_name(board.raters),
         "plot": charts.dot_plot(board),
         "rows": [(standing, *urls[standing.arm]) for standing in board.standings],
         "notes": sorted({note for standing in board.standings for note in notes_of(standing)}),
@@ -316,13 +316,6 @@ def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
 def notes_of(standing: Standing) -> list[str]:
     """About what is shown; the tests' own stand in the report."""
     return [note for note in standing.note.split("; ") if note and not note.startswith(TESTS)]
-
-
-def raters_name(raters: str) -> str:
-    """`judge:standard` is all judges that were shown the conversation alone."""
-    kind, _colon, strategy = raters.partition(":")
-    name = labels.word(labels.RATERS, kind)
-    return f"{name} ({strategy})" if strategy else name
 
 
 def course_rows(courses: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str, Any]]:

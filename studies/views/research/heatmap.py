@@ -1,10 +1,10 @@
 """How well judges agree with people, from the results of an analysis: judge × strategy down, items across."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
+
+from studies.views.research import labels
 
 BANDS = (0.2, 0.4, 0.6, 0.8)  # of r; where one shade ends and the next begins
 
@@ -36,19 +36,8 @@ class HeatMap:
     items: Sequence[str]
     rows: Sequence[tuple[str, str, Sequence[Cell | None]]]
 
-
-@dataclass(frozen=True)
-class Results:
-    demonstration: bool
-    counts: Mapping[str, int]
-    limits: Sequence[str]
-    maps: Sequence[HeatMap]
-
-
-def results_of(file: Path) -> Results:
-    found = json.loads(file.read_text(encoding="utf-8"))
-    maps = heat_maps(found["tables"]["agreement"])
-    return Results(found["demonstration"], found["counts"], found["limits"], maps)
+    def title(self) -> str:
+        return f"{labels.raters_name(self.human)}, {labels.word(labels.MOMENTS, self.moment)}"
 
 
 def heat_maps(agreement: Iterable[Mapping[str, Any]]) -> list[HeatMap]:

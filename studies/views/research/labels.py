@@ -93,6 +93,13 @@ def word(words: Words, key: str) -> str:
     return str(words.get(key, key))
 
 
+def raters_name(raters: str) -> str:
+    """`judge:standard` is all judges that were shown the conversation alone, `expert:E1` one counsellor."""
+    kind, _colon, which = raters.partition(":")
+    name = word(RATERS, kind)
+    return f"{name} ({which})" if which else name
+
+
 def choices(words: Words) -> list[tuple[str, str]]:
     return [(key, str(text)) for key, text in words.items()]
 

@@ -195,19 +195,12 @@ def arm_tables(rows: Iterable[Row]) -> Iterator[ArmTable]:
         items = list(dict.fromkeys(row["item"] for row in found))
         arms = dict.fromkeys(row["arm"] for row in found)
         lines = [(arm, [cells.get((arm, item)) for item in items]) for arm in arms]
-        yield ArmTable(raters_name(raters), instrument, items, lines)
+        yield ArmTable(labels.raters_name(raters), instrument, items, lines)
 
 
 def estimate(row: Row, name: str) -> Estimate:
     low, high = ("low", "high") if name == "mean" else (f"{name}_low", f"{name}_high")
     return Estimate(row.get(name), row.get(low), row.get(high), row.get("n"), row.get("note", ""))
-
-
-def raters_name(raters: str) -> str:
-    """`judge:standard` is all judges that were shown the conversation alone."""
-    kind, _colon, strategy = raters.partition(":")
-    name = labels.word(labels.RATERS, kind)
-    return f"{name} ({strategy})" if strategy else name
 
 
 # People and what they gave
@@ -217,7 +210,7 @@ def reliability(rows: Iterable[Row]) -> Iterator[Reliability]:
     for row in rows:
         if row["moment"] in FINAL:
             yield Reliability(
-                raters=raters_name(row["raters"]),
+                raters=labels.raters_name(row["raters"]),
                 instrument=row["instrument"],
                 item=_("all items") if row["item"] == WHOLE else row["item"],
                 n=row["n"],
@@ -240,7 +233,7 @@ def coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
     for (raters, instrument, _item), number in scored.items():
         most[raters, instrument] = max(most[raters, instrument], number)
     for (raters, instrument, item), number in scored.items():
-        yield Coverage(raters_name(raters), instrument, item, number, most[raters, instrument])
+        yield Coverage(labels.raters_name(raters), instrument, item, number, most[raters, instrument])
 
 
 def judges_coverage(rows: Iterable[Row]) -> Iterator[Coverage]:

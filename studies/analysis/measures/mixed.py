@@ -20,6 +20,7 @@ from studies.analysis.rows import Undefined
 
 NOTHING = 1e-6  # a standard deviation, relative to the residual one, below which a term has no variance
 MOST = 1e4  # the same, above which the residual one counts as 0
+MOST_LEVELS = 1500  # of all random terms together: matrices have a row and a column for each
 EXACT = 1e-9
 _TAIL = 0.975
 _STEP = 1e-3  # relative, of numerical derivatives
@@ -172,6 +173,8 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
 def refuse(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> None:
     if len(scores) < fixed.shape[1] + 3:
         raise Undefined("too few ratings for a mixed model")
+    if (count := sum(int(levels.max()) + 1 for levels in terms.values())) > MOST_LEVELS:
+        raise Undefined(f"{count} levels of random effects; this model is not fitted with more than {MOST_LEVELS}")
     if np.ptp(scores) == 0:
         raise Undefined("the scores do not vary")
     if np.abs(_left_over(scores, fixed)).max() < EXACT:

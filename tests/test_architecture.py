@@ -74,6 +74,14 @@ def test_pure_modules_know_no_rows(path):
     assert named(imports(path), *rows) == set()
 
 
+def test_analysis_imports_downwards():
+    """measures know arrays alone; tables know nothing of how they are shown."""
+    above = {"measures": ("frames", "reading", "tables", "reporting", "run", "results"), "tables": ("reporting", "run")}
+    for room, rooms in above.items():
+        for path in sources(f"studies/analysis/{room}"):
+            assert named(imports(path), *(f"studies.analysis.{name}" for name in rooms)) == set(), path
+
+
 @pytest.mark.parametrize("path", sources("studies/models", "dialogue/models"), ids=str)
 def test_rows_know_no_verbs(path):
     verbs = ("dialogue.chat", "dialogue.replies", "studies.progress", "studies.enrolment", "studies.steps")

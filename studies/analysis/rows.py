@@ -5,6 +5,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+ESTIMATE = ["estimate", "low", "high", "n", "clusters", "method", "note"]  # columns of a table of single estimates
+
 
 class Undefined(Exception):
     """A statistic does not exist for these data; the message is the reason that `note` will give."""

@@ -15,7 +15,7 @@ from studies.analysis.frames import VARIANT, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.reading import read_table
-from studies.analysis.rows import Row
+from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import JUDGE, SCALE, named_by, numbered
@@ -28,13 +28,7 @@ COLUMNS = [
     "item",
     "moment",
     "statistic",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "method",
-    "note",
+    *ESTIMATE,
 ]
 METHODS = {
     "missing_share": _("of the scores that a judge was asked for, replicates each counting, the share that is missing"),

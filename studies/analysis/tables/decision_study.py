@@ -24,7 +24,7 @@ from studies.analysis.measures.generalizability import (
 )
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.reliability import UNIT, single_ratings
 
 COLUMNS = [
@@ -35,13 +35,7 @@ COLUMNS = [
     "moment",
     "statistic",
     "k",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "method",
-    "note",
+    *ESTIMATE,
 ]
 METHODS = {
     "variance": _(

@@ -8,7 +8,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.rows import Row
+from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.trends import EMOTION, emotions
 from studies.analysis.tables.verdicts import numbered
@@ -20,13 +20,7 @@ COLUMNS = [
     "source",
     "measure",
     "statistic",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "method",
-    "note",
+    *ESTIMATE,
 ]
 METHODS = {
     "change": _("after minus before, over conversations of which both are known; emotion_score: first and last state"),

@@ -9,7 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.rows import Row, Undefined
+from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval, conversation_scores
 from studies.analysis.tables.verdicts import numbered
 
@@ -23,13 +23,7 @@ COLUMNS = [
     "item",
     "statistic",
     "turn",
-    "estimate",
-    "low",
-    "high",
-    "n",
-    "clusters",
-    "method",
-    "note",
+    *ESTIMATE,
 ]
 METHODS = {
     "mean": _("over the conversations scored at that turn, those that ended before are in none"),

@@ -53,7 +53,7 @@ def unblind(page: Page, server: Server, survey: Survey) -> None:
     page.get_by_role("button", name="Show results by arm").click()
     expect(page.locator(".alarm")).to_be_visible()
     page.get_by_label("The collection of data is over").check()
-    page.get_by_label("Why, for the log").fill("All have finished.")
+    page.get_by_label("Why", exact=True).fill("All have finished.")
     page.get_by_label("Type brief to confirm").fill("brief")
     page.get_by_role("button", name="Show results by arm").click()
     expect(page.get_by_role("link", name="Open the report")).to_be_visible()

@@ -45,14 +45,14 @@ function cutText(width) {
   return [...visibleTexts()].filter((text) => isCut(text, width)).map(words);
 }
 
-/** The page, and boxes in it, that must be pushed sideways; a wide table and code may be. */
+/** The page, and boxes in it, that must be pushed sideways; a wide table, a drawing and code may be. */
 function sideways(width) {
   const wide = [...document.querySelectorAll("body *")].filter(
     (box) =>
       SCROLLS.includes(getComputedStyle(box).overflowX) &&
       box.scrollWidth > box.clientWidth + 1 &&
       box.checkVisibility() &&
-      !box.matches(".table-scroll, .wide, pre, textarea"),
+      !box.matches(".table-scroll, .wide, .drawing, pre, textarea"),
   );
   const page = document.scrollingElement.scrollWidth;
   return [...(page > width ? [`the page has ${page} px`] : []), ...wide.map(named)];

@@ -1,8 +1,11 @@
 """A researcher at a real browser: a blind study, its precision, and a sample size without a script."""
 
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.survey import Survey
 from tests.browser.test_walk import DESKTOP
 from tests.browser.visitor import sign_in
@@ -13,21 +16,24 @@ pytestmark = pytest.mark.browser
 LONG = 120_000  # milliseconds: a judge and an analysis are at work
 # Bots are test data, which no study is blind to: they become people.
 REAL = """
-from studies.models import ArmRun, Participation, Response
-Participation.objects.filter(study__key="brief").update(is_test=False)
-ArmRun.objects.filter(study__key="brief").update(is_test=False)
+from studies.models import ArmRun, Participation
+Participation.objects.filter(study__key="blind").update(is_test=False)
+ArmRun.objects.filter(study__key="blind").update(is_test=False)
 """
+OF_ITS_OWN = {'key = "brief"': 'key = "blind"'}
 
 
-def test_a_blind_study_is_analysed_planned_and_unblinded(browser: Browser, server: Server) -> None:
-    walked = server.manage("run_bots", "brief", "--count", "6", "--concurrency", "4", "--base-url", server.base_url)
+def test_a_blind_study_is_analysed_planned_and_unblinded(browser: Browser, server: Server, tmp_path: Path) -> None:
+    loaded = server.manage("load_study", str(quick_demo(tmp_path, BRIEF, OF_ITS_OWN, key="blind")))
+    assert loaded.returncode == 0, loaded.stderr
+    walked = server.manage("run_bots", "blind", "--count", "6", "--concurrency", "4", "--base-url", server.base_url)
     assert walked.returncode == 0, walked.stderr
     assert server.manage("shell", "-c", REAL).returncode == 0
-    assert server.manage("judge", "brief", "--judge", "demo", "--strategy", "standard").returncode == 0
+    assert server.manage("judge", "blind", "--judge", "demo", "--strategy", "standard").returncode == 0
     context = browser.new_context(**DESKTOP, bypass_csp=True)
     page, survey = context.new_page(), Survey("en")
     sign_in(page, server)
-    page.goto(f"{server.base_url}/research/brief/analysis/")
+    page.goto(f"{server.base_url}/research/blind/analysis/")
     page.get_by_role("button", name="Start the analysis").click()
     page.locator(".live-letters").wait_for(timeout=LONG)
     assert "amber" not in page.locator("main").inner_text()
@@ -48,13 +54,13 @@ def plan_precision(page: Page, survey: Survey) -> None:
 
 
 def unblind(page: Page, server: Server, survey: Survey) -> None:
-    page.goto(f"{server.base_url}/research/brief/analysis/unblind/")
+    page.goto(f"{server.base_url}/research/blind/analysis/unblind/")
     survey(page, "research/analysis/unblind/")
     page.get_by_role("button", name="Show results by arm").click()
     expect(page.locator(".alarm")).to_be_visible()
     page.get_by_label("The collection of data is over").check()
     page.get_by_label("Why", exact=True).fill("All have finished.")
-    page.get_by_label("Type brief to confirm").fill("brief")
+    page.get_by_label("Type blind to confirm").fill("blind")
     page.get_by_role("button", name="Show results by arm").click()
     expect(page.get_by_role("link", name="Open the report")).to_be_visible()
     assert "amber" in page.locator("main").inner_text()

@@ -81,7 +81,8 @@ def _part(part: Part) -> Markup:
 def _drawn(figure: Figure) -> Markup:
     svg = Markup(figure.svg)
     caption = tag("figcaption", tag("strong", figure.title), figure.caption)
-    return tag("figure", tag("div", svg, role="img", aria_label=figure.title), caption)
+    # On a phone it scrolls, so it must be reachable by the keyboard.
+    return tag("figure", tag("div", svg, class_="drawing", role="img", aria_label=figure.title, tabindex="0"), caption)
 
 
 def _whole(name: str, results: Results) -> Markup:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import DatabaseError, connection
 from django.utils import timezone
 from tqdm import tqdm
 
@@ -74,7 +75,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         self.quiet = options["verbosity"] == 0
         try:
-            summary = self.work(**options)
+            summary = self.worked(options)
         except CommandError as refusal:
             self.leave_plainly(refusal)
             raise
@@ -84,6 +85,14 @@ class Command(BaseCommand):
             sys.exit(BUDGET_REACHED)
         if summary.get("failed") or summary.get("left"):
             sys.exit(PART_FAILED)
+
+    def worked(self, options: dict[str, Any]) -> dict[str, Any]:
+        try:
+            return self.work(**options)
+        except DatabaseError:
+            if Study._meta.db_table in connection.introspection.table_names():
+                raise
+            self.refuse("The database is empty: `make run` sets it up, or `manage.py migrate` by itself.")
 
     def leave_plainly(self, refusal: CommandError) -> None:
         """On a command line the message alone, one fault a line, without the name of a Python class before it."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from asgiref.sync import SyncToAsync
 from django.utils import translation
 
 from dialogue import replies
@@ -47,3 +48,13 @@ def on_commit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     from django.db import transaction
 
     monkeypatch.setattr(transaction, "on_commit", lambda act, *_args, **_kwargs: act())
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup: None) -> Iterator[None]:
+    """The thread in which async code speaks with the database keeps its connection; a test database cannot be dropped
+    while it is open."""
+    from django.db import connections
+
+    yield
+    SyncToAsync.single_thread_executor.submit(connections.close_all).result()

@@ -30,7 +30,7 @@ from dialogue.models.job import LEASE
 from dialogue.prices import load_prices
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
 from dialogue.providers.batches import Batches, NotRun, Standing, batches_of
-from dialogue.providers.openai_compatible import Gone, close_clients
+from dialogue.providers.openai_account import Gone
 from dialogue.providers.retrying import Retries
 
 log = logging.getLogger(__name__)
@@ -346,5 +346,4 @@ async def batching(job: int | None = None) -> AsyncIterator[None]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await batcher.leave()
-        await close_clients()
         await in_database(connections.close_all)

@@ -130,13 +130,15 @@ class Closing:
 
 
 class Caller:
-    """One for each event loop. `at_once`: the most calls in flight at one endpoint."""
+    """One for each event loop. `at_once`: the most calls in flight at one endpoint. `commit`: that of whoever stores
+    more in the same thread."""
 
-    def __init__(self, *, at_once: int, prices: Prices | None = None) -> None:
+    def __init__(self, *, at_once: int, prices: Prices | None = None, commit: GroupCommit | None = None) -> None:
         self.at_once = at_once
         self.prices = prices or load_prices(settings.PRICES)
-        self.open = GroupCommit(open_attempts)
-        self.close = GroupCommit(close_attempts)
+        commit = commit or GroupCommit()
+        self.close = commit.of(close_attempts)
+        self.open = commit.of(open_attempts)
         self.under_way: dict[str, asyncio.Future[Reply]] = {}
         self.ended: set[int] = set()  # jobs for which nothing is asked any more
         self.stopping = False
@@ -265,7 +267,7 @@ OPENED = ("purpose", "conversation_id", "turn", "item_id", "key", "replicate", "
           "model_returned", "response", "reasoning", "error")  # fmt: skip
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet | BudgetReached]:
     """A row for each, written before the call is made; the stored answer where the same was asked before."""
     purse = Purse(attempts)
@@ -386,7 +388,7 @@ CLOSED = ("status", "error", "response", "reasoning", "model_returned", "first_t
           "output_tokens", "cached_tokens", "reasoning_tokens", "cost")  # fmt: skip
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def close_attempts(closings: Sequence[Closing]) -> list[None]:
     """One statement, many rows: `bulk_update` would take longer to write its SQL than the database to run it."""
     rows = [(closing, Call.closing(closing.outcome, closing.status) | {"cost": closing.cost()}) for closing in closings]

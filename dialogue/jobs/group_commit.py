@@ -2,49 +2,64 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from itertools import count
+from typing import Any, TypeVar
 
-from channels.db import database_sync_to_async
-from django.db import InterfaceError, OperationalError
+from asgiref.sync import sync_to_async
+from django.db import InterfaceError, OperationalError, close_old_connections, transaction
 
 AWAY = (OperationalError, InterfaceError)  # the database, for whatever reason
 
 log = logging.getLogger(__name__)
 
-Thing = TypeVar("Thing")
 Result = TypeVar("Result")
-Waiting = tuple[Thing, "asyncio.Future[Result]"]
+Write = Callable[[Sequence[Any]], Sequence[Any]]
+Waiting = tuple[Write, Any, "asyncio.Future[Any]"]
 
 TRIES = 6  # while the database does not answer: about 15 s in all
 
 
 async def in_database(rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
-    """`rule` in the one thread that speaks with the database; again, and later, while that does not answer."""
-    for attempt in range(1, TRIES):
+    """`rule` in the one thread that speaks with the database; again, and later, while that does not answer.
+
+    The connection stays open for the next rule: to look after each whether it still lives would ask the database once
+    more for everything it is asked. One that broke is closed here.
+    """
+    for attempt in count(1):
         try:
-            return await database_sync_to_async(rule)(*args, **kwargs)
+            return await sync_to_async(rule)(*args, **kwargs)
         except AWAY as error:
+            await sync_to_async(close_old_connections)()
+            if attempt == TRIES:
+                raise
             log.warning("the database did not answer (%s); again", error)
             await asyncio.sleep(0.25 * 2**attempt)
-    return await database_sync_to_async(rule)(*args, **kwargs)
+    raise AssertionError("the loop above has no end")
 
 
-class GroupCommit(Generic[Thing, Result]):
-    """`write` stores a list of things in one transaction and returns what came of each, in order.
+class GroupCommit:
+    """One transaction stores all that has come together meanwhile, whatever rule it is for.
 
     Where it fails for several, each is tried alone, so that one that cannot be stored does not take others with it.
     """
 
-    def __init__(self, write: Callable[[Sequence[Thing]], Sequence[Result]]) -> None:
-        self.write = write
+    def __init__(self) -> None:
+        self.rules: list[Write] = []
         self.waiting: list[Waiting] = []
         self.task: asyncio.Task[None] | None = None
 
-    async def __call__(self, thing: Thing) -> Result:
+    def of(self, write: Write) -> Callable[[Any], Awaitable[Any]]:
+        """`write` stores a list of things and returns what came of each, in order. Which rule is named first writes
+        first, so that all processes lock rows in the same order."""
+        self.rules.append(write)
+        return partial(self.stored, write)
+
+    async def stored(self, write: Write, thing: Any) -> Any:
         """Returns, or raises what `write` raised, once the thing is committed."""
-        future: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
-        self.waiting.append((thing, future))
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self.waiting.append((write, thing, future))
         if self.task is None:
             self.task = asyncio.create_task(self.drain())
         return await future
@@ -58,17 +73,26 @@ class GroupCommit(Generic[Thing, Result]):
 
     async def commit(self, batch: Sequence[Waiting]) -> None:
         try:
-            results = await in_database(self.write, [thing for thing, _ in batch])
+            told = await in_database(self.write_all, batch)
         except Exception as error:
             if len(batch) > 1 and not isinstance(error, AWAY):
                 for one in batch:
                     await self.commit([one])
                 return
-            for _, future in batch:
+            for _, _, future in batch:
                 tell(future, error=error)
         else:
-            for (_, future), result in zip(batch, results, strict=True):
+            for future, result in told:
                 tell(future, result)
+
+    @transaction.atomic
+    def write_all(self, batch: Sequence[Waiting]) -> list[tuple["asyncio.Future[Any]", Any]]:
+        told: list[tuple[asyncio.Future[Any], Any]] = []
+        for rule in self.rules:
+            if ours := [one for one in batch if one[0] == rule]:
+                results = rule([thing for _, thing, _ in ours])
+                told += [(future, result) for (*_, future), result in zip(ours, results, strict=True)]
+        return told
 
 
 def tell(future: "asyncio.Future[Any]", result: Any = None, error: Exception | None = None) -> None:

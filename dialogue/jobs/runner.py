@@ -47,8 +47,9 @@ class Runner:
     def __init__(self, *, at_once: int, job: int | None = None) -> None:
         self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self.at_once, self.job = at_once, job
-        self.caller = Caller(at_once=at_once)
-        self.keep = GroupCommit(self.keep_finished)
+        commit = GroupCommit()
+        self.keep = commit.of(self.keep_finished)
+        self.caller = Caller(at_once=at_once, commit=commit)
         self.handlers: dict[int, Handler] = {}
         self.unable: set[int] = set()  # jobs that this process cannot work on
         self.failures: dict[int, Counter[str]] = {}  # by job: how often it failed for good, until something succeeds
@@ -85,7 +86,7 @@ class Runner:
     async def take(self) -> int:
         """Claims as much as there is room for: some more than calls may be made at once, so that none is missing."""
         room = self.at_once + self.at_once // 2 + 1 - len(self.at_work)
-        if room * 4 < self.at_once:
+        if room * 2 < self.at_once:
             return 0
         return len(await self.begin(limit=room, job=self.job, but_jobs=tuple(self.unable)))
 
@@ -203,7 +204,7 @@ class Runner:
         if times[told] >= BROKEN:
             await self.stop(job, Job.State.STOPPED, told)
 
-    @transaction.atomic
+    @transaction.atomic(savepoint=False)
     def keep_finished(self, finished: Sequence[Finished]) -> list[None]:
         """Only what is still ours: what a lease was lost for is another's by now."""
         owned = store.owned(self.owner, [one.item.pk for one in finished])

@@ -111,8 +111,8 @@ async def read_in_the_end(
 
 def form_of(messages: Sequence[Message]) -> str:
     """The form that the answer is to have: the last line that begins with <output>, wherever the prompt has it."""
-    lines = [line for message in messages for line in message.text.splitlines() if line.startswith("<output>")]
-    return lines[-1]
+    whole = "\n".join(message.text for message in messages)
+    return whole[whole.rindex("\n<output>") :].splitlines()[1]
 
 
 def reminded(messages: Sequence[Message], language: str) -> list[Message]:

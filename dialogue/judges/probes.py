@@ -134,7 +134,7 @@ def _turned_round(asked: Asked) -> Asked:
 
 def turned_round(item: JudgedItem) -> JudgedItem:
     ends = item.minimum + item.maximum
-    return replace(item, anchors=sorted((ends - value, text) for value, text in item.anchors))
+    return replace(item, anchors=tuple(sorted((ends - value, text) for value, text in item.anchors)))
 
 
 def _turned_back(score: Any, item: JudgedItem) -> Any:
@@ -152,8 +152,8 @@ def _reworded(asked: Asked) -> Asked:
 
 def reworded(item: JudgedItem, texts: Mapping[str, Any]) -> JudgedItem:
     """`texts`: the question, and the words for each anchor that the item has, in their order."""
-    anchors = [(value, text) for (value, _), text in zip(item.anchors, texts["anchors"], strict=True)]
-    return replace(item, text=texts["text"], anchors=anchors)
+    anchors = ((value, text) for (value, _), text in zip(item.anchors, texts["anchors"], strict=True))
+    return replace(item, text=texts["text"], anchors=tuple(anchors))
 
 
 def rewordings(instrument: str) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 
 from dialogue.prompts import PromptFile, read_prompt
@@ -20,8 +20,8 @@ class JudgedItem:
     text: str
     minimum: int
     maximum: int
-    anchors: Sequence[tuple[int, str]]
-    labels: Sequence[str] = ()  # its names in any language, by which a judge may call it
+    anchors: tuple[tuple[int, str], ...]
+    labels: tuple[str, ...] = ()  # its names in any language, by which a judge may call it
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,7 @@ def _state(state: InnerState) -> str:
     return f"[{state.turn}] {told}; emotion_score: {state.emotion_score}"
 
 
+@lru_cache(maxsize=1000)
 def _item(item: JudgedItem) -> str:
     head = [f"key: {item.key}", f"scale: {item.minimum}-{item.maximum}", f"question: {_flat(item.text)}"]
     return "\n".join(head + [f"{value} = {_flat(text)}" for value, text in item.anchors])

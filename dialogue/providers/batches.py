@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.openai_compatible import failed_status, openai_client, request_body, whole_reply
+from dialogue.providers.openai_account import openai_client
+from dialogue.providers.openai_compatible import failed_status, request_body, whole_reply
 from dialogue.providers.registry import api_key
 
 ENDPOINT: Final = "/v1/chat/completions"

@@ -1,17 +1,18 @@
-"""Any server that speaks OpenAI's chat completions. The only file that imports openai."""
+"""Any server that speaks OpenAI's chat completions, asked over aiohttp itself: OpenAI's client with its layers took
+more time for a call than all else that is done for it."""
 
 import asyncio
+import atexit
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, Self
+from urllib.parse import urlsplit
 
-import httpx2
-import openai  # noqa: TID253
+import aiohttp
 
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
 from dialogue.providers.thoughts import Thoughts
@@ -21,10 +22,8 @@ DEFAULT_BASE_URL = "https://api.openai.com/v1"
 CONNECT_TIMEOUT = 10.0
 GAP_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 120.0
-FILE_TIMEOUT = 60.0  # seconds without a byte, of files and batches
 LONGEST_DETAIL = 500
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
-UNKNOWN = (404, 405, 410, 501)  # what is asked for, or that it can be asked for at all
 FILTERED = ("content_filter", "content_policy", "data_inspection")
 
 
@@ -59,13 +58,13 @@ class OpenAICompatible:
             async with asyncio.timeout(self._total) as limit:
                 with _Watch(self._gap, limit) as watch:
                     await self._ask(self._body(messages), watch.each(answer.take))
+        except aiohttp.ClientError as error:
+            raise failed_connection(error, hide=self._key, partial=answer.text()) from None
         except TimeoutError:
             if not limit.expired():  # raised by `on_text`
                 raise
             raise ProviderError("timeout", self._too_slow(watch.silent), partial=answer.text()) from None
-        except httpx2.HTTPError as error:
-            raise self._failure(error, answer.text()) from None
-        except _RefusedError as error:
+        except RefusedError as error:
             raise error.as_provider_error(hide=self._key) from None
         except _BadStreamError as error:
             raise error.as_provider_error(answer.text(), hide=self._key) from None
@@ -75,11 +74,11 @@ class OpenAICompatible:
         return {"stream": True, "stream_options": {"include_usage": True}, **request_body(self._settings, messages)}
 
     async def _ask(self, body: dict[str, Any], take: Callable[[Piece], None]) -> None:
-        client = _client_for(self._settings.base_url or DEFAULT_BASE_URL, self._key)
+        server = _server(self._settings.base_url or DEFAULT_BASE_URL, self._key)
         try:
-            async with aclosing(await client.post(body)) as response:
-                await _read(response.aiter_bytes(), take)
-        except _RefusedError as error:
+            async with await server.post(body) as response:
+                await _read(response.content.iter_any(), take)
+        except RefusedError as error:
             if "stream_options" not in body or not error.is_of_stream_options():
                 raise
             await self._ask({name: value for name, value in body.items() if name != "stream_options"}, take)
@@ -88,11 +87,6 @@ class OpenAICompatible:
         if silent:
             return f"Nothing came for {self._gap:g} s."
         return f"The answer was not complete after {self._total:g} s."
-
-    def _failure(self, error: httpx2.HTTPError, partial: str) -> ProviderError:
-        cause = _first_cause(error)
-        status = "timeout" if isinstance(cause, TimeoutError) else "network"
-        return ProviderError(status, _hidden(f"{type(cause).__name__}: {cause}", self._key), partial=partial)
 
 
 def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[str, Any]:
@@ -139,33 +133,7 @@ class _Watch:
             self._limit.reschedule(now)
 
 
-# Reading the stream. The client's own event objects cost four times as much per token as these few lines.
-
-
-class _RefusedError(Exception):
-    """The server answered with an error: its status, what it says of it, and when to come again."""
-
-    def __init__(self, response: httpx2.Response) -> None:
-        super().__init__(response.status_code)
-        self.status = response.status_code
-        self.retry_after = retry_after(response.headers, datetime.now(UTC))
-        self.message, self.code = _told(response)
-
-    def is_of_stream_options(self) -> bool:
-        text = self.message
-        return self.status in (400, 422) and ("stream_options" in text or "include_usage" in text)
-
-    def as_provider_error(self, *, hide: str) -> ProviderError:
-        return failed_status(self.status, _hidden(self.message, hide), code=self.code, retry_after=self.retry_after)
-
-
-def _told(response: httpx2.Response) -> tuple[str, str]:
-    """The message, and code and type together, of an error's body in OpenAI's form; else the body as it is."""
-    try:
-        error = response.json()["error"]
-        return str(error["message"]), f"{error.get('code')} {error.get('type')}"
-    except (ValueError, TypeError, LookupError, AttributeError):
-        return f"HTTP {response.status_code}: {response.text}", ""
+# Reading the stream.
 
 
 class _BadStreamError(Exception):
@@ -177,8 +145,8 @@ class _BadStreamError(Exception):
 
     def as_provider_error(self, partial: str, *, hide: str) -> ProviderError:
         if self.http_status is None:
-            return ProviderError("network", _hidden(self.detail, hide), partial=partial)
-        return failed_status(self.http_status, _hidden(self.detail, hide), code=self.code, partial=partial)
+            return ProviderError("network", hidden(self.detail, hide), partial=partial)
+        return failed_status(self.http_status, hidden(self.detail, hide), code=self.code, partial=partial)
 
 
 def parse_line(line: bytes) -> Piece | None:
@@ -352,6 +320,37 @@ def _count(usage: Mapping[str, Any], group: str, name: str) -> int | None:
 # What went wrong, in the terms of base.STATUSES.
 
 
+class RefusedError(Exception):
+    """The server answered with an error: its status, what it says of it, and when to come again."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        super().__init__(status)
+        self.status = status
+        self.retry_after = retry_after(headers, datetime.now(UTC))
+        self.message, self.code = _told(status, body)
+
+    def is_of_stream_options(self) -> bool:
+        text = self.message
+        return self.status in (400, 422) and ("stream_options" in text or "include_usage" in text)
+
+    def as_provider_error(self, *, hide: str) -> ProviderError:
+        return failed_status(self.status, hidden(self.message, hide), code=self.code, retry_after=self.retry_after)
+
+
+def _told(status: int, body: str) -> tuple[str, str]:
+    """The message, and code and type together, of an error's body in OpenAI's form; else the body as it is."""
+    try:
+        error = json.loads(body)["error"]
+        return str(error["message"]), f"{error.get('code')} {error.get('type')}"
+    except (ValueError, TypeError, LookupError, AttributeError):
+        return f"HTTP {status}: {body}", ""
+
+
+def failed_connection(error: BaseException, *, hide: str, partial: str = "") -> ProviderError:
+    status = "timeout" if isinstance(error, TimeoutError) else "network"
+    return ProviderError(status, hidden(f"{type(error).__name__}: {error}", hide), partial=partial)
+
+
 def failed_status(
     http_status: int, detail: str, *, code: str = "", retry_after: float | None = None, partial: str = ""
 ) -> ProviderError:
@@ -383,100 +382,75 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
         return None
 
 
-def _first_cause(error: BaseException) -> BaseException:
-    """The aiohttp transport calls a server that hangs up a connect timeout; only the first cause tells them apart."""
-    return _first_cause(error.__cause__) if error.__cause__ else error
-
-
-def _hidden(text: str, key: str) -> str:
+def hidden(text: str, key: str) -> str:
     return (text if key == NO_KEY else text.replace(key, "***"))[:LONGEST_DETAIL]
 
 
-# One client, and so one pool of connections, for each server and key within one event loop: connections made in one
-# loop fail in another. A client holds its loop, so weak keys would never let go; closed loops are dropped instead.
+# One session, and so one pool of connections, for each server and key within one event loop: connections made in one
+# loop fail in another. A session holds its loop, so weak keys would never let go; closed loops are dropped instead.
 
-_clients: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], "_Client"]] = {}
+_servers: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], "_Server"]] = {}
 
 
-@dataclass
-class _Client:
-    """OpenAI's client for a server, with what is the same in all its requests worked out once: to let it do that for
-    each took half the time of a whole call."""
+@dataclass(frozen=True)
+class _Server:
+    session: aiohttp.ClientSession
+    url: str
 
-    openai: openai.AsyncOpenAI
-    http: httpx2.AsyncClient
-    url: httpx2.URL
-    headers: httpx2.Headers
-    timeout: Mapping[str, float | None]
-
-    async def post(self, body: Mapping[str, Any]) -> httpx2.Response:
-        """The answer's head; its body is still to be read. Raises _RefusedError for a status from 400 on."""
-        content = json.dumps(body, ensure_ascii=False).encode()
-        extensions = {"timeout": dict(self.timeout)}
-        request = httpx2.Request("POST", self.url, headers=self.headers, content=content, extensions=extensions)
-        response = await self.http.send(request, stream=True)
-        if response.status_code < 400:
+    async def post(self, body: Mapping[str, Any]) -> aiohttp.ClientResponse:
+        """The answer's head; its body is still to be read. Raises RefusedError for a status from 400 on."""
+        response = await self.session.post(self.url, data=json.dumps(body, ensure_ascii=False).encode())
+        if response.status < 400:
             return response
-        async with aclosing(response):
-            await response.aread()
-        raise _RefusedError(response)
+        async with response:
+            raise RefusedError(response.status, response.headers, await response.text(errors="replace"))
 
 
-def _client_for(base_url: str, key: str) -> _Client:
+def _server(base_url: str, key: str) -> _Server:
     loop = asyncio.get_running_loop()
-    for other in [known for known in list(_clients) if known.is_closed()]:
-        _clients.pop(other, None)
-    clients = _clients.setdefault(loop, {})
-    if (base_url, key) not in clients:
-        clients[base_url, key] = _new_client(base_url, key)
-    return clients[base_url, key]
+    _let_go([other for other in list(_servers) if other.is_closed()])
+    servers = _servers.setdefault(loop, {})
+    if (base_url, key) not in servers:
+        servers[base_url, key] = _new_server(base_url, key)
+    return servers[base_url, key]
 
 
-def _new_client(base_url: str, key: str) -> _Client:
-    timeout = httpx2.Timeout(None, connect=CONNECT_TIMEOUT)
-    # HTTP_PROXY would be used for a server on this machine too, where no proxy can reach it.
-    trust_env = _host(base_url) not in LOOPBACK
-    http = openai.DefaultAioHttpClient(timeout=timeout, trust_env=trust_env)
-    client = openai.AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=timeout, http_client=http)
-    headers = {name: value for name, value in client.default_headers.items() if isinstance(value, str)}
-    url = httpx2.URL(f"{base_url.rstrip('/')}/chat/completions")
-    return _Client(client, http, url, httpx2.Headers(headers | client.auth_headers), timeout.as_dict())
+def _let_go(loops: Iterable[asyncio.AbstractEventLoop]) -> None:
+    """Of loops that run no more, in which nothing can be closed."""
+    for loop in loops:
+        for server in _servers.pop(loop, {}).values():
+            server.session.detach()
 
 
-def _host(base_url: str) -> str:
+atexit.register(lambda: _let_go(list(_servers)))
+
+
+def _new_server(base_url: str, key: str) -> _Server:
+    host = host_of(base_url)
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0),  # whoever asks has a limit of its own
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
+        headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json", "User-Agent": "emostudy"},
+        cookie_jar=aiohttp.DummyCookieJar(),
+        # HTTP_PROXY would be used for a server on this machine too, where no proxy can reach it.
+        trust_env=host not in LOOPBACK,
+    )
+    return _Server(session, f"{base_url.rstrip('/')}/chat/completions")
+
+
+def host_of(base_url: str) -> str:
+    """Raises a permanent ProviderError where it is no web address."""
     try:
-        url = httpx2.URL(base_url)
-    except httpx2.InvalidURL:
-        url = httpx2.URL()
-    if url.scheme not in ("http", "https") or not url.host:
+        url = urlsplit(base_url)
+        host = url.hostname if url.scheme in ("http", "https") and url.port != 0 else None  # `port` may raise too
+    except ValueError:
+        host = None
+    if not host:
         raise ProviderError("client_error", f"{base_url} is no web address.", permanent=True)
-    return url.host
-
-
-@asynccontextmanager
-async def openai_client(settings: ModelSettings, *, api_key: str) -> AsyncIterator[openai.AsyncOpenAI]:
-    """OpenAI's own client, for what is no chat. Its failures come out as ProviderErrors; Gone is one of them."""
-    client = _client_for(settings.base_url or DEFAULT_BASE_URL, api_key).openai
-    try:
-        yield client.with_options(timeout=httpx2.Timeout(FILE_TIMEOUT, connect=CONNECT_TIMEOUT))
-    except openai.APIStatusError as error:
-        refused = _RefusedError(error.response).as_provider_error(hide=api_key)
-        if error.status_code in UNKNOWN:
-            raise Gone(refused.status, refused.detail, permanent=True) from None
-        raise refused from None
-    except (openai.APIConnectionError, httpx2.HTTPError) as error:
-        cause = _first_cause(error)
-        status = "timeout" if isinstance(cause, TimeoutError | openai.APITimeoutError) else "network"
-        raise ProviderError(status, _hidden(f"{type(cause).__name__}: {cause}", api_key)) from None
-    except openai.APIError as error:
-        raise ProviderError("server_error", _hidden(f"{type(error).__name__}: {error}", api_key)) from None
-
-
-class Gone(ProviderError):
-    """The server does not know, or no longer, what is asked for."""
+    return host
 
 
 async def close_clients() -> None:
-    """Close the clients of the running event loop; to be awaited before the loop ends."""
-    for client in _clients.pop(asyncio.get_running_loop(), {}).values():
-        await client.openai.close()
+    """Close the connections of the running event loop; to be awaited before the loop ends."""
+    for server in _servers.pop(asyncio.get_running_loop(), {}).values():
+        await server.session.close()

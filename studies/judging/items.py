@@ -16,7 +16,7 @@ def judged_items(questionnaire: Questionnaire, language: str) -> Sequence[Judged
             text=" ".join(text[language] for text in (item.text, item.definition) if text),
             minimum=item.minimum or 0,
             maximum=item.maximum or 0,
-            anchors=[(int(option.value), option.text[language]) for option in item.options],
+            anchors=tuple((int(option.value), option.text[language]) for option in item.options),
             labels=tuple(item.label.values()) if item.label else (),
         )
         for item in questionnaire.items

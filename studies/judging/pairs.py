@@ -24,7 +24,7 @@ from dialogue.providers.registry import model_for
 from studies.design.spec import ArmSpec
 from studies.judging.asking import Result, asks, noting
 from studies.judging.material import language_of, nicknames, turns_of
-from studies.judging.planning import may_be_sent, runs_to_judge
+from studies.judging.planning import asked_of, may_be_sent, plan_of, rater_called, runs_to_judge
 from studies.judging.settings import Configuration, digest, is_structured, judge_settings, ways_of_sending
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.models.pair import order_of
@@ -78,11 +78,7 @@ class Work:
 
 def pair_raters(study: Study, judge: str) -> dict[str, Rater]:
     """By the side that stands first. One judge is two raters: nobody compares a pair twice."""
-    found = {}
-    for first in Comparison.Side.values:
-        place = {"kind": RaterKind.JUDGE, "code": judge, "strategy": order_of(RaterKind.JUDGE, first)}
-        found[first], _ = Rater.objects.get_or_create(study=study, **place)
-    return found
+    return {first: rater_called(study, judge, order_of(RaterKind.JUDGE, first)) for first in Comparison.Side.values}
 
 
 def work_for(judge: ArmSpec, plans: Sequence[PairPlan]) -> Work:
@@ -131,11 +127,7 @@ def plan_pairs(
         kind=KIND,
         scope=study.key,
         title=f"{judge.key} (pairs)",
-        plan={
-            **Configuration(judge, KIND).as_plan(),
-            "study": study.pk,
-            "raters": {first: rater.pk for first, rater in raters.items()},
-        },
+        plan=plan_of(study, Configuration(judge, KIND), raters),
         budget=budget,
         attended=attended,
         retry_quarantined=retry_quarantined,
@@ -146,7 +138,7 @@ def wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wan
     return Wanted(
         subject=showing.subject,
         role=PAIR,
-        configuration=f"{raters[showing.first].pk}-{hash_of(judge)}"[:64],
+        configuration=asked_of(raters[showing.first], hash_of(judge)),
         conversation=showing.pair.run_a.conversation_id,
         payload={"pair": showing.pair.pk, "first": showing.first},
     )
@@ -304,7 +296,7 @@ def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
             text=item.text[language],
             minimum=1,
             maximum=len(item.options),
-            anchors=[(number, option.text[language]) for number, option in enumerate(item.options, 1)],
+            anchors=tuple((number, option.text[language]) for number, option in enumerate(item.options, 1)),
         )
         for item in questionnaire.items
     ]

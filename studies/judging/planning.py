@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
 
@@ -66,9 +67,12 @@ class Work:
 
 
 def judge_rater(study: Study, configuration: Configuration) -> Rater:
-    rater, _ = Rater.objects.get_or_create(
-        study=study, kind=RaterKind.JUDGE, code=configuration.rater, strategy=configuration.strategy
-    )
+    return rater_called(study, configuration.rater, configuration.strategy)
+
+
+def rater_called(study: Study, code: str, strategy: str) -> Rater:
+    """A judge; a new row where there is none yet."""
+    rater, _ = Rater.objects.get_or_create(study=study, kind=RaterKind.JUDGE, code=code, strategy=strategy)
     return rater
 
 
@@ -97,16 +101,26 @@ def plan_judging(
         kind=KIND,
         scope=study.key,
         title=f"{configuration.rater} ({configuration.strategy})",
-        plan={
-            **configuration.as_plan(),
-            "study": study.pk,
-            "raters": {variant: rater.pk for variant, rater in raters.items()},
-        },
+        plan=plan_of(study, configuration, raters),
         budget=budget,
         attended=attended,
         retry_quarantined=retry_quarantined,
         batched_role=KIND if batch else "",
     )
+
+
+def plan_of(study: Study, configuration: Configuration, raters: Mapping[str, Rater]) -> dict[str, Any]:
+    """What the job's handler is told. `raters`: by variant, or on pairs by the side that stands first."""
+    return {
+        **configuration.as_plan(),
+        "study": study.pk,
+        "raters": {asked: rater.pk for asked, rater in raters.items()},
+    }
+
+
+def asked_of(rater: Rater, hashed: str) -> str:
+    """An item's configuration. `hashed`: the questions, and the model that they are put to."""
+    return f"{rater.pk}-{hashed}"[:64]
 
 
 def items(
@@ -118,13 +132,13 @@ def items(
         runs = {judgement.run.pk: judgement.run for judgement in judgements}
         thinkers = {pk: thinker_item(run, configuration) for pk, run in runs.items()}
     yield from thinkers.values()
-    hashed = {variant: f"{rater.pk}-{configuration.varied(variant).hash()}"[:64] for variant, rater in raters.items()}
+    asked = {variant: asked_of(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()}
     for judgement in judgements:
         needed = thinkers.get(judgement.run.pk)
         yield Wanted(
             subject=judgement.subject,
             role=KIND,
-            configuration=hashed[judgement.variant],
+            configuration=asked[judgement.variant],
             replicate=judgement.replicate,
             conversation=judgement.run.conversation_id,
             payload={

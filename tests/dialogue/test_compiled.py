@@ -5,7 +5,8 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from dialogue.chat import LOCKED, OF_A_PAST_TURN, PAST_TURNS, locked, past_turns
-from dialogue.models import Conversation, Turn
+from dialogue.compiled import insert_numbered, insert_plain
+from dialogue.models import Conversation, InnerState, Turn
 
 pytestmark = pytest.mark.django_db
 
@@ -55,3 +56,27 @@ def test_lock_is_asked_for_where_the_database_has_row_locks():
     ):
         LOCKED.rows(conversation.pk)
     assert queries.captured_queries[0]["sql"].endswith(" FOR UPDATE") == connection.features.has_select_for_update
+
+
+AWKWARD = ["a\tb\nc\r\nd", r"\N", "\\", r"\\.", '"quoted", {"json": [1, null]}', "你好 🙂\u2028", "%s %d", ""]
+COLUMNS = ("conversation_id", "turn", "source", "cognition", "emotion", "goal", "emotion_score")
+
+
+def rows_about(conversation: Conversation) -> list[tuple[object, ...]]:
+    return [(conversation.pk, n, "seeker", text, "", "", None if n % 2 else n) for n, text in enumerate(AWKWARD)]
+
+
+@pytest.mark.parametrize("insert", [insert_plain, insert_numbered])
+def test_inserted_rows_hold_what_was_given(insert):
+    insert(InnerState, COLUMNS, rows_about(Conversation.objects.create()))
+    assert list(InnerState.objects.order_by("turn").values_list("cognition", flat=True)) == AWKWARD
+    assert list(InnerState.objects.order_by("turn").values_list("emotion_score", flat=True)[:3]) == [0, None, 2]
+
+
+def test_numbers_are_those_of_the_rows_and_are_not_given_twice():
+    conversation = conversation_with()
+    first = insert_numbered(InnerState, COLUMNS, rows_about(conversation))
+    assert [InnerState.objects.get(pk=number).cognition for number in first] == AWKWARD
+    told = {"conversation": conversation, "turn": 99, "source": "seeker"}
+    assert InnerState.objects.create(**told).pk not in first
+    assert insert_numbered(InnerState, COLUMNS, []) == []

@@ -193,7 +193,7 @@ async def test_judge_compares_two_conversations() -> None:
         [JudgedTurn(n, *pair) for n, pair in enumerate(conversation(name, "en", 4), 1)]
         for name in ("mirror", "formula")
     ]
-    items = [JudgedItem("better", "Which?", 1, 3, [(1, "first"), (2, "no difference"), (3, "second")])]
+    items = [JudgedItem("better", "Which?", 1, 3, ((1, "first"), (2, "no difference"), (3, "second")))]
     answer = output((await DemonstrationJudge().reply(pair_messages(*turns, items, language="en", scope="All."))).text)
     said = [[(turn.seeker, turn.supporter) for turn in side] for side in turns]
     assert answer["evaluation"] == {"better": planted_preference(*said, item="better")}
@@ -209,7 +209,7 @@ async def test_judge_is_not_led_by_what_the_seeker_writes() -> None:
 async def test_judge_answers_the_prompts_of_the_judges() -> None:
     turns = conversation("mirror", "en", 5)
     judged = [JudgedTurn(number, *pair) for number, pair in enumerate(turns, 1)]
-    items = [JudgedItem("warmth", "How warm?", 1, 5, [(1, "cold"), (5, "warm")]), JudgedItem("depth", "?", 0, 10, [])]
+    items = [JudgedItem("warmth", "How warm?", 1, 5, ((1, "cold"), (5, "warm"))), JudgedItem("depth", "?", 0, 10, ())]
     states = [InnerState(1, "So.", "calm", "rest", 50)]
     messages = judge_messages(judged, items, language="en", profile="Age: 24", states=states)
     answer = output((await DemonstrationJudge().reply(messages)).text)

@@ -40,7 +40,7 @@ class Written:
 
 
 async def stored(write: Written, *things: Any) -> list[Any]:
-    commit: GroupCommit[Any, Any] = GroupCommit(write)
+    commit = GroupCommit().of(write)
     return await asyncio.gather(*(commit(thing) for thing in things), return_exceptions=True)
 
 
@@ -52,7 +52,7 @@ async def test_what_comes_together_is_one_transaction_and_each_gets_its_own() ->
 
 async def test_what_comes_meanwhile_goes_into_the_next() -> None:
     write = Written()
-    commit: GroupCommit[Any, Any] = GroupCommit(write)
+    commit = GroupCommit().of(write)
     first = asyncio.ensure_future(commit(1))
     while not write.batches:
         await asyncio.wait([first], timeout=0.001)
@@ -81,7 +81,7 @@ async def test_database_that_stays_away_fails_all_together() -> None:
 
 async def test_further_things_are_stored_after_a_failure() -> None:
     write = Written()
-    commit: GroupCommit[Any, Any] = GroupCommit(write)
+    commit = GroupCommit().of(write)
     with pytest.raises(IntegrityError):
         await commit("bad")
     assert await commit(1) == "1 is stored"
@@ -89,7 +89,7 @@ async def test_further_things_are_stored_after_a_failure() -> None:
 
 async def test_who_waits_no_more_takes_nothing_with_them() -> None:
     write = Written()
-    commit: GroupCommit[Any, Any] = GroupCommit(write)
+    commit = GroupCommit().of(write)
     gone, there = asyncio.ensure_future(commit(1)), asyncio.ensure_future(commit(2))
     await asyncio.wait([gone], timeout=0)
     gone.cancel()

@@ -15,8 +15,8 @@ from studies.judging.items import judged_items
 from studies.questionnaires.loading import load
 
 TURNS = (JudgedTurn(1, "I failed.", "That hurts."), JudgedTurn(2, "Again.", "What happened?"), JudgedTurn(3, "Hm.", ""))
-SAFETY = JudgedItem("safety", "Safe?", 1, 5, [(1, "no"), (3, "so so"), (5, "yes")])
-DEPTH = JudgedItem("depth", "Deep?", 0, 10, [])
+SAFETY = JudgedItem("safety", "Safe?", 1, 5, ((1, "no"), (3, "so so"), (5, "yes")))
+DEPTH = JudgedItem("depth", "Deep?", 0, 10, ())
 ASKED = Asked("mine", TURNS, (SAFETY, DEPTH), "en", "en", "gpt-4o")
 OURS = ("emoharbor_10", "worst_case_4")
 
@@ -78,7 +78,9 @@ def test_reversed_score_is_turned_back_and_a_missing_one_stays_missing() -> None
 @given(st.integers(-5, 5), st.integers(1, 10), st.data())
 def test_fair_judge_gives_the_same_on_a_scale_that_is_turned_round(low: int, width: int, data: st.DataObject) -> None:
     """Who goes by the words beside the numbers means the same by another number."""
-    item = JudgedItem("a", "?", low, low + width, [(value, f"word {value}") for value in range(low, low + width + 1)])
+    item = JudgedItem(
+        "a", "?", low, low + width, tuple((value, f"word {value}") for value in range(low, low + width + 1))
+    )
     meant = data.draw(st.sampled_from(item.anchors))
     turned = {text: value for value, text in probes.turned_round(item).anchors}
     assert probes.as_meant("reversed_scale", {"a": Score(turned[meant[1]])}, [item]) == {"a": Score(meant[0])}

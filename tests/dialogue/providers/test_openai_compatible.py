@@ -402,18 +402,18 @@ async def test_proxy_is_used_for_other_machines(monkeypatch: pytest.MonkeyPatch)
 
 
 async def test_client_is_shared_by_server_and_key() -> None:
-    one = openai_compatible._client_for("http://127.0.0.1:9/v1", "a")
-    assert openai_compatible._client_for("http://127.0.0.1:9/v1", "a") is one
-    assert openai_compatible._client_for("http://127.0.0.1:9/v1", "b") is not one
-    assert openai_compatible._client_for("http://127.0.0.1:8/v1", "a") is not one
+    one = openai_compatible._server("http://127.0.0.1:9/v1", "a")
+    assert openai_compatible._server("http://127.0.0.1:9/v1", "a") is one
+    assert openai_compatible._server("http://127.0.0.1:9/v1", "b") is not one
+    assert openai_compatible._server("http://127.0.0.1:8/v1", "a") is not one
     await close_clients()
-    assert one.openai.is_closed()
-    assert openai_compatible._client_for("http://127.0.0.1:9/v1", "a") is not one
+    assert one.session.closed
+    assert openai_compatible._server("http://127.0.0.1:9/v1", "a") is not one
 
 
 def test_client_of_a_closed_loop_is_let_go() -> None:
     async def client() -> Any:
-        return weakref.ref(openai_compatible._client_for("http://127.0.0.1:9/v1", "a"))
+        return weakref.ref(openai_compatible._server("http://127.0.0.1:9/v1", "a"))
 
     first = asyncio.run(client())
     asyncio.run(client())

@@ -1,0 +1,65 @@
+"""OpenAI's own client, for what an account has beside chats: files and batches. The only file that imports openai."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+from dialogue.providers.base import ModelSettings, ProviderError
+from dialogue.providers.openai_compatible import (
+    CONNECT_TIMEOUT,
+    DEFAULT_BASE_URL,
+    LOOPBACK,
+    RefusedError,
+    failed_connection,
+    hidden,
+    host_of,
+)
+
+if TYPE_CHECKING:
+    import openai
+
+SILENCE = 60.0  # seconds without a byte
+UNKNOWN = (404, 405, 410, 501)  # what is asked for, or that it can be asked for at all
+
+
+class Gone(ProviderError):
+    """The server does not know, or no longer, what is asked for."""
+
+
+@asynccontextmanager
+async def openai_client(settings: ModelSettings, *, api_key: str) -> "AsyncIterator[openai.AsyncOpenAI]":
+    """Its failures come out as ProviderErrors; Gone is one of them."""
+    import httpx2
+    import openai  # takes a second and 30 MB, which whoever only chats is spared
+
+    try:
+        async with _new_client(settings.base_url or DEFAULT_BASE_URL, api_key) as client:
+            yield client
+    except openai.APIStatusError as error:
+        raise _refused(error, api_key) from None
+    except (openai.APIConnectionError, httpx2.HTTPError) as error:
+        raise failed_connection(_first_cause(error), hide=api_key) from None
+    except openai.APIError as error:
+        raise ProviderError("server_error", hidden(f"{type(error).__name__}: {error}", api_key)) from None
+
+
+def _new_client(base_url: str, key: str) -> "openai.AsyncOpenAI":
+    import httpx2
+    import openai
+
+    timeout = httpx2.Timeout(SILENCE, connect=CONNECT_TIMEOUT)
+    http = openai.DefaultAioHttpClient(timeout=timeout, trust_env=host_of(base_url) not in LOOPBACK)
+    return openai.AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=timeout, http_client=http)
+
+
+def _refused(error: "openai.APIStatusError", key: str) -> ProviderError:
+    answer = error.response
+    refused = RefusedError(answer.status_code, answer.headers, answer.text).as_provider_error(hide=key)
+    if answer.status_code in UNKNOWN:
+        return Gone(refused.status, refused.detail, permanent=True)
+    return refused
+
+
+def _first_cause(error: BaseException) -> BaseException:
+    """The transport calls a server that hangs up a connect timeout; only the first cause tells them apart."""
+    return _first_cause(error.__cause__) if error.__cause__ else error

@@ -84,8 +84,9 @@ class Runner:
             await asyncio.wait(tasks)
 
     async def take(self) -> int:
-        """Claims as much as there is room for: some more than calls may be made at once, so that none is missing."""
-        room = self.at_once + self.at_once // 2 + 1 - len(self.at_work)
+        """Claims as much as there is room for: twice what may be asked at once, so that the next questions are ready
+        where a whole wave of answers comes back and is being stored."""
+        room = 2 * self.at_once + 1 - len(self.at_work)
         if room * 2 < self.at_once:
             return 0
         return len(await self.begin(limit=room, job=self.job, but_jobs=tuple(self.unable)))

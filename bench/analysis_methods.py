@@ -167,7 +167,7 @@ def complete(given: Array) -> Array:
 
 def icc_of(given: Array) -> float:
     n, k = given.shape
-    whole, rows, columns = given.mean(), given.mean(axis=1), given.mean(axis=0)
+    whole, rows, columns = given.mean(), given @ np.ones(k) / k, np.ones(n) @ given / n
     between = k * ((rows - whole) ** 2).sum() / (n - 1)
     raters = n * ((columns - whole) ** 2).sum() / (k - 1)
     rest = ((given - rows[:, np.newaxis] - columns + whole) ** 2).sum() / ((n - 1) * (k - 1))

@@ -148,7 +148,7 @@ class JudgeAdmin(ModelRowAdmin):
 class StudyAdmin(ReadOnly):
     """A study comes from a file, by `load_study`."""
 
-    list_display = ["key", "created_at", "workbench"]
+    list_display = ["key", "created_at", "closed_at", "workbench"]
     search_fields = ["key"]
 
     @admin.display(description=_("Workbench"))

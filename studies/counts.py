@@ -13,10 +13,9 @@ from dialogue.models.conversation import Status as ConversationStatus
 from dialogue.models.conversation import TurnState
 from studies.design.plan import Step
 from studies.models import ArmRun, Participation, Study
-from studies.models.participation import OVER, Status
+from studies.models.participation import Status
 
 OVERDUE = timedelta(minutes=5)  # no reply takes this long, its repeats included
-UNDER_WAY = [status for status in Status if status not in (*OVER, Status.INVITED)]
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def by_status(study: Study, *, test: str = "") -> list[StatusCount]:
 
 def by_step(study: Study, *, test: str = "") -> list[StepCount]:
     """Only those who are under way, in the order of the steps."""
-    people = only(study.participations.filter(status__in=UNDER_WAY), test).exclude(plan=[])
+    people = only(study.participations.under_way(), test).exclude(plan=[])
     here: Counter[str] = Counter()
     first: dict[str, tuple[int, Step]] = {}
     for plan, position in people.values_list("plan", "position"):

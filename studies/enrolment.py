@@ -43,21 +43,28 @@ def bound(session: MutableMapping[str, Any]) -> Participation | None:
 
 
 def begin(participation: Participation) -> None:
-    """The first visit: the study's present version and its plan become this person's own, for good."""
+    """The first visit: the study's present version and its plan become this person's own, for good. In a study that is
+    closed it changes nothing: who was invited stays so."""
     if participation.status == Status.INVITED:
         freeze_plan(participation)
 
 
 @transaction.atomic
 def freeze_plan(participation: Participation) -> None:
-    fresh = Participation.objects.select_for_update().get(pk=participation.pk)
-    if fresh.status == Status.INVITED:
+    # Not the study's row: everybody who comes in would wait for all others.
+    fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
+    if fresh.status == Status.INVITED and admits(fresh.study, is_test=fresh.is_test):
         fresh.protocol = fresh.study.current()
         fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
         fresh.status = Status.APPLIED if asks_for_consent(fresh) else Status.ACTIVE
         fresh.started_at = timezone.now()
         fresh.save()
     participation.refresh_from_db()
+
+
+def admits(study: Study, *, is_test: bool) -> bool:
+    """Whether somebody new may begin. A rehearsal may at any time: it is in no result."""
+    return is_test or not study.is_closed()
 
 
 def asks_for_consent(participation: Participation) -> bool:

@@ -1,5 +1,5 @@
-"""Blind to the arms' results: from its first real person on a study shows none by arm, until a researcher says they
-want to see them."""
+"""Blind to the arms' results: from its first real person on a study shows none by arm, until it is closed and nobody is
+under way, or until a researcher says they want to see them."""
 
 from django.contrib.auth.models import AbstractBaseUser
 
@@ -8,7 +8,12 @@ from studies.models.participation import Status
 
 
 def is_blinded(study: Study) -> bool:
-    """The demonstration never is, nor what has no real people: a rehearsal, a benchmark, an import."""
+    return is_kept_blind(study) and not study.is_finished()
+
+
+def is_kept_blind(study: Study) -> bool:
+    """Whether its end alone opens the results. The demonstration never is blind, nor what has no real people: a
+    rehearsal, a benchmark, an import."""
     real = study.participations.real().exclude(status=Status.INVITED)
     return not study.is_demo() and real.exists() and unblinding_of(study) is None
 

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from dialogue.models.conversation import Conversation
 
@@ -9,9 +10,9 @@ class RiskEvent(models.Model):
     """A sign of danger and what was done about it. `conversation` is empty where it was said in a questionnaire."""
 
     class Source(models.TextChoices):
-        MESSAGE = "message"
-        REPLY = "reply"
-        ANSWER = "answer"
+        MESSAGE = "message", gettext_lazy("Message")
+        REPLY = "reply", gettext_lazy("Reply")
+        ANSWER = "answer", gettext_lazy("Answer")
 
     conversation = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="risks"

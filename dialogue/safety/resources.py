@@ -28,7 +28,7 @@ WITHHELD = {
 class Channel:
     type: str  # call, text, email, chat, web
     value: str
-    hours: str = ""
+    hours: Text | str = ""  # "24/7", else in words
     note: str = ""
 
     @property

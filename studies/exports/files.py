@@ -24,7 +24,8 @@ from studies.exports.codebook import FILE as CODEBOOK
 from studies.exports.codebook import HEADER, codebook, questionnaires_in
 from studies.exports.table import Filter, Table
 from studies.exports.tables import TABLES
-from studies.models import Protocol, Study
+from studies.models import Protocol, Study, Unblinding
+from studies.unblinding import unblinding_of
 
 MANIFEST = "manifest.json"
 AT_ONCE = 1000  # rows
@@ -227,8 +228,17 @@ def manifest_of(study: Study, only: Filter) -> dict[str, Any]:
         "emostudy": emostudy_version(),
         "filters": asdict(only),
         "demonstration": is_demonstration(study, only, protocols),
+        "closed_at": cell(study.closed_at) or None,
+        "unblinded": told_of(unblinding_of(study)),
         "exported_at": cell(timezone.now()),
     }
+
+
+def told_of(unblinding: Unblinding | None) -> dict[str, str] | None:
+    """Not by whom: exports name no researcher."""
+    if unblinding is None:
+        return None
+    return {"at": cell(unblinding.at), "when": unblinding.when, "reason": unblinding.reason}
 
 
 def described(protocol: Protocol) -> dict[str, Any]:

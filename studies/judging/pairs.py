@@ -24,7 +24,7 @@ from dialogue.providers.registry import model_for
 from studies.design.spec import ArmSpec
 from studies.judging.asking import Result, asks, noting
 from studies.judging.material import language_of, nicknames, turns_of
-from studies.judging.planning import asked_of, may_be_sent, plan_of, rater_called, runs_to_judge
+from studies.judging.planning import configuration_of, may_be_sent, plan_of, rater_called, runs_to_judge
 from studies.judging.settings import Configuration, digest, is_structured, judge_settings, ways_of_sending
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.models.pair import order_of
@@ -138,7 +138,7 @@ def wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wan
     return Wanted(
         subject=showing.subject,
         role=PAIR,
-        configuration=asked_of(raters[showing.first], hash_of(judge)),
+        configuration=configuration_of(raters[showing.first], hash_of(judge)),
         conversation=showing.pair.run_a.conversation_id,
         payload={"pair": showing.pair.pk, "first": showing.first},
     )

@@ -118,7 +118,7 @@ def plan_of(study: Study, configuration: Configuration, raters: Mapping[str, Rat
     }
 
 
-def asked_of(rater: Rater, hashed: str) -> str:
+def configuration_of(rater: Rater, hashed: str) -> str:
     """An item's configuration. `hashed`: the questions, and the model that they are put to."""
     return f"{rater.pk}-{hashed}"[:64]
 
@@ -132,7 +132,9 @@ def items(
         runs = {judgement.run.pk: judgement.run for judgement in judgements}
         thinkers = {pk: thinker_item(run, configuration) for pk, run in runs.items()}
     yield from thinkers.values()
-    asked = {variant: asked_of(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()}
+    asked = {
+        variant: configuration_of(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()
+    }
     for judgement in judgements:
         needed = thinkers.get(judgement.run.pk)
         yield Wanted(

@@ -4,6 +4,7 @@ from typing import Self
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from dialogue.models import Conversation
 from studies.design.plan import Step
@@ -36,20 +37,25 @@ class Status(models.TextChoices):
 
 
 OVER = (Status.COMPLETED, Status.SCREENED_OUT, Status.STOPPED, Status.WITHDRAWN, Status.TIMED_OUT)
+UNDER_WAY = tuple(status for status in Status if status not in (*OVER, Status.INVITED))
 
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
     def real(self) -> Self:
         return self.filter(is_test=False)
 
+    def under_way(self) -> Self:
+        """Begun, and not over."""
+        return self.filter(status__in=UNDER_WAY)
+
 
 class Participation(models.Model):
     """A person in a study: who they are to us (a code), the plan frozen for them, and where in it they stand."""
 
     class Track(models.TextChoices):
-        PARTICIPANT = "participant"
-        COUNSELLOR = "counsellor"
-        REVIEWER = "reviewer"
+        PARTICIPANT = "participant", gettext_lazy("Participant")
+        COUNSELLOR = "counsellor", gettext_lazy("Counsellor")
+        REVIEWER = "reviewer", gettext_lazy("Reviewer")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="participations")
     protocol = models.ForeignKey(
@@ -98,6 +104,9 @@ class Participation(models.Model):
     def design(self) -> StudySpec:
         """Of the version that is theirs; before their first visit, of the one that would be."""
         return (self.protocol or self.study.current()).spec()
+
+    def has_begun(self) -> bool:
+        return self.status != Status.INVITED
 
     def is_over(self) -> bool:
         return self.status in OVER

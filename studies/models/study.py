@@ -1,5 +1,6 @@
 from typing import Any
 
+from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
@@ -16,6 +17,9 @@ slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' a
 class Study(models.Model):
     key = models.CharField(max_length=60, unique=True, validators=[slug])
     created_at = models.DateTimeField(auto_now_add=True)
+    closed_at = models.DateTimeField(null=True, blank=True, help_text=_("UTC. Nobody new comes in from then on."))
+    closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    closed_by_name = models.CharField(max_length=150, blank=True, help_text=_("Outlives the account."))
 
     class Meta:
         verbose_name_plural = "studies"
@@ -29,6 +33,17 @@ class Study(models.Model):
 
     def is_demo(self) -> bool:
         return self.key == "demo"
+
+    def is_closed(self) -> bool:
+        return self.closed_at is not None
+
+    def is_finished(self) -> bool:
+        """Closed, and none of its real people is under way any more."""
+        return self.is_closed() and not self.under_way()
+
+    def under_way(self) -> int:
+        """How many real people have begun and are not through."""
+        return self.participations.real().under_way().count()
 
 
 class Protocol(models.Model):

@@ -10,11 +10,12 @@ class Unblinding(models.Model):
     class When(models.TextChoices):
         OVER = "over"
         EARLIER = "earlier"
+        REOPENED = "reopened"
 
     study = models.OneToOneField(Study, on_delete=models.CASCADE, related_name="unblinding")
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150)
-    when = models.CharField(max_length=10, choices=When, help_text="After data collection was over, or earlier.")
+    when = models.CharField(max_length=10, choices=When, help_text="After data collection, earlier, or by reopening.")
     reason = models.CharField(max_length=300)
     at = models.DateTimeField(auto_now_add=True)
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import countries, header, resources_for
 from studies import enrolment, erasure, oncall, progress
+from studies.design.spec import StudySpec
 from studies.language import CODES, instrument_language, remember
 from studies.models import Participation, Study
 from studies.responses import store_reply_rating
@@ -58,7 +59,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 @require_http_methods(["GET", "POST"])
 def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
-    """A new person where the study is open to anybody. A reload shows the same person's link, not another person."""
+    """A new person where the study is open to anybody. A reload shows the same person's link, not another person. Once
+    the study is closed, only who has begun on this device comes in."""
     study = get_object_or_404(Study, key=study_key)
     if not study.current().spec().open_enrolment:
         raise Http404
@@ -68,6 +70,10 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     token = request.COOKIES.get(LINK_COOKIE, "")
     known = enrolment.by_token(token) if token and request.method == "GET" else None
     if known is None or known.study != study or known.track != track or known.is_over():
+        known = None
+    if study.is_closed() and (known is None or not known.has_begun()):
+        return closed_page(request, study)
+    if known is None:
         known, token = enrolment.invite(study, track=track)
     enrolment.bind(request.session, known)
     link = request.build_absolute_uri(f"/j/{token}/")
@@ -75,6 +81,13 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     # On the person's own device only: the server keeps no more than a hash of it.
     response.set_cookie(LINK_COOKIE, token, path="/open/", max_age=60 * 24 * 3600, httponly=True, samesite="Lax")
     return response
+
+
+def closed_page(request: HttpRequest, study: Study) -> HttpResponse:
+    """For who comes after the study was closed, or was invited before and has not begun."""
+    spec = study.current().spec()
+    context = {**surroundings_in(spec), "resources": resources_for(spec.country)}
+    return render(request, "studies/closed.html", context, status=403)
 
 
 def to_present_step(_request: HttpRequest) -> HttpResponse:
@@ -90,6 +103,8 @@ def saved_before(_request: HttpRequest) -> HttpResponse:
 @once(to_present_step)
 def study(request: HttpRequest, person: Participation) -> HttpResponse:
     enrolment.begin(person)
+    if not person.has_begun():
+        return closed_page(request, person.study)
     settle_language(request, person)
     visit = Visit(request, person, progress.current_step(person))
     kind = KINDS[visit.step.kind]
@@ -135,9 +150,12 @@ def surroundings(person: Participation | None) -> dict[str, object]:
     """What the head and the foot of every page tell of the study."""
     if person is None:
         return {}
-    spec = without_models(person.design())
-    title = spec.title[instrument_language()]
-    return {"participation": face_of(person), "spec": spec, "study_title": title, "contact": spec.contact}
+    return {"participation": face_of(person), **surroundings_in(person.design())}
+
+
+def surroundings_in(design: StudySpec) -> dict[str, object]:
+    spec = without_models(design)
+    return {"spec": spec, "study_title": spec.title[instrument_language()], "contact": spec.contact}
 
 
 @require_POST

@@ -23,7 +23,7 @@ OTHER_PAGES = ("help/?country=US", "pause/", "leave/")
 RESEARCH_PAGES = (
     *("", "people/", "conversations/", "conversations/?judge=any", "reviews/", "reviews/new/", "pairs/", "pairs/new/"),
     *("quality/", "risks/", "interviews/", "profiles/", "benchmark/", "benchmark/new/", "judges/"),
-    *("analysis/", "analysis/precision/", "analysis/unblind/", "export/", "design/", "design/cards/"),
+    *("analysis/", "analysis/precision/", "analysis/unblind/", "export/", "design/", "design/cards/", "close/"),
 )
 
 

@@ -4,10 +4,13 @@ Every state of a page in both languages, light and dark, on a phone, 320 px wide
 """
 
 import sqlite3
+from contextlib import closing
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.screenshots import RESEARCH_PAGES
 from tests.browser.survey import Survey
 from tests.browser.surveyor import Blunderer, Surveyor
@@ -40,8 +43,20 @@ def language(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
+@pytest.fixture(scope="module")
+def ended(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The key of a study that is closed."""
+    file = quick_demo(tmp_path_factory.mktemp("ended"), BRIEF, {'key = "brief"': 'key = "ended"'}, key="ended")
+    server.manage("load_study", str(file))
+    with closing(sqlite3.connect(server.database, timeout=20)) as connection, connection:
+        connection.execute(
+            "UPDATE studies_study SET closed_at = '2026-03-04 05:06:07', closed_by_name = 'ada' WHERE key = 'ended'"
+        )
+    return "ended"
+
+
 @pytest.fixture(scope="module", params=[*WALKS, "exits", "workbench"])
-def survey(request: pytest.FixtureRequest, browser: Browser, server: Server, language: str) -> Survey:
+def survey(request: pytest.FixtureRequest, browser: Browser, server: Server, ended: str, language: str) -> Survey:
     survey = Survey(language)
     context = reading(browser, language)
     page = context.new_page()
@@ -49,8 +64,11 @@ def survey(request: pytest.FixtureRequest, browser: Browser, server: Server, lan
         survey_walk(page, server, survey, request.param)
     elif request.param == "exits":
         survey_exits(page, server, survey)
+        survey_closed(page, f"{server.base_url}/open/{ended}/", survey)
     else:
         survey_workbench(page, server, survey)
+        for path in ("", "reopen/", "analysis/"):
+            survey_closed(page, f"{server.base_url}/research/{ended}/{path}", survey)
     context.close()
     return survey
 
@@ -80,6 +98,11 @@ def survey_exits(page: Page, server: Server, survey: Survey) -> None:
     page.goto(f"{server.base_url}/study/")
     survey(page, "debrief with something missing")
     survey_faults(page, server, survey)
+
+
+def survey_closed(page: Page, url: str, survey: Survey) -> None:
+    page.goto(url)
+    survey(page, f"closed {urlsplit(url).path}")
 
 
 def arrive(page: Page, server: Server, language: str) -> None:
@@ -127,6 +150,9 @@ def survey_workbench(page: Page, server: Server, survey: Survey) -> None:
     for path in RESEARCH_PAGES:
         page.goto(f"{server.base_url}/research/brief/{path}")
         survey(page, f"research/{path}")
+    page.goto(f"{server.base_url}/research/brief/close/")
+    page.locator('#content button[type="submit"]').click()
+    survey(page, "research/close/, mistakes")
 
 
 def test_axe_finds_no_violation(survey: Survey) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from tests.coverage.cells import CELLS, Cell, from_draws
-from tests.coverage.run import HEADER, Counted, as_markdown, count_all, rows_of
+from tests.coverage.run import HEADER, Counted, as_markdown, count_all, merged, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs" / "coverage.md"
@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cells", nargs="+", metavar="CELL", help="these alone, or all whose name begins so")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--out", type=Path, default=ROOT / "var" / "coverage.csv", metavar="FILE")
-    parser.add_argument("--docs", action="store_true", help="put the table into docs/coverage.md")
+    parser.add_argument("--docs", action="store_true", help="put the cells into the table of docs/coverage.md")
     parser.add_argument("--truths", action="store_true", help="only print the planted values that have no formula")
     return parser.parse_args()
 
@@ -46,10 +46,10 @@ def keep(found: list[Counted], out: Path) -> None:
         writer.writerows(rows_of(found))
 
 
-def put_into_docs(table: str) -> None:
-    """In place of the one that is there; it ends the file."""
-    text = DOCS.read_text(encoding="utf-8")
-    DOCS.write_text(text.partition(TABLE)[0] + table, encoding="utf-8")
+def put_into_docs(found: list[Counted]) -> None:
+    """Into the table that is there, which ends the file; cells that were not run stay as they are."""
+    text, head, rest = DOCS.read_text(encoding="utf-8").partition(TABLE)
+    DOCS.write_text(text + merged(head + rest, found), encoding="utf-8")
 
 
 def main() -> int:
@@ -64,7 +64,7 @@ def main() -> int:
     print(as_markdown(found))
     keep(found, given.out)
     if given.docs:
-        put_into_docs(as_markdown(found))
+        put_into_docs(found)
     return int(any(one.verdict() == "NOT MET" for one in found))
 
 

@@ -1,20 +1,33 @@
 """What is simulated: FAMILIES names seeds, numbers of clusters and planted values, written down before any run.
 
 Values of scores on a scale and of frail seekers have no formula; they are those of `from_draws(1_000_000)`. A cell with
-fewer than 50 clusters is shown and not judged: below 30 the report warns.
+fewer than 50 clusters (of either kind, where two are crossed) is shown and not judged: below 30 the report warns.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd  # noqa: TID253
+from scipy.stats import norm  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, mean, pair_moments, sum_by_cluster
-from studies.analysis.measures import carry_over, coincidence, gwet, incidence, mixed
+from studies.analysis.bootstrap import (
+    Array,
+    Bootstrap,
+    Resampled,
+    fisher_z,
+    mean,
+    pair_moments,
+    sum_by_cell,
+    sum_by_cluster,
+)
+from studies.analysis.measures import carry_over, coincidence, dependent, gwet, incidence, mixed
 from studies.analysis.measures.discrimination import corrected_separation
 from studies.analysis.measures.paired import d_z
 from studies.analysis.measures.variance import by_components, one_way, two_way
 from studies.analysis.rows import Undefined
+from studies.analysis.tables.pairs import TAILS
+from studies.analysis.tables.verdicts import WIN, Group
 from tests.coverage import simulated as drawn
 from tests.coverage.simulated import CHATS, LEVELS, Random
 
@@ -23,44 +36,61 @@ OF_TRUTHS = 20_261_122
 USUAL, OF_MIXED_MODELS = 2_000, 500  # simulated studies
 OPEN_AFTER, HORIZON = 8, 12  # turns
 PLANTED_R = drawn.OF_PEOPLE * drawn.BETWEEN + (1 - drawn.OF_PEOPLE) * drawn.WITHIN
+PLANTED_CROSSED_R = (
+    drawn.OF_COUNSELLORS * drawn.BETWEEN
+    + drawn.OF_ARMS * drawn.BETWEEN_ARMS
+    + (1 - drawn.OF_COUNSELLORS - drawn.OF_ARMS) * drawn.WITHIN
+)
+PLANTED_WINS = float(norm.cdf(drawn.PREFERENCE - drawn.TIE_BELOW))
 PLANTED_MSR = float(drawn.MODELS.var())
 PLANTED_D = 0.5
 RAISED = 0.1  # the second judge's correlations
 
+CROSSED = (8, 20), (20, 20), (50, 20), (50, 50), (100, 50)
+JUDGED_BY = (4, 50), (8, 50), (50, 100), (100, 100)
+
 Bounds = tuple[float, float]
+Clusters = int | tuple[int, int]  # two numbers where two kinds are crossed
 
 
 @dataclass(frozen=True)
 class Family:
     """The same kind of study with different numbers of clusters: people, targets, pairs or users. `bounds` draws one
-    and gives the interval that the analysis would."""
+    with so many clusters (of each kind) and gives the interval that the analysis would."""
 
     key: str
     what: str
-    clusters: tuple[int, ...]
+    clusters: tuple[Clusters, ...]
     seed: int
     truth: float
-    bounds: Callable[[Random, int, Bootstrap], Bounds]
+    bounds: Callable[..., Bounds]
     studies: int = USUAL
 
 
 @dataclass(frozen=True)
 class Cell:
     family: Family
-    clusters: int
+    clusters: Clusters
 
     @property
     def key(self) -> str:
-        return f"{self.family.key}-{self.clusters}"
+        return f"{self.family.key}-{'x'.join(map(str, self.kinds()))}"
+
+    def kinds(self) -> tuple[int, ...]:
+        """How many clusters there are, of one kind or of two."""
+        return self.clusters if isinstance(self.clusters, tuple) else (self.clusters,)
+
+    def is_crossed(self) -> bool:
+        return len(self.kinds()) > 1
 
     def is_judged(self) -> bool:
-        return self.clusters >= JUDGED_FROM
+        return min(self.kinds()) >= JUDGED_FROM
 
     def holds(self, study: int, replicates: int) -> bool | None:
         """Whether the interval of the study of this number holds what was planted; None where there is no interval."""
-        random = np.random.default_rng((self.family.seed, self.clusters, study))
+        random = np.random.default_rng((self.family.seed, *self.kinds(), study))
         try:
-            low, high = self.family.bounds(random, self.clusters, Bootstrap(replicates, study))
+            low, high = self.family.bounds(random, *self.kinds(), Bootstrap(replicates, study))
         except Undefined:
             return None
         return bool(low <= self.family.truth <= high) if np.isfinite([low, high]).all() else None
@@ -96,6 +126,31 @@ def difference_of_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
             lambda both: np.tanh(fisher_z(both[..., width:])) - np.tanh(fisher_z(both[..., :width])), np.hstack(sums)
         )
     )
+
+
+def crossed_pearson(random: Random, counsellors: int, arms: int, bootstrap: Bootstrap) -> Bounds:
+    """Counsellors' own conversations; counsellors and arms are both drawn."""
+    met = drawn.own_conversations(random, counsellors, arms)
+    cells = sum_by_cell(pair_moments(*met.values.T), met.rows, met.columns)
+    low, high = bounds_of(bootstrap.resample_crossed(fisher_z, cells))
+    return float(np.tanh(low)), float(np.tanh(high))
+
+
+def crossed_difference_of_r(random: Random, counsellors: int, arms: int, bootstrap: Bootstrap) -> Bounds:
+    met = drawn.own_conversations(random, counsellors, arms, (RAISED, 0.0))
+    x, y, z = (met.values - met.values.mean(axis=0)).T
+    sums = np.column_stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z])
+    cells = sum_by_cell(sums, met.rows, met.columns)
+    return bounds_of(bootstrap.resample_crossed(dependent.difference_of_r, cells))
+
+
+def wins(random: Random, raters: int, participants: int, bootstrap: Bootstrap) -> Bounds:
+    """Raters and participants are both drawn."""
+    met = drawn.verdicts(random, raters, participants)
+    group = Group(pd.DataFrame({"rater": met.rows, "cluster": met.columns}))
+    sums = group.resampled(np.column_stack([np.ones_like(met.values), met.values == WIN]), bootstrap)
+    low, high = np.quantile(sums[:, 1] / sums[:, 0], TAILS)
+    return float(low), float(high)
 
 
 def arm_mean(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -226,5 +281,11 @@ FAMILIES = (
     Family("slope", "order: points per position", (20, 50), 14_000, drawn.SLOPE, slope, OF_MIXED_MODELS),
     Family("open", f"share open after turn {OPEN_AFTER}", (20, 50, 100), 15_000, 0.4993, survival(open_after)),
     Family("turns", f"mean turns up to {HORIZON}", (20, 50, 100), 16_000, 7.742, survival(mean_turns)),
-)
+    Family("r-crossed", "Pearson's r, counsellors × arms", CROSSED, 17_000, PLANTED_CROSSED_R, crossed_pearson),
+    Family(
+        "r-difference-crossed", "difference of two judges' r, counsellors × arms", CROSSED, 18_000, RAISED,
+        crossed_difference_of_r,
+    ),
+    Family("win", "share of wins, raters × participants", JUDGED_BY, 19_000, PLANTED_WINS, wins),
+)  # fmt: skip
 CELLS = tuple(Cell(family, clusters) for family in FAMILIES for clusters in family.clusters)

@@ -44,8 +44,12 @@ class Counted:
         return low <= WANTED[1] and high >= WANTED[0]
 
     def verdict(self) -> str:
-        if not cell_of(self.key).is_judged():
+        """The pigeonhole bootstrap is known to err on the side of caution (Owen 2007, doi 10.1214/07-AOAS122)."""
+        cell = cell_of(self.key)
+        if not cell.is_judged():
             return "few clusters"
+        if cell.is_crossed() and self.interval()[0] > WANTED[1]:
+            return "too wide"
         return "met" if self.is_right() else "NOT MET"
 
 
@@ -90,8 +94,22 @@ HEADER = ("cell", "interval of", "clusters", "planted", "studies", "coverage", "
 def rows_of(counted: list[Counted]) -> Iterator[tuple[str, ...]]:
     for one in counted:
         cell = cell_of(one.key)
-        about = one.key, cell.family.what, str(cell.clusters), f"{cell.family.truth:.4f}", str(one.studies)
+        about = (
+            one.key,
+            cell.family.what,
+            " × ".join(map(str, cell.kinds())),
+            f"{cell.family.truth:.4f}",
+            str(one.studies),
+        )
         yield *about, *(f"{share:.3f}" for share in (one.coverage, *one.interval())), str(one.without), one.verdict()
+
+
+def merged(table: str, counted: list[Counted]) -> str:
+    """A table as `as_markdown` gives it, with these in the place of what it said of them; in the order of CELLS."""
+    lines = {line.split(" | ")[0].removeprefix("| "): line for line in table.splitlines()}
+    head, rule, *found = as_markdown(counted).splitlines()
+    lines |= {line.split(" | ")[0].removeprefix("| "): line for line in found}
+    return "\n".join([head, rule, *(lines[cell.key] for cell in CELLS if cell.key in lines)]) + "\n"
 
 
 def as_markdown(counted: list[Counted]) -> str:

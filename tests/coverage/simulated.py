@@ -20,6 +20,11 @@ MODELS = np.array([-0.3, -0.1, 0.0, 0.1, 0.3])
 SLOPE = -0.06  # points per position
 HAZARD, FRAILTY, CAP, TECHNICAL = 0.08, 0.5, 15, 0.1
 LEVELS = np.arange(1.0, 6.0)
+OF_COUNSELLORS, OF_ARMS = 0.25, 0.15  # shares in the variance of counsellors' own conversations
+BETWEEN_ARMS = 0.8  # correlation of human and judge, of arms' levels
+MET = 0.5  # of the arms, by each counsellor; of the participants, by each rater
+OF_VERDICTS = 0.2, 0.4  # shares of raters and participants in the variance of a preference
+PREFERENCE, TIE_BELOW = 0.4, 0.3  # its mean; no side is preferred where it is less than this from 0
 
 
 def on_scale(scores: Array, *, middle: float = 3.0) -> Array:
@@ -43,6 +48,43 @@ def human_and_judges(random: Random, count: int, shifts: tuple[float, ...] = (0.
     levels = related(random, count, [BETWEEN + shift for shift in shifts])[people(count)]
     rest = related(random, count * CHATS, [WITHIN + shift for shift in shifts])
     return np.asarray(np.sqrt(OF_PEOPLE) * levels + np.sqrt(1 - OF_PEOPLE) * rest)
+
+
+@dataclass(frozen=True)
+class Crossed:
+    """`values`: what each row has; `rows`, `columns`: whose it is, of two crossed kinds of clusters."""
+
+    values: Array
+    rows: Numbers
+    columns: Numbers
+
+
+def met(random: Random, rows: int, columns: int) -> tuple[Numbers, Numbers]:
+    """Each row meets so many columns, drawn by itself."""
+    drawn = np.argsort(random.random((rows, columns)), axis=1)[:, : round(MET * columns)]
+    return np.repeat(np.arange(rows), drawn.shape[1]), drawn.ravel()
+
+
+def own_conversations(random: Random, counsellors: int, arms: int, shifts: tuple[float, ...] = (0.0,)) -> Crossed:
+    """Of counsellors with arms: (human, judges), each of variance 1; all correlations of a judge are raised by its
+    shift."""
+    whose, which = met(random, counsellors, arms)
+    of_counsellors = related(random, counsellors, [BETWEEN + shift for shift in shifts])[whose]
+    of_arms = related(random, arms, [BETWEEN_ARMS + shift for shift in shifts])[which]
+    rest = related(random, len(whose), [WITHIN + shift for shift in shifts])
+    shares = np.sqrt([OF_COUNSELLORS, OF_ARMS, 1 - OF_COUNSELLORS - OF_ARMS])
+    return Crossed(np.tensordot(shares, np.stack([of_counsellors, of_arms, rest]), axes=1), whose, which)
+
+
+def verdicts(random: Random, raters: int, participants: int) -> Crossed:
+    """One on each participant's pair of conversations that a rater meets: 1, 0 or -1."""
+    whose, which = met(random, raters, participants)
+    of_raters, of_participants = OF_VERDICTS
+    spread = np.sqrt(of_raters) * random.normal(size=raters)[whose]
+    spread += np.sqrt(of_participants) * random.normal(size=participants)[which]
+    spread += np.sqrt(1 - of_raters - of_participants) * random.normal(size=len(whose))
+    preferred = PREFERENCE + spread
+    return Crossed(np.sign(preferred) * (np.abs(preferred) > TIE_BELOW), whose, which)
 
 
 def ratings(random: Random, targets: int) -> Array:

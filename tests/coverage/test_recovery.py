@@ -6,8 +6,19 @@ from scipy.stats import binom, norm  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.rows import Undefined
-from tests.coverage.cells import CELLS, FAMILIES, USUAL, Cell, Family, from_draws
-from tests.coverage.run import WANTED, Counted, as_markdown, cell_of, count_all, count_span, sum_of
+from tests.coverage import simulated
+from tests.coverage.cells import (
+    CELLS,
+    FAMILIES,
+    PLANTED_CROSSED_R,
+    PLANTED_WINS,
+    RAISED,
+    USUAL,
+    Cell,
+    Family,
+    from_draws,
+)
+from tests.coverage.run import WANTED, Counted, as_markdown, cell_of, count_all, count_span, merged, sum_of
 
 STUDIES, OF_MIXED_MODELS, REPLICATES = 60, 10, 500
 CHANCE = 1e-4  # that a cell which is as it should be would fail here; it never changes, as its seed is fixed
@@ -65,6 +76,28 @@ def test_a_verdict_asks_whether_the_wilson_interval_meets_the_wanted_share(
     # Wilson intervals: .939 to .959; .917 to .938; .908 to .931; .967 to .981.
     assert Counted("r-50", held, missed, 0).verdict() == verdict
     assert Counted("r-20", held, missed, 0).verdict() == "few clusters"
+
+
+def test_crossed_cells_are_judged_by_the_fewer_of_both_kinds_and_may_be_too_wide() -> None:
+    assert Counted("r-crossed-50x20", 1900, 100, 0).verdict() == "few clusters"
+    assert Counted("r-crossed-50x50", 1900, 100, 0).verdict() == "met"
+    assert Counted("r-crossed-50x50", 1950, 50, 0).verdict() == "too wide"
+    assert Counted("r-crossed-50x50", 1840, 160, 0).verdict() == "NOT MET"
+
+
+def test_cells_that_were_run_take_their_place_among_those_that_were_not() -> None:
+    table = as_markdown([Counted("r-20", 1, 1, 0), Counted("d-12", 1, 1, 0)])
+    again = merged(table, [Counted("win-4x50", 3, 1, 0), Counted("d-12", 9, 1, 0)])
+    assert again == as_markdown([Counted("r-20", 1, 1, 0), Counted("d-12", 9, 1, 0), Counted("win-4x50", 3, 1, 0)])
+
+
+def test_crossed_studies_have_the_planted_values() -> None:
+    random = np.random.default_rng(1)
+    own = [simulated.own_conversations(random, 60, 60, (0.0, RAISED)).values for _study in range(60)]
+    r = np.corrcoef(np.concatenate(own).T)
+    assert (r[0, 1], r[0, 2]) == pytest.approx((PLANTED_CROSSED_R, PLANTED_CROSSED_R + RAISED), abs=0.02)
+    given = np.concatenate([simulated.verdicts(random, 60, 60).values for _study in range(60)])
+    assert (given == 1).mean() == pytest.approx(PLANTED_WINS, abs=0.02)
 
 
 def test_processes_count_what_one_would() -> None:

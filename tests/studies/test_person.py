@@ -1,5 +1,7 @@
 """The person's way by its pages: each step works, is left once, and harms nothing when it is sent again."""
 
+import re
+
 import pytest
 from django.core import mail
 from django.core.management import call_command
@@ -265,6 +267,19 @@ def test_help_needs_no_link_and_knows_countries(client):
     assert "988" in client.get("/help/?country=US").content.decode()
     assert "12356" in client.get("/help/?country=CN").content.decode()
     assert client.post("/help/").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("language", "hours"),
+    [
+        ("en", "at least 18 hours a day by regulation; many places 24 hours"),
+        ("zh-hans", "按规定每日不少于18小时，许多地方24小时"),
+    ],
+)
+def test_help_tells_its_hours_in_the_language_of_the_page(language, hours, client):
+    page = client.get("/help/?country=CN", headers={"accept-language": language}).content.decode()
+
+    assert [each for each in re.findall(r'resource__hours">\s*(.*?)\s*</span>', page) if "18" in each] == [hours]
 
 
 def test_open_door_makes_a_person_and_a_reload_does_not_make_another(client):

@@ -10,7 +10,9 @@ from django.utils import timezone
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
+from studies.design import files
 from studies.models import Participation, Task
+from studies.views.research.labels import ORDERS, SELECTIONS, STEPS, TOPICS
 from studies.views.research.people import safety_questions
 from tests import factories
 
@@ -243,6 +245,25 @@ def test_invitations_refuse_odd_values(sent, desk, study):
     assert not Participation.objects.exists()
 
 
+# Design
+
+
+def test_design_is_told_in_words(desk, study):
+    page = desk.get(address("design"))
+
+    spec = study.current().spec()
+    assert [what for what, _instrument, _track in page.context["steps"]] == [STEPS[step.kind] for step in spec.steps]
+    assert page.context["words"] == {
+        "selection": SELECTIONS[spec.selection],
+        "topic": TOPICS[spec.chat.topic],
+        "order": ORDERS[spec.order.design],
+    }
+
+
+def test_every_choice_of_a_study_file_has_its_word():
+    assert (set(SELECTIONS), set(TOPICS)) == (set(files.SELECTIONS), set(files.TOPICS))
+
+
 # People
 
 
@@ -266,6 +287,35 @@ def test_people_are_filtered_and_sorted_by_the_address(query, expected, desk, st
     rows = desk.get(address("people"), query).context["people"]
 
     assert [row.person.status for row in rows] == expected
+
+
+def test_people_whom_no_filter_lets_through_are_a_click_away(desk, study):
+    factories.person(study)
+
+    page = desk.get(address("people"), {"status": "held", "sort": "code", "page": "2"})
+
+    assert page.context["people"] == []
+    assert page.context["unfiltered"] == "?sort=code"
+    assert "Nobody is like this" in page.content.decode()
+    assert "manage.py invite" not in page.content.decode()
+
+
+def test_people_of_a_study_without_any_are_invited_first(desk, study):
+    page = desk.get(address("people")).content.decode()
+
+    assert "manage.py invite" in page
+    assert "Clear the filters" not in page
+
+
+def test_person_is_told_of_in_the_language_of_the_page(desk, study):
+    person = factories.person(study, track="reviewer")
+    run = factories.run_with_turns(study, person)
+    type(run).objects.update(topic="work")
+
+    page = desk.get(address("person", person.code), headers={"accept-language": "zh-hans"}).content.decode()
+
+    assert [word in page for word in ("评审者", "工作或求职", "已关闭", "正常结束")] == [True, True, True, True]
+    assert [word in page for word in ("Reviewer", "closed", "finished")] == [False, False, False]
 
 
 def test_people_tell_the_step_and_the_arms_done(desk, study):
@@ -313,7 +363,7 @@ def test_person_tells_what_happened_in_order(desk, study):
         "Invited",
         "Conversation 1 begins",
         "Conversation 1 ends (finished)",
-        "Conversation 1: emoharbor_10 final",
+        "Conversation 1: emoharbor_10 (at the end)",
     ]
 
 

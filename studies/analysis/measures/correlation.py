@@ -1,12 +1,18 @@
 """Agreement of two columns of scores. Each function raises `Undefined` where its statistic does not exist."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.bootstrap import Array
+from studies.analysis.bootstrap import Array, Interval, Statistic
 from studies.analysis.rows import Undefined
+
+MOST_PAIRS = 2000
+_ROUNDING = 1e-12
+_TAIL = 0.975
 
 
 def pearson(human: Array, judge: Array) -> float:
@@ -15,6 +21,73 @@ def pearson(human: Array, judge: Array) -> float:
 
 def spearman(human: Array, judge: Array) -> float:
     return _coefficient(stats.spearmanr, human, judge)
+
+
+def refuse_perfect(rho: float) -> None:
+    """No interval follows from ranks that never disagree."""
+    if abs(rho) > 1 - _ROUNDING:
+        raise Undefined("the two orders are the same, or opposite")
+
+
+def bonett_wright(rho: float, rows: int) -> Interval:
+    """95 %, of Spearman's coefficient of so many independent rows, on Fisher's z (Bonett & Wright 2000, doi
+    10.1007/BF02294183)."""
+    refuse_perfect(rho)
+    if rows < 4:
+        raise Undefined("fewer than four rows")
+    half = stats.norm.ppf(_TAIL) * np.sqrt((1 + rho**2 / 2) / (rows - 3))
+    low, high = (float(np.tanh(np.arctanh(rho) + move)) for move in (-half, half))
+    return Interval(low, high, "Bonett–Wright")
+
+
+@dataclass(frozen=True)
+class ScorePairs:
+    """The different pairs of scores that came: `of_row` is the pair of each row, `human` and `judge` the places of each
+    pair's scores among those of their side."""
+
+    of_row: NDArray[np.intp]
+    human: NDArray[np.intp]
+    judge: NDArray[np.intp]
+
+    def indicators(self) -> Array:
+        """What `spearman_z` takes the sums of: rows × pairs."""
+        return np.eye(len(self.human))[self.of_row]
+
+    def spearman_z(self) -> Statistic:
+        """Fisher's z of Spearman's coefficient, from how often each pair came: all ranks are made from these counts."""
+        human, judge = _ranking(self.human), _ranking(self.judge)
+
+        def z(counts: Array) -> Array:
+            of_human, of_judge = human(counts), judge(counts)
+            together = (counts * of_human * of_judge).sum(axis=-1)
+            spread = (counts * of_human**2).sum(axis=-1) * (counts * of_judge**2).sum(axis=-1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rho = np.where(spread > _ROUNDING, together / np.sqrt(spread), np.nan)
+            return np.asarray(np.arctanh(np.clip(rho, -1 + _ROUNDING, 1 - _ROUNDING)))
+
+        return z
+
+
+def score_pairs(human: Array, judge: Array) -> ScorePairs:
+    """Raises `Undefined` with more than MOST_PAIRS different pairs."""
+    places = [np.unique(scores, return_inverse=True)[1] for scores in (human, judge)]
+    pairs, of_row = np.unique(np.column_stack(places), axis=0, return_inverse=True)
+    if len(pairs) > MOST_PAIRS:
+        raise Undefined(f"more than {MOST_PAIRS} different pairs of scores are not resampled")
+    return ScorePairs(of_row.reshape(-1), pairs[:, 0], pairs[:, 1])
+
+
+def _ranking(places: NDArray[np.intp]) -> Callable[[Array], Array]:
+    """Counts of pairs (…, pairs) to the midranks of their scores, centred, as shares of all rows."""
+    order = np.argsort(places, kind="stable")
+    starts = np.unique(places[order], return_index=True)[1]
+
+    def ranks(counts: Array) -> Array:
+        sizes = np.add.reduceat(counts[..., order], starts, axis=-1)
+        middles = np.cumsum(sizes, axis=-1) - sizes / 2
+        return np.asarray((middles / counts.sum(axis=-1, keepdims=True) - 0.5)[..., places])
+
+    return ranks
 
 
 def kendall(human: Array, judge: Array) -> float:

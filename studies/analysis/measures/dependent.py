@@ -41,11 +41,18 @@ def williams(r12: float, r13: float, r23: float, n: int) -> Tested:
     """t with n - 3 degrees of freedom for r12 = r13 (Williams 1959; equation 7 of Steiger 1980,
     doi 10.1037/0033-2909.87.2.245)."""
     _check(n, r12, r13, r23)
-    determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
-    mean = (r12 + r13) / 2
-    spread = 2 * (n - 1) / (n - 3) * determinant + mean**2 * (1 - r23) ** 3
-    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23)) / _root(spread)
+    t = float(williams_t(np.array(r12), np.array(r13), np.array(r23), n))
+    if math.isnan(t):
+        raise Undefined("the difference has no variance")
     return Tested(t, float(2 * stats.t.sf(abs(t), n - 3)))
+
+
+def williams_t(r12: Array, r13: Array, r23: Array, n: int) -> Array:
+    """The same statistic of many; nan where the difference has no variance."""
+    determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
+    spread = 2 * (n - 1) / (n - 3) * determinant + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
+    spread = np.where(spread < EXACT, np.nan, spread)
+    return np.asarray((r12 - r13) * np.sqrt((n - 1) * (1 + r23) / spread))
 
 
 def steiger(r12: float, r13: float, r23: float, n: int) -> Tested:

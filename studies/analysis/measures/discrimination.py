@@ -18,11 +18,11 @@ held it in 71 to 91 %. BCa of the corrected ratio held it in 74 to 94 % of all.
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import f as f_distribution  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, Interval
 from studies.analysis.measures import mixed
-from studies.analysis.measures.crossed import Criterion
 from studies.analysis.rows import Undefined
 
 TAILS = (0.025, 0.975)
@@ -175,8 +175,16 @@ def separation_by_components(scores: Array) -> float:
         raise Undefined("too few scores for a mixed model")
     if np.ptp(given) == 0:
         raise Undefined("the scores do not vary")
-    deviation = Criterion(met, np.where(met, scores - given.mean(), 0.0)).least()
-    if deviation.max() > mixed.MOST / 2:
+    deviations = _deviations(met, given)
+    if max(deviations.values()) > mixed.MOST / 2:
         raise Undefined("the error's variance comes out as 0")
-    of_users, of_models = np.where(deviation < mixed.NOTHING, 0.0, deviation) ** 2
-    return float(of_models / (of_users + 1))
+    variances = {name: deviation**2 for name, deviation in deviations.items() if deviation >= mixed.NOTHING}
+    return variances.get("model", 0.0) / (variances.get("user", 0.0) + 1)
+
+
+def _deviations(met: NDArray[np.bool_], given: Array) -> dict[str, float]:
+    """Over that of the error; without the users' where they met one model each, for theirs cannot be told from it."""
+    user, model = np.nonzero(met)
+    terms = {"user": user, "model": model} if met.sum(axis=1).max() > 1 else {"model": model}
+    data = mixed.Data(given - given.mean(), np.ones((len(given), 1)), terms)
+    return dict(zip(terms, mixed.best(data).tolist(), strict=True))

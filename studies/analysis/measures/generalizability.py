@@ -22,7 +22,7 @@ from studies.analysis.rows import Undefined
 OBJECT = "conversation"  # what is to be told apart
 FACETS = (OBJECT, "rater", "item")
 RESIDUAL = "residual"  # the last interaction and the error, which cannot be told from each other
-MOST_LEVELS = 500  # of both facets together: above, REML takes minutes
+MOST_LEVELS = 500  # of the facet with fewer: above, REML takes minutes
 FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
 ANALYSIS_OF_VARIANCE, LIKELIHOOD, TOTALS = "ANOVA", "REML", "Henderson's method 1"
 _TAIL = 0.975
@@ -147,7 +147,7 @@ def of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Comp
     """
     for reason in mixed.telling(facets).values():
         raise Undefined(reason)
-    levels = sum(int(column.max()) + 1 for column in facets.values())
+    levels = min(int(column.max()) + 1 for column in facets.values())
     return _by_likelihood(scores, facets) if len(facets) == 2 and levels <= MOST_LEVELS else by_totals(scores, facets)
 
 

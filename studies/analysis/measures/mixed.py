@@ -1,8 +1,10 @@
 """Linear mixed models with crossed random intercepts, fitted by REML.
 
 The terms' variances stand relative to the residual one while they are sought (Bates et al. 2015, doi
-10.18637/jss.v067.i01), so that the work grows with the number of levels and hardly with that of the rows. Degrees of
-freedom after Satterthwaite, as Giesbrecht and Burns 1985 (doi 10.2307/2530872) have them.
+10.18637/jss.v067.i01). The largest term is eliminated before any matrix is factorised (its block of the equations is
+diagonal), and its levels count by their number of rows alone, so that the work grows with the number of levels of the
+other terms and hardly with that of the rows. Degrees of freedom after Satterthwaite, as Giesbrecht and Burns 1985 (doi
+10.2307/2530872) have them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve  # noqa: TID253
 from scipy.optimize import minimize  # noqa: TID253
+from scipy.sparse import csr_array, hstack, vstack  # noqa: TID253
 from scipy.stats import chi2, norm, t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
@@ -20,8 +23,9 @@ from studies.analysis.rows import Undefined
 
 NOTHING = 1e-6  # a standard deviation, relative to the residual one, below which a term has no variance
 MOST = 1e4  # the same, above which the residual one counts as 0
-MOST_LEVELS = 1500  # of all random terms together: matrices have a row and a column for each
+MOST_LEVELS = 1500  # of the random terms but the largest: matrices have a row and a column for each
 EXACT = 1e-9
+_DEPENDENT = 1e-10  # a singular value, relative to the largest, that counts as 0
 _TAIL = 0.975
 _STEP = 1e-3  # relative, of numerical derivatives
 
@@ -45,14 +49,73 @@ class Data:
     terms: Mapping[str, NDArray[np.intp]]
 
     @cached_property
-    def crossed(self) -> Array:
-        """All inner products of (indicators of the levels, fixed, scores)."""
-        indicators = [np.eye(levels.max() + 1)[levels] for levels in self.terms.values()]
-        everything = np.column_stack([*indicators, self.fixed, self.scores])
-        return np.asarray(everything.T @ everything)
+    def sizes(self) -> dict[str, int]:
+        return {name: int(levels.max()) + 1 for name, levels in self.terms.items()}
 
-    def sizes(self) -> list[int]:
-        return [int(levels.max()) + 1 for levels in self.terms.values()]
+    @cached_property
+    def largest(self) -> str:
+        """The term that is eliminated; "" without terms."""
+        return max(self.terms, key=lambda name: self.sizes[name], default="")
+
+    @cached_property
+    def others(self) -> list[str]:
+        return [name for name in self.terms if name != self.largest]
+
+    def repeated(self, values: Mapping[str, float]) -> Array:
+        """Each other term's value, for each of its levels."""
+        sizes = [self.sizes[name] for name in self.others]
+        return np.repeat(np.array([values[name] for name in self.others]), np.array(sizes, dtype=np.intp))
+
+    @cached_property
+    def eliminated(self) -> NDArray[np.intp]:
+        """Each row's level of the largest term; without terms they are all of one."""
+        return self.terms.get(self.largest, np.zeros(len(self.scores), dtype=np.intp))
+
+    @cached_property
+    def columns(self) -> csr_array:
+        """Rows × (indicators of the other terms' levels, fixed, score)."""
+        indicators = [_indicators(self.terms[name]) for name in self.others]
+        return hstack([*indicators, csr_array(np.column_stack([self.fixed, self.scores]))], format="csr")
+
+    @cached_property
+    def crossed(self) -> Array:
+        """All inner products of the columns."""
+        return np.asarray((self.columns.T @ self.columns).toarray())
+
+    @cached_property
+    def counts(self) -> NDArray[np.intp]:
+        """How many rows each level of the largest term has."""
+        return np.bincount(self.eliminated)
+
+    @cached_property
+    def sums(self) -> csr_array:
+        """Of the columns, within each level of the largest term."""
+        return csr_array(_indicators(self.eliminated).T @ self.columns)
+
+    @cached_property
+    def alike(self) -> tuple[Array, Array, csr_array]:
+        """Levels of the largest term with the same number of rows count alike: these numbers, how many levels have
+        each, and all inner products of these levels' sums, flat, one column for each number."""
+        numbers, levels = np.unique(self.counts, return_counts=True)
+        of_number = [self.sums[self.counts == number] for number in numbers]
+        flat = vstack([(sums.T @ sums).reshape(1, -1) for sums in of_number], format="csc")
+        return numbers.astype(float), levels.astype(float), csr_array(flat.T)
+
+    def reduced(self, weigh: Callable[[Array], Array]) -> Array:
+        """The inner products of the columns once the largest term is eliminated; `weigh`: what the square of the sum
+        within a level counts, by the number of its rows."""
+        numbers, _levels, products = self.alike
+        return np.asarray(self.crossed - (products @ weigh(numbers)).reshape(self.crossed.shape))
+
+
+def _indicators(levels: NDArray[np.intp]) -> csr_array:
+    rows = len(levels)
+    return csr_array((np.ones(rows), levels, np.arange(rows + 1)), shape=(rows, int(levels.max()) + 1))
+
+
+def _shrinking(ratio: float) -> Callable[[Array], Array]:
+    """`ratio`: a term's variance over the residual one."""
+    return lambda counts: ratio / (1 + ratio * counts)
 
 
 @dataclass(frozen=True)
@@ -67,15 +130,18 @@ class Solved:
 
 def solve(data: Data, relative: Array) -> Solved:
     """`relative`: each term's standard deviation over the residual one."""
-    levels = sum(data.sizes())
-    scale = np.repeat(relative, data.sizes())
-    crossed, columns = data.crossed, data.fixed.shape[1]
+    deviations = dict(zip(data.terms, relative.tolist(), strict=True))
+    ratio = deviations.get(data.largest, 0.0) ** 2
+    scale = data.repeated(deviations)
+    crossed, levels, columns = data.reduced(_shrinking(ratio)), len(scale), data.fixed.shape[1]
     factor = cho_factor(np.eye(levels) + scale[:, None] * crossed[:levels, :levels] * scale, lower=True)
     beside = scale[:, None] * crossed[:levels, levels:]
     rest = crossed[levels:, levels:] - beside.T @ cho_solve(factor, beside)
     within = cho_factor(rest[:columns, :columns], lower=True)
     coefficients = cho_solve(within, rest[:columns, columns])
-    logarithms = 2 * sum(np.log(np.diag(triangle[0])).sum() for triangle in (factor, within))
+    numbers, of_number, _products = data.alike
+    logarithms = of_number @ np.log1p(ratio * numbers)
+    logarithms += 2 * sum(np.log(np.diag(triangle[0])).sum() for triangle in (factor, within))
     squares = float(rest[columns, columns] - rest[:columns, columns] @ coefficients)
     return Solved(coefficients, cho_solve(within, np.eye(columns)), squares, float(logarithms))
 
@@ -134,34 +200,51 @@ class Fit:
     def effects(self, term: str) -> list[Estimate]:
         """Best linear unbiased predictions of the levels of a term that is not absent; normal intervals that take the
         variances as known."""
-        start, end, predicted, spread = self._predicted(term)
-        half = norm.ppf(_TAIL) * np.sqrt(spread[start:end])
-        places = zip(predicted[start:end], half, strict=True)
-        return [Estimate(float(value), float(value - width), float(value + width)) for value, width in places]
+        predicted, spread = self._eliminated() if term == self.data.largest else self._other(term)
+        places = zip(predicted.tolist(), (norm.ppf(_TAIL) * np.sqrt(spread)).tolist(), strict=True)
+        return [Estimate(value, value - half, value + half) for value, half in places]
 
-    def _predicted(self, term: str) -> tuple[int, int, Array, Array]:
-        """Henderson's equations of the terms that are there: all levels' effects and their error variances."""
-        data, residual = self.data, self.variances["residual"]
-        sizes = data.sizes()
-        ratios = np.repeat([residual / self.variances[name] for name in data.terms], sizes)
-        left = data.crossed[:-1, :-1].copy()
-        left[: len(ratios), : len(ratios)] += np.diag(ratios)
-        inverse = np.linalg.inv(left)
-        start = sum(sizes[: list(data.terms).index(term)])
-        end = start + int(data.terms[term].max()) + 1
-        return start, end, inverse @ data.crossed[:-1, -1], np.diag(inverse) * residual
+    @cached_property
+    def _ratios(self) -> dict[str, float]:
+        return {name: self.variances[name] / self.variances["residual"] for name in self.data.terms}
+
+    @cached_property
+    def _henderson(self) -> tuple[Array, Array]:
+        """Henderson's equations of the terms that are there, the largest eliminated: the solution, that is the other
+        levels' effects and the coefficients, and its error covariance in units of the residual variance."""
+        left = self.data.reduced(_shrinking(self._ratios[self.data.largest]))
+        inverse_ratios = 1 / self.data.repeated(self._ratios)
+        left[np.diag_indices(len(inverse_ratios))] += inverse_ratios
+        covariance = np.linalg.inv(left[:-1, :-1])
+        return covariance @ left[:-1, -1], np.asarray(covariance)
+
+    def _other(self, term: str) -> tuple[Array, Array]:
+        """Effects and error variances of a term that was not eliminated."""
+        solution, covariance = self._henderson
+        before = self.data.others[: self.data.others.index(term)]
+        start = sum(self.data.sizes[name] for name in before)
+        there = slice(start, start + self.data.sizes[term])
+        return solution[there], np.diag(covariance)[there] * self.variances["residual"]
+
+    def _eliminated(self) -> tuple[Array, Array]:
+        """The same of that which was."""
+        solution, covariance = self._henderson
+        shrunken = _shrinking(self._ratios[self.data.largest])(self.data.counts.astype(float))
+        others, scores = self.data.sums[:, :-1], self.data.sums[:, [-1]].toarray().ravel()
+        spread = shrunken + shrunken**2 * (others * (others @ covariance)).sum(axis=1)
+        return shrunken * (scores - others @ solution), spread * self.variances["residual"]
 
 
 def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> Fit:
     """Raises `Undefined` where the data leave nothing to estimate. A term whose variance comes out as 0 is left out."""
     refuse(scores, fixed, terms)
     data = Data(scores, fixed, terms)
-    relative = _best(data)
+    relative = best(data)
     absent = tuple(name for name, ratio in zip(terms, relative, strict=True) if ratio < NOTHING)
     if absent:
         without = {name: levels for name, levels in terms.items() if name not in absent}
         data = Data(scores, fixed, without)
-        relative = _best(data)
+        relative = best(data)
     if relative.size and relative.max() > MOST / 2:
         raise Undefined("the error's variance comes out as 0")
     residual = solve(data, relative).squares / (len(scores) - fixed.shape[1])
@@ -173,20 +256,26 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
 def refuse(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> None:
     if len(scores) < fixed.shape[1] + 3:
         raise Undefined("too few ratings for a mixed model")
-    if (count := sum(int(levels.max()) + 1 for levels in terms.values())) > MOST_LEVELS:
-        raise Undefined(f"{count} levels of random effects; this model is not fitted with more than {MOST_LEVELS}")
+    counts = sorted(int(levels.max()) + 1 for levels in terms.values())
+    if (count := sum(counts[:-1])) > MOST_LEVELS:
+        raise Undefined(f"{count} levels beside those of the largest term; no more than {MOST_LEVELS} are fitted")
     if np.ptp(scores) == 0:
         raise Undefined("the scores do not vary")
-    if np.abs(_left_over(scores, fixed)).max() < EXACT:
+    if np.abs(scores - fixed @ np.linalg.lstsq(fixed, scores)[0]).max() < EXACT:
         raise Undefined("the scores differ between the arms alone")
-    everything = np.column_stack([fixed, *(np.eye(levels.max() + 1)[levels] for levels in terms.values())])
-    rank = int(np.linalg.matrix_rank(everything))
-    if rank < len(scores) and np.abs(_left_over(scores, everything)).max() < EXACT:
+    if terms and _saturated(Data(scores, fixed, terms)):
         raise Undefined("nothing is left to estimate the error of")
 
 
-def _left_over(scores: Array, columns: Array) -> Array:
-    return np.asarray(scores - columns @ np.linalg.lstsq(columns, scores)[0])
+def _saturated(data: Data) -> bool:
+    """Whether levels and fixed part give the scores exactly although they are fewer than these."""
+    within = data.reduced(lambda counts: 1 / counts)
+    solution, _squares, rank, _values = np.linalg.lstsq(within[:-1, :-1], within[:-1, -1], rcond=_DEPENDENT)
+    if rank + len(data.counts) >= len(data.scores):
+        return False
+    left = data.scores - data.columns[:, :-1] @ solution
+    means = np.bincount(data.eliminated, weights=left) / data.counts
+    return bool(np.abs(left - means[data.eliminated]).max() < EXACT)
 
 
 def telling(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, str]:
@@ -223,22 +312,24 @@ def _relative(variances: Array) -> Array:
     return np.asarray(np.sqrt(variances[:-1] / variances[-1]))
 
 
-def _best(data: Data) -> Array:
+def profiled(data: Data, relative: Array) -> float:
+    """The criterion at the residual variance that makes it least, but for a constant; infinite where there is none."""
+    try:
+        solved = solve(data, relative)
+    except LinAlgError:
+        return float("inf")
+    freedom = len(data.scores) - data.fixed.shape[1]
+    return float(freedom * np.log(max(solved.squares, 1e-300)) + solved.logarithms)
+
+
+def best(data: Data) -> Array:
     """The relative standard deviations at which the profiled criterion is least."""
     if not data.terms:
         return np.zeros(0)
     start = np.ones(len(data.terms))
-    freedom = len(data.scores) - data.fixed.shape[1]
-
-    def profiled(relative: Array) -> float:
-        try:
-            solved = solve(data, relative)
-        except LinAlgError:
-            return float("inf")
-        return float(freedom * np.log(max(solved.squares, 1e-300)) + solved.logarithms)
-
     options = {"xatol": 1e-9, "fatol": 1e-11, "maxiter": 4000, "maxfev": 4000}
-    found = minimize(profiled, start, method="Nelder-Mead", bounds=[(0, MOST)] * len(start), options=options)
+    bounds = [(0, MOST)] * len(start)
+    found = minimize(lambda at: profiled(data, at), start, method="Nelder-Mead", bounds=bounds, options=options)
     return np.asarray(found.x, dtype=float)
 
 

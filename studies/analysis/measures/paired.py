@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats  # noqa: TID253
 from scipy.optimize import brentq  # noqa: TID253
 from scipy.special import ndtr  # noqa: TID253
@@ -39,12 +40,18 @@ def _exact(differing: Array) -> float:
     """Two-sided p over all choices of signs, by the distribution of the sum of positive ranks: each rank, doubled so
     that midranks are whole, is added or not. (scipy tries them one by one: 0.1 s for thirteen pairs with ties.)"""
     ranks = np.rint(2 * stats.rankdata(np.abs(differing))).astype(int)
+    chances = chances_of_sums(ranks)
+    smaller = min(int(ranks[differing > 0].sum()), int(ranks[differing < 0].sum()))
+    return min(1.0, 2 * float(chances[: smaller + 1].sum()))
+
+
+def chances_of_sums(ranks: NDArray[np.intp]) -> Array:
+    """Of each sum from 0 on, where each rank counts or not, as a coin has it."""
     chances = np.ones(1)
     for rank in ranks:
         apart = np.zeros(rank)
         chances = (np.append(chances, apart) + np.append(apart, chances)) / 2
-    smaller = min(int(ranks[differing > 0].sum()), int(ranks[differing < 0].sum()))
-    return min(1.0, 2 * float(chances[: smaller + 1].sum()))
+    return chances
 
 
 def rank_biserial(differences: Array) -> float:

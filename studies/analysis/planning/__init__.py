@@ -9,6 +9,7 @@ from studies.analysis import AnalysisError, Progress
 
 OF = ("judge", "strategy", "human", "instrument", "moment", "item")  # what tells one agreement from another
 QUESTIONS = ("correlation", "width", "icc", "paired")
+SIMULATED = ("dependent", "discrimination")  # the questions that simulated studies answer
 BOUNDS: dict[str, tuple[float, float]] = {  # of a wish: least and most
     "r": (-0.99, 0.99),
     "half_width": (0.005, 0.5),
@@ -20,6 +21,13 @@ BOUNDS: dict[str, tuple[float, float]] = {  # of a wish: least and most
     "per_person": (1, 1000),
     "within": (0.0, 1.0),
     "dropout": (0.0, 0.95),
+    "r2": (-0.99, 0.99),
+    "between": (-0.99, 0.99),
+    "models": (2, 12),
+    "separation": (0.0, 10.0),
+    "people": (4, 1000),
+    "studies": (100, 100_000),
+    "seed": (0, 999_999),
 }
 PEOPLE = ("seeker", "expert", "reviewer", "crowd", "simulated_seeker")
 LEAST_EFFECT = 0.01  # of r and d, where they are to be found: below, no study is large enough
@@ -34,6 +42,9 @@ COUNSELLORS = "Counsellors rated their own conversations: here counsellors alone
 class Wish:
     """What is asked: `correlation` to find r, `width` an interval of r at most ± `half_width`, `icc` one of an ICC of
     `raters` raters at most ± `half_width`, `paired` to find a difference d_z. Intervals have level 1 - `alpha`.
+    Of a study with so many `people`: `dependent`, how likely it tells two judges apart that correlate with people by r
+    and r2 and with one another by `between`; `discrimination`, how many pairs of `models` it tells apart whose means
+    vary by `separation` times the variance of a model's conversations. These are simulated: `studies`, from `seed`.
 
     A person has `per_person` units: conversations, or (`paired`) pairs of them. `within`: the intraclass correlation
     of a person's units. `dropout`: the share of people who do not complete.
@@ -50,6 +61,13 @@ class Wish:
     per_person: int = 1
     within: float = 0.0
     dropout: float = 0.0
+    r2: float = 0.2
+    between: float = 0.7
+    models: int = 5
+    separation: float = 0.1
+    people: int = 100
+    studies: int = 2000
+    seed: int = 1
 
 
 @dataclass(frozen=True)
@@ -75,6 +93,51 @@ class Need:
     conversations: int
     ratings: int
     nearby: list[Nearby]
+
+
+@dataclass(frozen=True)
+class Size:
+    """So many people who complete. `independent`: conversations that tell as much, or (`discrimination`) the people.
+    `power`: the share of simulated studies that find it, or (`discrimination`) the mean share of pairs that a study
+    tells apart; `low` and `high` are its 95 % Monte Carlo interval."""
+
+    people: int
+    conversations: int
+    independent: int
+    power: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Apart:
+    """Pairs of models with so many steps from one to the other when they are ordered by their means."""
+
+    steps: int
+    d: float  # d_z
+    power: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Chance:
+    """`asked`: with the people of the wish; `sizes`: with fewer and more. `least`: the difference between two observed
+    correlations around these that is just significant (`dependent`); `pairs` is of `discrimination`."""
+
+    asked: Size
+    invited: int
+    design_effect: float | None
+    least: float | None
+    pairs: list[Apart]
+    sizes: list[Size]
+    studies: int
+    seed: int
+
+
+def possible(r: float, r2: float, between: float) -> bool:
+    """Whether three variables can correlate so: their matrix has a positive determinant."""
+    return 1 - r * r - r2 * r2 - between * between + 2 * r * r2 * between > 0
 
 
 def rank(of: Mapping[str, Any]) -> tuple[bool, int]:

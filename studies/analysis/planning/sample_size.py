@@ -1,36 +1,27 @@
-"""How many people and conversations a study yet to come needs.
+"""How many people and conversations a study yet to come needs."""
 
-Run as a program (`python -m studies.analysis.planning.sample_size`) it reads a `Wish` as JSON from standard input and
-writes the `Need` as JSON: a page must not import scipy.
-"""
-
-import json
-import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import atanh, ceil, sqrt, tanh
 from statistics import NormalDist
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special  # noqa: TID253
 
-from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, Nearby, Need, Wish
+from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, SIMULATED, Nearby, Need, Wish
 
 Array = NDArray[np.float64]
 
 PLANNED = {"correlation": "r", "width": "r", "icc": "icc", "paired": "d"}  # the value that one has to guess
 NEARBY = (-0.1, -0.05, 0.0, 0.05, 0.1)
-BAD_INPUT = 2  # exit code
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 _NORMAL = NormalDist()
 
 
 def need(wish: Wish) -> Need:
-    """Raises ValueError with a line for each fault of the wish."""
-    if faults := list(faults_of(wish)):
-        raise ValueError("\n".join(faults))
+    """Of one of QUESTIONS. Raises ValueError with a line for each fault of the wish."""
+    refuse(wish)
     needed = _NEEDED[wish.question](wish)
     people = people_for(needed, wish)
     conversations = people * wish.per_person * (2 if wish.question == "paired" else 1)
@@ -46,9 +37,15 @@ def need(wish: Wish) -> Need:
     )
 
 
+def refuse(wish: Wish) -> None:
+    """Raises ValueError with a line for each fault."""
+    if faults := list(faults_of(wish)):
+        raise ValueError("\n".join(faults))
+
+
 def faults_of(wish: Wish) -> Iterator[str]:
-    if wish.question not in QUESTIONS:
-        yield f"question: {wish.question!r} is none of {', '.join(QUESTIONS)}"
+    if wish.question not in (*QUESTIONS, *SIMULATED):
+        yield f"question: {wish.question!r} is none of {', '.join((*QUESTIONS, *SIMULATED))}"
     for name, (least, most) in BOUNDS.items():
         if not least <= getattr(wish, name) <= most:
             yield f"{name}: {getattr(wish, name):g} does not lie between {least:g} and {most:g}"
@@ -162,17 +159,3 @@ _NEEDED: dict[str, Callable[[Wish], int]] = {
     "icc": lambda wish: n_for_icc(wish.icc, wish.raters, wish.half_width, wish.alpha),
     "paired": lambda wish: n_for_paired(wish.d, wish.power, wish.alpha),
 }
-
-
-def main(asked: TextIO, told: TextIO) -> int:
-    try:
-        found = need(Wish(**json.load(asked)))
-    except (TypeError, ValueError) as error:
-        told.write(f"{error}\n")
-        return BAD_INPUT
-    json.dump(asdict(found), told)
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.stdin, sys.stdout))

@@ -9,6 +9,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.naming import item_name, listed, of_all
+from studies.analysis.reporting.study import manifest_of
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
 FEW_RESAMPLES = 1000  # below, the ends of an interval depend on the seed
@@ -24,6 +25,7 @@ def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]
     """One sentence each, the gravest first."""
     return [
         *_of_demonstration(export),
+        *_of_unblinding(export),
         *_of_clusters(export, bootstrap),
         *_of_raters(export, tables),
         *_of_range(export),
@@ -36,6 +38,16 @@ def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]
 def _of_demonstration(export: Export) -> Iterator[str]:
     if export.demonstration:
         yield _("These are data of a demonstration: scripts or test people gave them, and nothing was measured.")
+
+
+def _of_unblinding(export: Export) -> Iterator[str]:
+    """Where data came after the results by arm were seen, or could be."""
+    unblinded = manifest_of(export).get("unblinded")
+    when = unblinded.get("when") if isinstance(unblinded, dict) else ""
+    if when == "earlier":
+        yield _("Researchers saw the results by arm before the collection of data was over.")
+    elif when == "reopened":
+        yield _("The study was opened again after its end had shown researchers the results by arm.")
 
 
 def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:

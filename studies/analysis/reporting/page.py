@@ -12,6 +12,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext, spoken
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
@@ -109,10 +110,12 @@ def _breakable(name: str) -> Markup:
 
 def _cell(column: str, value: Any) -> Markup:
     if column == "note":
-        return tag("td", str(value), class_="note")
+        return tag("td", told(str(value)), class_="note")
     if pd.isna(value):
         return tag("td")
     if isinstance(value, float):
         return tag("td", f"{value:.{4 if column in SMALL else 3}f}", class_="number")
+    if column == "method":
+        return tag("td", told(str(value)))
     is_number = not isinstance(value, str) or _NUMBER.fullmatch(value)
     return tag("td", str(value), **({"class_": "number"} if is_number else {}))

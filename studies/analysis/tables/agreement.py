@@ -7,7 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, fisher_z, pair_moments, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import (
+    Array,
+    Bootstrap,
+    Interval,
+    Resampled,
+    fisher_z,
+    pair_moments,
+    sum_by_cell,
+    sum_by_cluster,
+)
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
@@ -30,6 +39,8 @@ COLUMNS = [
     "p",
     "p_holm",
     "spearman",
+    "spearman_low",
+    "spearman_high",
     "kendall",
     "within_r",
     "system_r",
@@ -48,7 +59,10 @@ METHODS = {
     ),
     "p": _("two-sided, from the same resamples: (1 + those as far from the estimate as 0 is) / (1 + resamples)"),
     "p_holm": _("Holm over the items of a judge × strategy × human × moment"),
-    "spearman": _("Pearson's r of midranks"),
+    "spearman": _(
+        "Pearson's r of midranks; interval (95 %) on Fisher's z from the same resamples, ranked anew; where every row "
+        "is a cluster of its own after Bonett and Wright (2000), with variance (1 + ρ²/2) / (n − 3)"
+    ),
     "kendall": _("tau-b"),
     "within_r": _("Pearson's r of scores centred per participant, over participants with two rows or more"),
     "system_r": _("Pearson's r of the means of the arms"),
@@ -154,7 +168,7 @@ def _compare(
     own = of["human"].split(":")[0] == "expert" and bool(about["counsellors"].all())
     crossed_with = np.unique(arms, return_inverse=True)[1] if own and len(set(arms)) > 1 else None
     _add_interval(row, lambda: _resample(x, y, clusters, crossed_with, bootstrap))
-    row.compute("spearman", lambda: correlation.spearman(x, y))
+    _add_spearman(row, x, y, clusters, crossed_with, bootstrap)
     row.compute("kendall", lambda: correlation.kendall(x, y))
     row.compute("within_r", lambda: correlation.within_persons(x, y, about["participant"].to_numpy(str)))
     row.compute("system_r", lambda: correlation.between_arms(x, y, arms))
@@ -178,6 +192,39 @@ def _add_interval(row: Row, resample: Callable[[], Resampled]) -> None:
     row.values |= {"pearson_low": float(np.tanh(interval.low)), "pearson_high": float(np.tanh(interval.high))}
     row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
     row.add_notes(*resampled.notes("interval"))
+
+
+def _add_spearman(
+    row: Row, x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
+) -> None:
+    """What `_add_interval` notes of the resamples is said already."""
+    row.compute("spearman", lambda: correlation.spearman(x, y))
+    try:
+        interval = _spearman_interval(x, y, clusters, crossed_with, bootstrap)
+    except Undefined as reason:
+        row.leave_out("spearman_low", "spearman_high", because=str(reason))
+        return
+    row.values |= {"spearman_low": interval.low, "spearman_high": interval.high}
+    if not row.values.get("method", "").startswith(interval.method):
+        row.values["method"] = "; ".join(filter(None, [row.values.get("method"), f"Spearman: {interval.method}"]))
+
+
+def _spearman_interval(
+    x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
+) -> Interval:
+    rho = correlation.spearman(x, y)  # where it does not exist, its reason is the interval's too
+    if crossed_with is None and len(np.unique(clusters)) == len(x):
+        return correlation.bonett_wright(rho, len(x))
+    correlation.refuse_perfect(rho)
+    pairs = correlation.score_pairs(x, y)
+    if crossed_with is None:
+        resampled = bootstrap.resample(pairs.spearman_z(), sum_by_cluster(pairs.indicators(), clusters))
+    else:
+        resampled = bootstrap.resample_crossed(
+            pairs.spearman_z(), sum_by_cell(pairs.indicators(), clusters, crossed_with)
+        )
+    interval = resampled.interval()
+    return Interval(float(np.tanh(interval.low)), float(np.tanh(interval.high)), interval.method)
 
 
 def _resample(

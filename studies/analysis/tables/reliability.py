@@ -14,7 +14,7 @@ from statsmodels.tools.sm_exceptions import ModelWarning  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import coincidence, gwet
+from studies.analysis.measures import coincidence, gwet, polychoric
 from studies.analysis.measures.coincidence import Counts, Level
 from studies.analysis.measures.variance import FORMS, Icc, by_components, one_way, two_way
 from studies.analysis.rows import Row, Undefined
@@ -26,7 +26,7 @@ LEVELS: tuple[Level, ...] = ("ordinal", "interval")
 ALPHAS = tuple(f"alpha_{level}" for level in LEVELS)
 AC2 = "gwet_ac2"
 AGREEMENT = ("kappa_fleiss", "kappa_conger", "percent_agreement")
-CONSISTENCY = ("cronbach", "omega")
+CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
 SINGULAR = 1e-8  # the least eigenvalue of correlations that can be factored
 LEAST = 0.05  # unique variance to start from
 FEWEST_ITEMS = 3  # of a factor: the loadings of two cannot be told from each other
@@ -43,12 +43,14 @@ COLUMNS = [
     *_with_bounds((*FORMS, *ALPHAS)),
     "kappa_fleiss",
     "percent_agreement",
-    *CONSISTENCY,
+    "cronbach",
+    "omega",
     "note",
     "clusters",
     "method",
     *_with_bounds([AC2]),
     "kappa_conger",
+    "omega_polychoric",
 ]
 METHODS = {
     "icc": _(
@@ -72,6 +74,10 @@ METHODS = {
     "omega": _(
         "McDonald's omega of an instrument's items, complete ratings: one factor by maximum likelihood on their "
         "correlations, loadings brought back to points"
+    ),
+    "omega_polychoric": _(
+        "the same factor on the items' polychoric correlations (maximum likelihood in two steps, Olsson 1979): of the "
+        "sum of the normal variables that are thought to lie behind the points, not of the points' own sum"
     ),
 }
 UNIT = ["conversation", "turn"]
@@ -264,6 +270,7 @@ def _of_items(rated: pd.DataFrame, of: dict[str, str]) -> Iterator[dict[str, Any
     row.leave_out(*_with_bounds(_MEASURED), *AGREEMENT, because="on the rows of the items")
     row.compute("cronbach", lambda: cronbach_alpha(complete))
     row.compute("omega", lambda: omega_total(complete))
+    row.compute("omega_polychoric", lambda: omega_polychoric(complete))
     yield row.finished()
 
 
@@ -280,17 +287,34 @@ def cronbach_alpha(scores: Array) -> float:
 
 def omega_total(scores: Array) -> float:
     """Of one common factor; `scores`: ratings × items, complete (McDonald 1999, Test Theory, chapter 6)."""
+    _must_have_a_factor(scores)
+    correlations: Array = np.asarray(np.corrcoef(scores, rowvar=False))
+    if np.linalg.eigvalsh(correlations).min() < SINGULAR:
+        raise Undefined("an item follows from the others")
+    return _omega(correlations, scores.std(axis=0, ddof=1))
+
+
+def omega_polychoric(scores: Array) -> float:
+    """Of ordered categories: `scores` in whole points, ratings × items, complete (Zumbo, Gadermann & Zeisser 2007, doi
+    10.22237/jmasm/1177992180)."""
+    _must_have_a_factor(scores)
+    correlations = polychoric.correlations(scores)
+    if np.linalg.eigvalsh(correlations).min() < SINGULAR:
+        raise Undefined("the polychoric correlations contradict each other, as they may with few ratings")
+    return _omega(correlations, np.ones(scores.shape[1]))
+
+
+def _must_have_a_factor(scores: Array) -> None:
     ratings, items = scores.shape
     if items < FEWEST_ITEMS:
         raise Undefined("fewer than three items have no factor of their own")
     if ratings <= items:
         raise Undefined("fewer complete ratings than a factor needs")
-    spread: Array = scores.std(axis=0, ddof=1)
-    if not spread.all():
+    if not np.ptp(scores, axis=0).all():
         raise Undefined("an item does not vary")
-    correlations: Array = np.asarray(np.corrcoef(scores, rowvar=False))
-    if np.linalg.eigvalsh(correlations).min() < SINGULAR:
-        raise Undefined("an item follows from the others")
+
+
+def _omega(correlations: Array, spread: Array) -> float:
     loadings, rest = _one_factor(correlations)
     common = float(spread @ loadings) ** 2
     return common / (common + float(spread**2 @ rest))

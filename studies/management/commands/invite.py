@@ -23,6 +23,8 @@ class Command(Base):
 
     def work(self, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
+        if found.is_closed():
+            self.refuse(f"{study} is closed: nobody could begin by a new link. Open it again on its page first.")
         if count < 1:
             self.refuse("--count must be at least 1.")
         path: Path | None = options["csv"]

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from studies.analysis import AnalysisError
-from studies.analysis.planning import BOUNDS, OF, QUESTIONS, Wish, plan_precision
+from studies.analysis.planning import BOUNDS, OF, QUESTIONS, SIMULATED, Chance, Need, Wish, plan_precision
 from studies.management.command import Command as Base
 from studies.management.commands.analyse import told_to
 
@@ -25,7 +25,23 @@ ASKED = {
     "per_person": "conversations of a person; for a paired difference, pairs of them",
     "within": "intraclass correlation of a person's conversations",
     "dropout": "share of people who do not complete",
+    "r2": "dependent: the other judge's correlation with people; R is the first's",
+    "between": "dependent: the two judges' correlation with one another",
+    "models": "discrimination: how many are compared",
+    "separation": "discrimination: variance of the models' means, over that of single conversations with a model",
+    "people": "dependent, discrimination: who complete",
+    "studies": "dependent, discrimination: how many are simulated",
+    "seed": "of the simulated studies",
 }
+SIZES = (
+    ("people", "d"),
+    ("conversations", "d"),
+    ("independent", "d"),
+    ("power", ".3f"),
+    ("low", ".3f"),
+    ("high", ".3f"),
+)
+APART = (("steps", "d"), ("d", ".2f"), ("power", ".3f"), ("low", ".3f"), ("high", ".3f"))
 TABLE = (("reliability", ".2f"), ("more", "+.0%"), ("second", ".0%"), ("clusters", "d"), ("n", "d"))
 WIDTHS = (("second_ratings", "d"), ("r", ".3f"), ("half_width", ".3f"), ("corrected_half_width", ".3f"))
 
@@ -76,15 +92,27 @@ class Command(Base):
         return found
 
     def sample_size(self, question: str, **options: Any) -> dict[str, Any]:
-        from studies.analysis.planning.sample_size import need
-
         wish = Wish(question, **{name: options[name] for name in ASKED})
         try:
-            found = need(wish)
+            found = self.chance(wish) if question in SIMULATED else self.need(wish)
         except ValueError as error:
             self.refuse(str(error))
+        return {"wish": asdict(wish), type(found).__name__.lower(): asdict(found)}
+
+    def need(self, wish: Wish) -> Need:
+        from studies.analysis.planning.sample_size import need
+
+        found = need(wish)
         self.say("\n".join(lines_of_need(asdict(found))))
-        return {"wish": asdict(wish), "need": asdict(found)}
+        return found
+
+    def chance(self, wish: Wish) -> Chance:
+        from studies.analysis.planning.power import chance
+
+        with self.progress(0, "simulate") as progress:
+            found = chance(wish, told_to(progress))
+        self.say("\n".join(lines_of_chance(asdict(found))))
+        return found
 
 
 def add_out(parser: argparse.ArgumentParser) -> None:
@@ -104,8 +132,10 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
 def add_sample_size(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "question",
-        choices=QUESTIONS,
-        help="correlation: to find R; width: an interval of R; icc: an interval of ICC; paired: to find a difference D",
+        choices=(*QUESTIONS, *SIMULATED),
+        help="correlation: to find R; width: an interval of R; icc: an interval of ICC; paired: to find a difference "
+        "D; by simulated studies, dependent: how likely two judges are told apart; discrimination: how many pairs of "
+        "models are",
     )
     for name, about in ASKED.items():
         usual = Wish.__dataclass_fields__[name].default
@@ -137,6 +167,20 @@ def lines_of_need(need: Mapping[str, Any]) -> Iterator[str]:
         if name != "nearby" and value is not None:
             yield f"{name.replace('_', ' ')}: {value:g}"
     yield from table(need["nearby"], [("value", ".2f"), ("needed", "d"), ("people", "d"), ("conversations", "d")])
+
+
+def lines_of_chance(chance: Mapping[str, Any]) -> Iterator[str]:
+    asked = chance["asked"]
+    yield f"power: {asked['power']:.3f} ({asked['low']:.3f} to {asked['high']:.3f} in {chance['studies']} studies)"
+    for name, value in (asked | chance).items():
+        if (
+            name in ("people", "invited", "conversations", "independent", "design_effect", "least")
+            and value is not None
+        ):
+            yield f"{name.replace('_', ' ')}: {value:.4g}"
+    if chance["pairs"]:
+        yield from table(chance["pairs"], APART)
+    yield from table(chance["sizes"], SIZES)
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -15,8 +15,8 @@ from dialogue.models import Call, Conversation
 from studies.models import Study
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
-from studies.views.research.conversations import Choice, kept
-from studies.views.research.tables import changed, page_of, paging
+from studies.views.research.conversations import kept
+from studies.views.research.tables import Choice, changed, chosen, page_of, paging
 
 IN_THE_DRAWER = 100  # more than this are on a page of their own
 LONG = 1200  # characters; a longer text is folded
@@ -81,7 +81,7 @@ def counts_by_turn(talk: Conversation) -> dict[int, int]:
 def calls(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     """All of a conversation's; of one turn, purpose or status where the address says so."""
     talk = talk_of(study, code)
-    page = page_of(chosen(in_order(talk), request), request)
+    page = page_of(narrowed(in_order(talk), request), request)
     page.object_list = [row_of(call) for call in page.object_list]
     context = {
         "conversation": talk,
@@ -99,7 +99,7 @@ def talk_of(study: Study, code: str) -> Conversation:
     return get_object_or_404(Conversation, run__study=study, code=code)
 
 
-def chosen(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
+def narrowed(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
     given = {field: request.GET[name] for name, field in FIELDS.items() if request.GET.get(name)}
     if not given.get("turn", "0").isdecimal():
         return rows.none()
@@ -113,7 +113,7 @@ def choices(request: HttpRequest, talk: Conversation) -> list[Choice]:
         ("purpose", _("Purpose"), used(talk, "purpose", labels.PURPOSES)),
         ("status", _("Status"), used(talk, "status", labels.CALLS)),
     ]
-    return [Choice(*one, request.GET.get(one[0], "")) for one in found]
+    return chosen(request, found)
 
 
 def used(talk: Conversation, field: str, words: labels.Words) -> list[tuple[str, str]]:

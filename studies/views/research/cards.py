@@ -20,6 +20,7 @@ from studies.language import CODES, instrument_language
 from studies.models import Card, Study
 from studies.role_play.card_face import CardFace, face_of
 from studies.role_play.cards import Stored, store_cards
+from studies.views.research import labels
 from studies.views.research.access import show, study_page
 from studies.views.research.card_form import BEHAVIOUR, CardForm
 
@@ -30,6 +31,7 @@ class CardRow:
 
     card: Card
     face: CardFace
+    condition: str
     intensities: list[int]
     given: int
     arms: list[str]
@@ -69,7 +71,8 @@ def rows_of(study: Study, test: str) -> list[CardRow]:
 
 def row_of(card: Card, arms: list[str]) -> CardRow:
     intensities = [card.intensities.get(each.key, 0) for each in behaviours()]
-    return CardRow(card, face_of(card.as_given()), intensities, len(arms), sorted(set(arms)))
+    condition = labels.word(labels.CONDITIONS, card.condition())
+    return CardRow(card, face_of(card.as_given()), condition, intensities, len(arms), sorted(set(arms)))
 
 
 @require_GET

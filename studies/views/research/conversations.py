@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -13,13 +12,25 @@ from django.views.decorators.http import require_GET
 from dialogue.models.conversation import TurnState
 from studies import counts
 from studies.distances import Distance, farthest
+from studies.language import instrument_language
 from studies.models import ArmRun, Rater, Study
 from studies.models.pair import order_of
 from studies.models.response import RaterKind
+from studies.questionnaires.loading import load
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
 from studies.views.research.overview import demonstrations
-from studies.views.research.tables import Column, changed, filtered, headings, page_of, paging, sorted_rows
+from studies.views.research.tables import (
+    Choice,
+    Column,
+    changed,
+    chosen,
+    filtered,
+    headings,
+    page_of,
+    paging,
+    sorted_rows,
+)
 
 FIELDS = {
     "arm": "arm",
@@ -117,15 +128,6 @@ def judge_name(rater: Rater) -> str:
     return f"{rater.code} {rater.strategy}".strip()
 
 
-class Choice(NamedTuple):
-    """A filter: its name in the address, its options as (value, word), and which one the address says."""
-
-    name: str
-    label: str
-    options: Sequence[tuple[str, str]]
-    chosen: str
-
-
 def choices(request: HttpRequest, study: Study) -> list[Choice]:
     """Those that can tell these conversations apart."""
     arms, conditions, profiles = (stored(study, name) for name in ("arm", "condition", "profile"))
@@ -138,7 +140,7 @@ def choices(request: HttpRequest, study: Study) -> list[Choice]:
         ("end", _("Ended by"), labels.choices(labels.ENDS)),
         ("valid", _("Validity"), [("yes", _("kept")), ("no", _("left out"))]),
     ]
-    return [Choice(*one, request.GET.get(one[0], "")) for one in found if one[2]]
+    return chosen(request, [one for one in found if one[2]])
 
 
 def stored(study: Study, name: str) -> list[str]:
@@ -236,7 +238,14 @@ def words_of(run: ArmRun) -> dict[str, str]:
         "condition": labels.word(labels.CONDITIONS, run.condition),
         "status": labels.word(labels.STATES, run.conversation.status),
         "end": labels.word(labels.ENDS, run.conversation.end_reason),
+        "topic": topic_words(run.topic),
     }
+
+
+def topic_words(topic: str) -> str:
+    """Of a first conversation the area that was chosen at the screening, of others what the person wrote."""
+    area = load("screening").item("issue_category").option(topic)
+    return area.text[instrument_language()] if area else topic
 
 
 # What comes before and after it

@@ -1,13 +1,16 @@
 """A study's design, to be read; it is changed in its file or, before the first person has begun, under /admin/."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
 from studies.design.files import dump_study
-from studies.models import Protocol, Study
+from studies.design.spec import StudySpec
+from studies.models import Participation, Protocol, Study
 from studies.role_play.block_rows import shown_rows
+from studies.views.research import labels
 from studies.views.research.access import show, study_page
 
 
@@ -15,9 +18,12 @@ from studies.views.research.access import show, study_page
 @study_page
 def design(request: HttpRequest, study: Study) -> HttpResponse:
     protocol = study.current()
+    spec = protocol.spec()
     context = {
         "protocol": protocol,
-        "spec": protocol.spec(),
+        "spec": spec,
+        "steps": list(steps_of(spec)),
+        "words": words_of(spec),
         "arms": protocol.arms.all(),
         "judges": protocol.judges.all(),
         "versions": study.protocols.count(),
@@ -25,6 +31,21 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         **block_plan(request, protocol),
     }
     return show(request, study, "design", context)
+
+
+def steps_of(spec: StudySpec) -> Iterator[tuple[str, str, str]]:
+    """What is done, its instrument, and in which track; the latter empty where it is in all."""
+    for step in spec.steps:
+        track = "" if step.track == "all" else str(Participation.Track(step.track).label)
+        yield labels.word(labels.STEPS, step.kind), step.instrument, track
+
+
+def words_of(spec: StudySpec) -> dict[str, str]:
+    return {
+        "selection": labels.word(labels.SELECTIONS, spec.selection),
+        "topic": labels.word(labels.TOPICS, spec.chat.topic),
+        "order": labels.word(labels.ORDERS, spec.order.design),
+    }
 
 
 def block_plan(request: HttpRequest, protocol: Protocol) -> dict[str, Any]:

@@ -24,9 +24,9 @@ from studies.models.response import RaterKind
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
 from studies.views.research.calls import Text, without_secrets
-from studies.views.research.conversations import Choice
 from studies.views.research.overview import demonstrations
 from studies.views.research.rating_tables import title_of
+from studies.views.research.tables import Choice
 from studies.views.research.work import STRATEGIES, recent
 
 REPEAT, ORDER_SWAP = "repeat", "order_swap"

@@ -31,6 +31,37 @@ ENDS: Words = {
     "technical": gettext_lazy("technical failure"),
     "withdrawn": gettext_lazy("withdrawn"),
 }
+OUTCOMES: Words = {  # of the screening
+    "eligible": gettext_lazy("eligible"),
+    "exclude": gettext_lazy("not eligible"),
+    "exclude_with_care": gettext_lazy("not eligible, for safety"),
+    "review_by_person": gettext_lazy("to be decided by a person"),
+}
+STEPS: Words = {
+    "consent": gettext_lazy("consent"),
+    "questionnaire": gettext_lazy("questionnaire"),
+    "training": gettext_lazy("training"),
+    "chats": gettext_lazy("conversations"),
+    "interview": gettext_lazy("interview"),
+    "blinding": gettext_lazy("blinding question"),
+    "reviews": gettext_lazy("rating conversations of others"),
+    "pairs": gettext_lazy("comparing conversations of others"),
+    "debrief": gettext_lazy("debrief"),
+}
+SELECTIONS: Words = {
+    "auto": gettext_lazy("by the screening alone"),
+    "manual": gettext_lazy("by hand, after the screening"),
+}
+TOPICS: Words = {
+    "keep": gettext_lazy("the same"),
+    "change": gettext_lazy("another one"),
+    "choose": gettext_lazy("as the person likes"),
+}
+ORDERS: Words = {
+    "williams": gettext_lazy("Williams design"),
+    "blocks": gettext_lazy("random blocks"),
+    "random": gettext_lazy("random"),
+}
 RATERS: Words = {
     "seeker": gettext_lazy("participant"),
     "expert": gettext_lazy("counsellor"),
@@ -40,6 +71,8 @@ RATERS: Words = {
     "simulated_seeker": gettext_lazy("simulated seeker"),
 }
 MOMENTS: Words = {
+    "pre": gettext_lazy("before"),
+    "post": gettext_lazy("after"),
     "turn": gettext_lazy("after a reply"),
     "checkpoint": gettext_lazy("at a checkpoint"),
     "final": gettext_lazy("at the end"),

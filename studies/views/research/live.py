@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from studies import counts
 from studies.models import Study
-from studies.models.participation import OVER, Status
+from studies.models.participation import OVER, UNDER_WAY, Status
 from studies.views.research import labels
 from studies.views.research.heatmap import HeatMap, heat_maps
 from studies.views.research.quality import FLAGS
@@ -121,7 +121,7 @@ class Completion:
 def completion(study: Study) -> Completion:
     found = {each.status: each.people for each in counts.by_status(study, test="" if study.is_demo() else "no")}
     people = {
-        "under_way": sum(found[status] for status in counts.UNDER_WAY),
+        "under_way": sum(found[status] for status in UNDER_WAY),
         "completed": found[Status.COMPLETED],
         "ended": sum(found[status] for status in OVER if status != Status.COMPLETED),
     }

@@ -1,7 +1,5 @@
 """The page on which a researcher says, by a confirmed act, that they want to see the results by arm."""
 
-from typing import Any
-
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
@@ -10,10 +8,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from studies.counts import UNDER_WAY
 from studies.models import Study, Unblinding
 from studies.unblinding import is_blinded, unblind
 from studies.views.research.access import show, study_page
+from studies.views.research.typed_key import TypedKeyForm
 
 WHEN = (
     (Unblinding.When.OVER, gettext_lazy("The collection of data is over")),
@@ -21,27 +19,13 @@ WHEN = (
 )
 
 
-class UnblindForm(forms.Form):
+class UnblindForm(TypedKeyForm):
     when = forms.ChoiceField(label=gettext_lazy("When"), choices=WHEN, widget=forms.RadioSelect)
     reason = forms.CharField(
         label=gettext_lazy("Why"),
         max_length=Unblinding._meta.get_field("reason").max_length,
         widget=forms.Textarea(attrs={"rows": 2, "class": "short"}),
     )
-    key = forms.CharField(
-        widget=forms.TextInput(attrs={"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"})
-    )
-
-    def __init__(self, study: Study, data: Any = None) -> None:
-        super().__init__(data)
-        self.study = study
-        self.fields["key"].label = _("Type %(key)s to confirm") % {"key": study.key}
-
-    def clean_key(self) -> str:
-        key: str = self.cleaned_data["key"].strip()
-        if key != self.study.key:
-            raise forms.ValidationError(_("That is not this study's key. Nothing was shown."))
-        return key
 
 
 @require_http_methods(["GET", "POST"])
@@ -54,8 +38,7 @@ def unblinding(request: HttpRequest, study: Study) -> HttpResponse:
         unblind(study, request.user, when=form.cleaned_data["when"], reason=form.cleaned_data["reason"])
         messages.success(request, _("The results by arm are shown from now on. Who unblinded, when and why is kept."))
         return redirect("research-analysis", study.key)
-    under_way = study.participations.real().filter(status__in=UNDER_WAY).count()
-    context = {"form": form, "under_way": under_way}
+    context = {"form": form, "under_way": study.under_way()}
     return show(request, study, "live_unblinding", context, status=422 if request.method == "POST" else 200)
 
 

@@ -5,10 +5,11 @@ import io
 from collections.abc import Sequence
 
 from django import forms
+from django.contrib import messages
 from django.db import transaction
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
@@ -17,6 +18,7 @@ from studies import counts
 from studies.enrolment import invite
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
+from studies.unblinding import is_blinded
 from studies.views.research.access import researchers_only, show, study_page, title_of
 
 MOST_LINKS = 500
@@ -63,6 +65,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "demonstrations": demonstrations(study),
         "stuck": counts.stuck(study),
         "form": form,
+        "blinded": study.is_closed() and is_blinded(study),
     }
     return show(request, study, "overview", context, status=status)
 
@@ -78,6 +81,9 @@ def demonstrations(study: Study) -> set[str]:
 @study_page
 def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     """New links, shown in this answer and nowhere else: only their hashes are stored."""
+    if study.is_closed():
+        messages.error(request, _("The study is closed: no links were made."))
+        return redirect("research-study", study.key)
     form = InviteForm(request.POST)
     if not form.is_valid():
         return overview(request, study, form, status=400)

@@ -1,10 +1,9 @@
 """Pairs side by side: plans, how far they are, and who was preferred so far."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django import forms
-from django.contrib import messages
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
@@ -18,9 +17,8 @@ from studies.models import PairPlan, Study
 from studies.models.response import RaterKind
 from studies.questionnaires.loading import load
 from studies.second_raters import pairs
-from studies.second_raters.reviews import PlanRefused
 from studies.views.research.access import show, study_page
-from studies.views.research.plans import Figure, PlanRow
+from studies.views.research.plans import Figure, PlanForm, PlanRow, new_plan_page
 
 USUAL = "pairwise_support"
 BETWEEN = [
@@ -33,7 +31,7 @@ LEVELS = [
 ]
 
 
-class PlanForm(forms.Form):
+class PairPlanForm(PlanForm):
     name = forms.CharField(label=gettext_lazy("Name, for researchers only"), max_length=100)
     instrument = forms.ChoiceField(label=gettext_lazy("Questions"))
     between = forms.ChoiceField(label=gettext_lazy("What is compared"), choices=BETWEEN, initial=pairs.ARMS)
@@ -44,8 +42,7 @@ class PlanForm(forms.Form):
     test_data = forms.BooleanField(label=gettext_lazy("Test data, for artificial reviewers"), required=False)
 
     def __init__(self, study: Study, data: Any = None) -> None:
-        super().__init__(data)
-        self.study = study
+        super().__init__(study, data)
         language = instrument_language()
         self.fields["instrument"].initial = USUAL
         self.fields["instrument"].choices = [
@@ -63,6 +60,21 @@ class PlanForm(forms.Form):
 
     def drawing(self) -> pairs.Drawing:
         return pairs.Drawing(**{name: self.cleaned_data[name] for name in pairs.Drawing.__dataclass_fields__})
+
+    def drawn(self) -> list[pairs.Drawn]:
+        return self.drawing().pairs(self.study)
+
+    def preview(self, drawn: Sequence[pairs.Drawn]) -> dict[str, Any]:
+        return {
+            "pairs": len(drawn),
+            "verdicts": len(drawn) * self.cleaned_data["each"],
+            "matched": sum(pair.is_matched() for pair in drawn),
+            "contests": pairs.met(drawn),
+        }
+
+    def make(self) -> PairPlan:
+        given = {name: self.cleaned_data[name] for name in ("name", "instrument", "each")}
+        return pairs.make_plan(self.study, drawing=self.drawing(), **given)
 
 
 @require_GET
@@ -101,33 +113,7 @@ def with_progress(plans: QuerySet[PairPlan]) -> QuerySet[PairPlan]:
 @require_http_methods(["GET", "POST"])
 @study_page
 def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Sent once it shows what the plan would be; with its second button it is made."""
-    if request.method == "GET":
-        return show(request, study, "pairs_new", {"form": PlanForm(study)})
-    form = PlanForm(study, request.POST)
-    drawn = form.drawing().pairs(study) if form.is_valid() else []
-    if drawn and "confirm" in request.POST and (plan := made(study, form)):
-        messages.success(request, _("The plan is made, and open."))
-        return redirect("research-pair-plan", study.key, plan.pk)
-    if form.errors:
-        return show(request, study, "pairs_new", {"form": form}, status=422)
-    preview = {
-        "pairs": len(drawn),
-        "verdicts": len(drawn) * form.cleaned_data["each"],
-        "matched": sum(pair.is_matched() for pair in drawn),
-        "contests": pairs.met(drawn),
-    }
-    return show(request, study, "pairs_new", {"form": form, "preview": preview})
-
-
-def made(study: Study, form: PlanForm) -> PairPlan | None:
-    """None where it is refused; the form then says why."""
-    given = {name: form.cleaned_data[name] for name in ("name", "instrument", "each")}
-    try:
-        return pairs.make_plan(study, drawing=form.drawing(), **given)
-    except PlanRefused as refusal:
-        form.add_error(None, str(refusal))
-        return None
+    return new_plan_page(request, study, PairPlanForm, template="pairs_new", plan_page="research-pair-plan")
 
 
 @require_GET

@@ -1,6 +1,6 @@
 """The people of a study: who is where, and what a researcher may do for them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -22,9 +22,23 @@ from studies.models.participation import Status
 from studies.questionnaires.definitions import Item
 from studies.questionnaires.loading import load
 from studies.responses import answers_of
+from studies.views.research import labels
 from studies.views.research.access import show, study_page
-from studies.views.research.tables import Column, filtered, headings, page_of, paging, sorted_rows
+from studies.views.research.conversations import words_of
+from studies.views.research.tables import (
+    Choice,
+    Column,
+    changed,
+    chosen,
+    filtered,
+    headings,
+    page_of,
+    paging,
+    sorted_rows,
+)
 
+FIELDS = {"status": "status", "track": "track"}
+FILTERS = (*FIELDS, "test")
 # The sign beside a status; those that are not here have ended without being completed.
 SHAPES = {
     Status.INVITED: "waiting",
@@ -53,7 +67,7 @@ def columns() -> list[Column]:
 @study_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
     rows = counts.only(study.participations.all(), request.GET.get("test", ""))
-    rows = filtered(rows, request, {"status": "status", "track": "track"})
+    rows = filtered(rows, request, FIELDS)
     closed = Q(runs__conversation__status=ConversationStatus.CLOSED)
     rows = rows.annotate(arms_done=Count("runs", filter=closed))
     page = page_of(sorted_rows(rows, request, columns(), usual="-created_at"), request)
@@ -62,11 +76,17 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "headings": headings(request, columns()),
         "page": page,
         "people": [row_of(person) for person in page],
-        "statuses": [(status.value, counts.status_label(status)) for status in Status],
-        "tracks": Participation.Track.choices,
+        "choices": choices(request),
+        "is_filtered": any(request.GET.get(name) for name in FIELDS) or request.GET.get("test") in ("yes", "no"),
+        "unfiltered": changed(request, page=None, **dict.fromkeys(FILTERS)),
         **paging(page, request),
     }
     return show(request, study, "people", context)
+
+
+def choices(request: HttpRequest) -> list[Choice]:
+    statuses = [(status.value, counts.status_label(status)) for status in Status]
+    return chosen(request, [("status", _("Status"), statuses), ("track", _("Track"), Participation.Track.choices)])
 
 
 @dataclass(frozen=True)
@@ -111,11 +131,18 @@ def shown(person: Participation) -> dict[str, object]:
         "person": person,
         "row": row_of(person),
         "waits": person.status == Status.IN_REVIEW,
+        "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
-        "runs": person.runs.select_related("conversation").order_by("position"),
+        "runs": list(runs_of(person)),
         "safety": safety_answers(person),
     }
+
+
+def runs_of(person: Participation) -> Iterator[tuple[ArmRun, Mapping[str, str]]]:
+    """Each with the words for its conversation, where it has begun."""
+    for run in person.runs.select_related("conversation").order_by("position"):
+        yield run, words_of(run) if run.conversation else {}
 
 
 def timeline(person: Participation) -> list[Moment]:
@@ -143,7 +170,10 @@ def responses_of(person: Participation) -> list[Response]:
 
 
 def answered(response: Response) -> str:
-    what = " ".join(part for part in (response.instrument, response.moment) if part)
+    moment = labels.word(labels.MOMENTS, response.moment)
+    what = response.instrument
+    if moment:
+        what = _("%(what)s (%(when)s)") % {"what": what, "when": moment}
     if response.turn:
         what = _("%(what)s, turn %(turn)s") % {"what": what, "turn": response.turn}
     return _("Conversation %(run)s: %(what)s") % {"run": response.run.position, "what": what} if response.run else what
@@ -157,7 +187,8 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
         (conversation.started_at, _("Conversation %(run)s begins") % {"run": run.position}),
         (
             conversation.ended_at,
-            _("Conversation %(run)s ends (%(reason)s)") % {"run": run.position, "reason": conversation.end_reason},
+            _("Conversation %(run)s ends (%(reason)s)")
+            % {"run": run.position, "reason": labels.word(labels.ENDS, conversation.end_reason)},
         ),
     ]
     return [Moment(at, what) for at, what in told if at]

@@ -1,13 +1,15 @@
 """How wide an interval is by now, and what more participants or second ratings would make of it."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext_lazy
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
 from studies import tasks
@@ -31,6 +33,11 @@ NOTES = {  # others come from the analysis, and are shown as they are
         "Counsellors rated their own conversations: here counsellors alone are drawn, in the report arms too."
     ),
 }
+METHODS = {
+    "BCa cluster bootstrap on Fisher's z": gettext_lazy("BCa cluster bootstrap on Fisher's z"),
+    "percentile cluster bootstrap on Fisher's z": gettext_lazy("percentile cluster bootstrap on Fisher's z"),
+}
+FEW_CLUSTERS = re.compile(r"interval: only (\d+) clusters, the interval may be too narrow")
 Agreement = Mapping[str, Any]  # a row of agreement.csv
 
 
@@ -102,10 +109,23 @@ def shown(plan: dict[str, Any]) -> dict[str, Any]:
     return {
         "plan": plan,
         "words": words_of(plan["of"]),
-        "notes": [NOTES.get(note, note) for note in plan["notes"]],
+        "method": METHODS.get(plan["now"]["method"], plan["now"]["method"]),
+        "notes": [said(note) for note in plan["notes"]],
         "chart": chart(plan["participants"], "half_width"),
         "parts": [part_of(f"chart-{number}", each) for number, each in enumerate(plan["plans"], 1)],
     }
+
+
+def said(note: str) -> str | Promise:
+    if found := FEW_CLUSTERS.fullmatch(note):
+        count = int(found[1])
+        text = ngettext(
+            "Only {count} independent cluster: the intervals may be too narrow.",
+            "Only {count} independent clusters: the intervals may be too narrow.",
+            count,
+        )
+        return text.format(count=count)
+    return NOTES.get(note, note)
 
 
 def part_of(key: str, plan: Mapping[str, Any]) -> dict[str, Any]:

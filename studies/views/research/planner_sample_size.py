@@ -18,35 +18,47 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
-from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, Wish
+from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, SIMULATED, Wish, possible
 from studies.views.research.access import researchers_only
 
 logger = logging.getLogger(__name__)
 
-PROGRAM = "studies.analysis.planning.sample_size"
+PROGRAM = "studies.analysis.planning"
 PATIENCE = 30  # seconds
+STUDIES = {"dependent": 10_000, "discrimination": 500}  # as many as do not make one wait for long
 TITLES = {
     "correlation": gettext_lazy("Find a correlation"),
     "width": gettext_lazy("Measure a correlation narrowly"),
     "icc": gettext_lazy("Measure how far raters agree"),
     "paired": gettext_lazy("Find a difference within people"),
+    "dependent": gettext_lazy("Tell two judges apart"),
+    "discrimination": gettext_lazy("Tell models apart"),
 }
 ABOUT = {
     "correlation": gettext_lazy("A judge's scores and people's: so many that a correlation of this size is found."),
     "width": gettext_lazy("A judge's scores and people's: so many that the interval of r is as narrow as you want it."),
     "icc": gettext_lazy("Several raters of the same conversations: so many that the interval of the ICC is narrow."),
     "paired": gettext_lazy("The same people with two arms: so many that a difference of this size is found."),
+    "dependent": gettext_lazy(
+        "Two judges or strategies that score the same conversations as people do: how likely a study of so many people "
+        "finds that one agrees better with people than the other."
+    ),
+    "discrimination": gettext_lazy(
+        "Models that all these people talk with: which share of the pairs of models a study tells apart."
+    ),
 }
 ASKED = {
     "correlation": ("r", "power", "alpha"),
     "width": ("r", "half_width", "alpha"),
     "icc": ("icc", "raters", "half_width", "alpha"),
     "paired": ("d", "power", "alpha"),
+    "dependent": ("r", "r2", "between", "people", "alpha"),
+    "discrimination": ("models", "separation", "people", "alpha"),
 }
 OF_PEOPLE = ("per_person", "within", "dropout")
 PERCENT = "dropout"
 FAULTS = ("required", "invalid", "min_value", "max_value")
-WHOLE = ("raters", "per_person")
+WHOLE = ("raters", "per_person", "models", "people")
 WORDS: dict[str, str | Promise] = {
     "r": gettext_lazy("Correlation r that you expect"),
     "icc": gettext_lazy("ICC of single ratings that you expect"),
@@ -58,6 +70,16 @@ WORDS: dict[str, str | Promise] = {
     "per_person": gettext_lazy("Conversations of each person"),
     "within": gettext_lazy("ICC within a person (0: a person's conversations are as different as those of two people)"),
     "dropout": gettext_lazy("Drop-out, in percent"),
+    "r2": gettext_lazy("The other judge's correlation with people"),
+    "between": gettext_lazy("The two judges' correlation with one another"),
+    "models": gettext_lazy("Models"),
+    "separation": gettext_lazy("Variance of the models' means, over that of single conversations with a model"),
+    "people": gettext_lazy("People who complete"),
+}
+LABELS: dict[str, dict[str, str | Promise]] = {  # where a question has other words
+    "paired": {"per_person": gettext_lazy("Pairs of conversations of each person, one with either arm")},
+    "dependent": {"r": gettext_lazy("The one judge's correlation with people")},
+    "discrimination": {"per_person": gettext_lazy("Conversations of each person with each model")},
 }
 
 
@@ -70,19 +92,28 @@ class SampleSizeForm(forms.Form):
         super().__init__({**usual, **{name: given[name] for name in usual if name in given}})
         for name in usual:
             self.fields[name] = field_of(name)
-        if question == "paired":
-            self.fields["per_person"].label = _("Pairs of conversations of each person, one with either arm")
+            self.fields[name].label = LABELS.get(question, {}).get(name, WORDS[name])
 
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean()
         for name in ("r", "d"):
             if self.question in ("correlation", "paired") and abs(cleaned.get(name, 1)) < LEAST_EFFECT:
                 self.add_error(name, _("So small a value cannot be found: give at least %s.") % LEAST_EFFECT)
+        if self.question in SIMULATED and not self.errors:
+            self.refuse_what_cannot_be_simulated(cleaned)
         return cleaned
 
+    def refuse_what_cannot_be_simulated(self, cleaned: dict[str, Any]) -> None:
+        if self.question == "dependent" and not possible(cleaned["r"], cleaned["r2"], cleaned["between"]):
+            self.add_error("between", _("Three correlations like these cannot be together."))
+        if self.question == "discrimination" and cleaned["within"] == 1:
+            self.add_error("within", _("At 1 every difference of two models is the same for all people."))
+
     def wish(self) -> Wish:
-        given = dict(self.cleaned_data)
-        return Wish(self.question, **{**given, PERCENT: given[PERCENT] / 100})
+        given = {**self.cleaned_data, PERCENT: self.cleaned_data[PERCENT] / 100}
+        if self.question in SIMULATED:
+            given["studies"] = STUDIES[self.question]
+        return Wish(self.question, **given)
 
 
 def default(name: str) -> str:
@@ -95,7 +126,6 @@ def field_of(name: str) -> forms.Field:
     bounds = _("Give a number from %(least)s to %(most)s.") % {"least": f"{least:g}", "most": f"{most:g}"}
     kind = forms.IntegerField if name in WHOLE else forms.FloatField
     return kind(
-        label=WORDS[name],
         min_value=least,
         max_value=most,
         error_messages=dict.fromkeys(FAULTS, bounds),
@@ -107,15 +137,15 @@ def field_of(name: str) -> forms.Field:
 @researchers_only
 def sample_size(request: HttpRequest) -> HttpResponse:
     question = request.GET.get("question", "")
-    question = question if question in QUESTIONS else QUESTIONS[0]
+    question = question if question in TITLES else QUESTIONS[0]
     form = SampleSizeForm(question, request.GET)
-    found = need_of(form) if form.is_valid() else None
+    found = answer_to(form) if form.is_valid() else None
     context = {
         "question": question,
         "questions": list(TITLES.items()),
         "about": ABOUT[question],
         "form": form,
-        "need": found,
+        "chance" if question in SIMULATED else "need": found,
         "broken": form.is_valid() and found is None,
         "planned": {"icc": "ICC", "paired": "d_z"}.get(question, "r"),
     }
@@ -123,7 +153,7 @@ def sample_size(request: HttpRequest) -> HttpResponse:
     return render(request, "studies/research/planner_sample_size.html", context, status=status)
 
 
-def need_of(form: SampleSizeForm) -> dict[str, Any] | None:
+def answer_to(form: SampleSizeForm) -> dict[str, Any] | None:
     """None where the child failed; what it said is in the server's log."""
     try:
         return computed(json.dumps(asdict(form.wish())))

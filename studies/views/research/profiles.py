@@ -25,7 +25,16 @@ from studies.seeker_profiles.planning import Work, work_for
 from studies.simulating.profiles import OtherProfiles, keep
 from studies.views.research import profile_face
 from studies.views.research.access import show, study_page
-from studies.views.research.tables import Column, filtered, headings, page_of, paging, sorted_rows
+from studies.views.research.tables import (
+    Choice,
+    Column,
+    chosen,
+    filtered,
+    headings,
+    page_of,
+    paging,
+    sorted_rows,
+)
 from studies.views.research.work import recent
 
 COMMAND = "build_profiles"
@@ -115,8 +124,7 @@ def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (
         "page": page,
         "rows": [row_of(profile) for profile in page],
         "any": page.paginator.count or study.seeker_profiles.exists(),
-        "states": STATES.items(),
-        "languages": LANGUAGES,
+        "choices": choices(request),
         "faults": faults,
         "import_form": ImportForm(),
         **building(study),
@@ -124,6 +132,19 @@ def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (
         **paging(page, request),
     }
     return show(request, study, "profiles", context, status=status)
+
+
+def choices(request: HttpRequest) -> list[Choice]:
+    languages = [(language, language) for language in LANGUAGES]
+    origins = [(ANSWERS, _("answers")), ("files", _("files"))]
+    return chosen(
+        request,
+        [
+            ("state", _("State"), list(STATES.items())),
+            ("language", _("Language"), languages),
+            ("from", _("From"), origins),
+        ],
+    )
 
 
 def building(study: Study) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Second raters: plans, how far they are, who works how, and where they differ."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from django import forms
@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from dialogue.models.conversation import SeekerKind
-from studies.models import Rater, ReviewPlan, Study
+from studies.models import ArmRun, Rater, ReviewPlan, Study
 from studies.models.response import RaterKind
 from studies.second_raters import review_work, reviews
 from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
-from studies.second_raters.reviews import PlanRefused, Source, Wanted
+from studies.second_raters.reviews import Source, Wanted
+from studies.views.research import labels
 from studies.views.research.access import show, study_page
-from studies.views.research.plans import Figure, PlanRow
+from studies.views.research.plans import Figure, PlanForm, PlanRow, new_plan_page
 
 KINDS = [
     ("all", gettext_lazy("all that match")),
@@ -32,7 +32,7 @@ USUAL = "emoharbor_10"
 FIELDS = {"source": "kind"}  # what a fault is called → the form's field, where it has another name
 
 
-class PlanForm(forms.Form):
+class ReviewPlanForm(PlanForm):
     name = forms.CharField(label=gettext_lazy("Name, for researchers only"), max_length=100)
     instruments = forms.MultipleChoiceField(
         label=gettext_lazy("Rating scales"), widget=forms.CheckboxSelectMultiple, initial=[USUAL]
@@ -42,7 +42,7 @@ class PlanForm(forms.Form):
     judge = forms.ChoiceField(label=gettext_lazy("Judge, for the last kind"), required=False)
     seeker_kinds = forms.MultipleChoiceField(
         label=gettext_lazy("Only these seekers (none ticked: all)"),
-        choices=SeekerKind.choices,
+        choices=list(labels.SEEKERS.items()),
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
@@ -60,8 +60,7 @@ class PlanForm(forms.Form):
     seed = forms.IntegerField(label=gettext_lazy("Seed of the draw"), initial=1)
 
     def __init__(self, study: Study, data: Any = None) -> None:
-        super().__init__(data)
-        self.study = study
+        super().__init__(study, data)
         self.fields["instruments"].choices = [(name, name) for name in reviews.rating_scales()]
         judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE).values_list("code", "strategy")
         self.fields["judge"].choices = [("", "–"), *((f"{code} {how}", f"{code} {how}") for code, how in judges)]
@@ -94,6 +93,16 @@ class PlanForm(forms.Form):
             repeat_every=given["repeat_every"],
             seed=given["seed"],
         )
+
+    def drawn(self) -> list[ArmRun]:
+        wanted = self.wanted()
+        return reviews.draw(self.study, wanted.source, seed=wanted.seed)
+
+    def preview(self, drawn: Sequence[ArmRun]) -> dict[str, Any]:
+        return {"conversations": len(drawn), "ratings": sum(reviews.places(len(drawn), self.wanted()))}
+
+    def make(self) -> ReviewPlan:
+        return reviews.make_plan(self.study, self.wanted())
 
 
 class DecisionForm(forms.Form):
@@ -134,27 +143,7 @@ def row_of(plan: ReviewPlan, study: Study) -> PlanRow:
 @require_http_methods(["GET", "POST"])
 @study_page
 def new_plan(request: HttpRequest, study: Study) -> HttpResponse:
-    """Sent once it shows what the plan would be; with its second button it is made."""
-    if request.method == "GET":
-        return show(request, study, "review_new", {"form": PlanForm(study)})
-    form = PlanForm(study, request.POST)
-    runs = reviews.draw(study, form.wanted().source, seed=form.wanted().seed) if form.is_valid() else []
-    if runs and "confirm" in request.POST and (plan := made(study, form)):
-        messages.success(request, _("The plan is made, and open."))
-        return redirect("research-review-plan", study.key, plan.pk)
-    if form.errors:
-        return show(request, study, "review_new", {"form": form}, status=422)
-    preview = {"conversations": len(runs), "ratings": sum(reviews.places(len(runs), form.wanted()))}
-    return show(request, study, "review_new", {"form": form, "preview": preview})
-
-
-def made(study: Study, form: PlanForm) -> ReviewPlan | None:
-    """None where it is refused; the form then says why."""
-    try:
-        return reviews.make_plan(study, form.wanted())
-    except PlanRefused as refusal:
-        form.add_error(None, str(refusal))
-        return None
+    return new_plan_page(request, study, ReviewPlanForm, template="review_new", plan_page="research-review-plan")
 
 
 @require_GET

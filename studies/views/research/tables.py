@@ -1,12 +1,13 @@
 """Tables that are sorted and filtered by what stands in the address."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.paginator import Page, Paginator
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
+from django.utils.functional import Promise
 
 ROWS_PER_PAGE = 100
 
@@ -63,6 +64,22 @@ def filtered(rows: QuerySet, request: HttpRequest, fields: Mapping[str, str]) ->
     """By each value of the address that is named in `fields` (name in the address → field) and not empty."""
     given = {field: request.GET[name] for name, field in fields.items() if request.GET.get(name)}
     return rows.filter(**given)
+
+
+class Choice(NamedTuple):
+    """A filter: its name in the address, its options as (value, word), and which one the address says."""
+
+    name: str
+    label: str
+    options: Sequence[tuple[str, str | Promise]]
+    chosen: str
+
+
+def chosen(
+    request: HttpRequest, offered: Iterable[tuple[str, str, Sequence[tuple[str, str | Promise]]]]
+) -> list[Choice]:
+    """`offered`: name, label and options of each filter."""
+    return [Choice(name, label, options, request.GET.get(name, "")) for name, label, options in offered]
 
 
 def page_of(rows: QuerySet, request: HttpRequest) -> Page:

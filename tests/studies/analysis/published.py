@@ -42,3 +42,22 @@ PENICILLIN = np.array(
 # `lmer(diameter ~ 1 + (1 | plate) + (1 | sample), Penicillin)`, as printed in Bates, "lme4: Mixed-effects modeling with
 # R", section 2.1: REML criterion, mean, standard deviations. They follow from the data above to every digit.
 PENICILLIN_FIT = {"criterion": 330.8606, "mean": 22.9722, "plate": 0.8467, "sample": 1.9316, "residual": 0.5499}
+
+# Montgomery, Design and Analysis of Experiments, 8th edition 2013, example 5.6: intensity at which a target on a radar
+# scope is seen. Three ground clutters × four operators (blocks) × two filters.
+CLUTTER = np.array(
+    [
+        [[90, 86], [96, 84], [100, 92], [92, 81]],
+        [[102, 87], [106, 90], [105, 97], [96, 80]],
+        [[114, 93], [112, 91], [108, 95], [98, 83]],
+    ],
+    dtype=float,
+)
+# The analysis of variance that follows from them by the book's formulas: sum of squares, degrees of freedom, F.
+CLUTTER_ANOVA = {
+    "clutter": (335.58, 2, 15.13),
+    "filter": (1066.67, 1, 96.19),
+    "clutter × filter": (77.08, 2, 3.48),
+    "operator": (402.17, 3, np.nan),
+    "error": (166.33, 15, np.nan),
+}

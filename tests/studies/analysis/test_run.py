@@ -22,11 +22,12 @@ from tests.studies.analysis.builders import six_people, write_export
 ExportOf = Callable[[Any], Path]
 AGREEMENT = (
     "judge,strategy,human,instrument,item,moment,n,clusters,pearson,pearson_low,pearson_high,p,p_holm,spearman,kendall,"
-    "within_r,system_r,bias,mae,ccc,kappa_quadratic,ceiling,note"
+    "spearman_low,spearman_high,within_r,system_r,bias,mae,ccc,kappa_quadratic,ceiling,note"
 )
 RELIABILITY = (
     "raters,unit,instrument,item,moment,n,k,icc_1_1,icc_a_1,icc_c_1,icc_1_k,icc_a_k,icc_c_k,alpha_ordinal,alpha_interval,"
-    "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note"
+    "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note,"
+    "omega_polychoric"
 )
 ARMS = "arm,raters,item,n,mean,low,high,sd"
 ROWS = {  # of the small study; of all other tables none
@@ -162,6 +163,8 @@ def test_report_of_a_benchmark_has_its_sections_and_figures(benchmark: Path, out
     assert sections <= set(found.ids)
     assert not sections & set(plain.ids)
     assert "Only 5 independent clusters" in found.text
+    assert "Worst case minus average, over the arms" in found.text
+    assert "Worst case minus average, over the arms" not in plain.text
 
 
 def test_report_tells_where_the_two_conditions_were_met_by_others(tmp_path: Path) -> None:

@@ -13,15 +13,18 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.models import Turn
+from studies import closing
 from studies.exports import files
 from studies.exports.files import AT_ONCE, cell, guarded, snapshot, unguarded, write_rows
 from studies.exports.tables import TABLES
+from studies.unblinding import unblind, unblinding_of
 from tests import factories
 
 
@@ -187,6 +190,22 @@ def test_manifest_says_when_nothing_was_measured(tmp_path: Path):
 
     told = {name: manifest_in(tmp_path / name)["demonstration"] for name in ("none", "test", "real", "scripted")}
     assert told == {"none": False, "test": True, "real": False, "scripted": True}
+
+
+@pytest.mark.django_db
+def test_manifest_tells_of_closing_and_unblinding_and_names_nobody(tmp_path: Path):
+    study, ada = factories.study(), User.objects.create(username="ada")
+
+    run_export(tmp_path / "before")
+    closing.close(study, ada)
+    unblind(study, ada, when="earlier", reason="A sign of harm.")
+    run_export(tmp_path / "after")
+
+    before, after = manifest_in(tmp_path / "before"), manifest_in(tmp_path / "after")
+    assert (before["closed_at"], before["unblinded"]) == (None, None)
+    assert datetime.fromisoformat(after["closed_at"]) == study.closed_at
+    assert datetime.fromisoformat(after["unblinded"].pop("at")) == unblinding_of(study).at
+    assert after["unblinded"] == {"when": "earlier", "reason": "A sign of harm."}
 
 
 @pytest.mark.django_db

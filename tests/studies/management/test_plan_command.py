@@ -99,6 +99,27 @@ def test_sample_size_writes_what_was_asked_and_found(tmp_path, capsys):
     assert (found["wish"]["question"], found["need"]["needed"]) == ("paired", 34)
 
 
+def test_sample_size_simulates_two_judges(tmp_path, capsys):
+    file, arguments = tmp_path / "chance.json", ("--r", ".5", "--r2", ".4", "--people", "183", "--dropout", ".1")
+    told = run("sample-size", "dependent", *arguments, "--out", str(file), capsys=capsys).splitlines()
+    found = json.loads(file.read_text(encoding="utf-8"))["chance"]
+    asked = found["asked"]
+    assert told[0] == f"power: {asked['power']:.3f} ({asked['low']:.3f} to {asked['high']:.3f} in 2000 studies)"
+    assert told[1:7] == [
+        "people: 183", "conversations: 183", "independent: 183", "invited: 204", "design effect: 1", "least: 0.09872"
+    ]  # fmt: skip
+    assert told[7].split() == ["people", "conversations", "independent", "power", "low", "high"]
+    assert len(told) == 13
+
+
+def test_sample_size_simulates_pairs_of_models(capsys):
+    arguments = ("--models", "3", "--people", "20", "--studies", "200", "--seed", "4")
+    told = run("sample-size", "discrimination", *arguments, "--json", capsys=capsys)
+    found = json.loads(told.splitlines()[-1])
+    assert (found["wish"]["seed"], found["chance"]["studies"], found["chance"]["design_effect"]) == (4, 200, None)
+    assert [pair["steps"] for pair in found["chance"]["pairs"]] == [1, 2]
+
+
 def test_sample_size_names_every_fault():
     with pytest.raises(CommandError) as refusal:
         run("sample-size", "icc", "--icc", "1.5", "--raters", "1")

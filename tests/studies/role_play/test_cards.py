@@ -573,6 +573,15 @@ def test_retired_card_is_given_to_nobody_until_it_is_restored(desk, study):
     assert "en02" in counsellor(study).cards
 
 
+@pytest.mark.parametrize(("language", "word"), [("en", "worst case"), ("zh-hans", "最难情形")])
+@pytest.mark.parametrize("page", ["", "en02/"])
+def test_cards_tell_their_condition_in_the_language_of_the_page(page, language, word, desk, study):
+    shown = desk.get(f"/research/{study.key}/design/cards/{page}", headers={"accept-language": language})
+
+    assert word in shown.content.decode()
+    assert "worst_case" not in shown.content.decode()
+
+
 def test_cards_are_for_researchers_and_of_their_study(desk, study):
     factories.study("another").cards.exclude(key="en01").delete()
     for page in ("cards/", "write-card/", "cards/en01/", "cards/en01/edit/"):

@@ -12,7 +12,7 @@ from studies import tasks
 from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER
 from studies.models import Rater, Task
 from studies.models.response import RaterKind
-from studies.views.research.planner_precision import NOTES, value_of
+from studies.views.research.planner_precision import METHODS, NOTES, value_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -121,6 +121,19 @@ def test_a_task_computes_what_the_page_shows(desk, study):
     assert text.count("<svg") == 1 + len(plan["plans"])
     assert "The reliability of a single rating is assumed" in text
     assert page.context["form"].initial["of"] == value_of(ROW)
+
+
+def test_few_clusters_and_the_method_are_told_in_the_language_of_the_page(desk, study):
+    rated(study)
+    analysed(study, ROW)
+    call_command("run_task", task_of(study, "plan", "--item=safety", "--bootstrap=200", state="running").pk)
+
+    page = desk.get(PAGE, headers={"accept-language": "zh-hans"})
+
+    plan = page.context["plan"]
+    assert "interval: only 10 clusters, the interval may be too narrow" in plan["notes"]
+    assert "clusters" not in page.content.decode()
+    assert plan["now"]["method"] in METHODS
 
 
 def test_a_task_that_cannot_plan_says_why(study):

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from studies.analysis.planning import QUESTIONS
+from studies.analysis.planning import QUESTIONS, SIMULATED
 from studies.views.research import planner_sample_size as planner
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def test_it_answers_what_the_address_asks(desk):
     assert "Pairs of conversations of each person" in text
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", [*QUESTIONS, *SIMULATED])
 def test_each_question_has_a_page_of_its_own(question, desk):
     page = desk.get(PAGE, {"question": question})
     assert page.status_code == 200
@@ -54,13 +54,40 @@ def test_each_question_has_a_page_of_its_own(question, desk):
         ({"r": "0"}, "So small a value cannot be found: give at least 0.01."),
         ({"dropout": "100"}, "Give a number from 0 to 95."),
         ({"question": "icc", "raters": "2.5"}, "Give a number from 2 to 100."),
+        ({"question": "dependent", "r": ".9", "r2": "-.9"}, "Three correlations like these cannot be together."),
+        (
+            {"question": "discrimination", "within": "1"},
+            "At 1 every difference of two models is the same for all people.",
+        ),
+        ({"question": "discrimination", "models": "1"}, "Give a number from 2 to 12."),
     ],
 )
 def test_it_says_plainly_what_is_wrong_and_computes_nothing(asked, error, desk):
     page = desk.get(PAGE, asked)
     assert page.status_code == 422
     assert text_of(page).count(error) == 1
-    assert page.context["need"] is None
+    assert (page.context.get("need"), page.context.get("chance")) == (None, None)
+
+
+def test_two_judges_are_simulated(desk):
+    asked = {"question": "dependent", "r": ".5", "r2": ".4", "people": "61", "per_person": "3", "dropout": "20"}
+    page = desk.get(PAGE, asked)
+    chance = page.context["chance"]
+    assert (chance["studies"], chance["asked"]["independent"], chance["invited"]) == (10_000, 183, 77)
+    assert chance["asked"]["power"] == pytest.approx(0.5, abs=0.03)
+    text = text_of(page)
+    assert "They tell as much as 183 independent conversations (design effect 1.00)." in text
+    assert "two observed correlations that differ by 0.099 are just significant." in text
+    assert "from 10000 simulated studies" in text
+    assert "The one judge&#x27;s correlation with people" in text
+
+
+def test_pairs_of_models_are_simulated(desk):
+    page = desk.get(PAGE, {"question": "discrimination", "models": "4", "people": "30"})
+    chance = page.context["chance"]
+    assert [pair["steps"] for pair in chance["pairs"]] == [1, 2, 3]
+    assert (chance["asked"]["conversations"], chance["studies"]) == (120, 500)
+    assert "Wilcoxon's signed-rank test" in text_of(page).replace("&#x27;", "'")
 
 
 def test_an_unknown_question_is_the_first(desk):

@@ -9,18 +9,21 @@ from studies.analysis.language import gettext as _
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
-from studies.analysis.reporting.naming import condition_name, raters_name, scale_name
+from studies.analysis.reporting.naming import ALL_ITEMS, condition_name, raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, bounds, signed
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
+
+TABLES = ("conditions", "condition_effects")
 
 
 def conditions(results: Results) -> Section | None:
     table = results.table("conditions")
     if table.empty:
         return None
-    return Section("conditions", _("Average against worst case"), [*_both(table), *_drawn(table)], ("conditions",))
+    parts = [*_both(table), *_drawn(table), *_over_arms(results.table("condition_effects"))]
+    return Section("conditions", _("Average against worst case"), parts, TABLES)
 
 
 def _both(table: pd.DataFrame) -> Iterator[Part]:
@@ -32,7 +35,7 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
-    over_all = table[table["item"] == "*"]
+    over_all = table[table["item"] == ALL_ITEMS]
     rows = table if over_all.empty else over_all
     yield Excerpt("conditions", _("Worst case minus average"), rows[shown])
 
@@ -70,6 +73,25 @@ def _names(condition: str) -> tuple[str, str, str]:
 def _difference(row: Mapping[Any, Any]) -> str:
     interval = bounds(row["low"], row["high"])
     return " ".join(filter(None, [signed(row["difference"]), interval, f"({row['pairs']})"]))
+
+
+def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
+    """Without the single arms, whose differences are drawn."""
+    found = table[table["statistic"] != "condition"] if len(table) else table
+    if found.empty:
+        return
+    yield prose(
+        _(
+            "Over all arms, by a mixed model in which every profile has a level of its own: what worst-case seekers do "
+            "to the scores (condition_average), whether that depends on the arm (interaction, an F), and how much "
+            "profiles differ (profile_variance). The model takes the worst case to do the same to every profile; "
+            "condition_by_profile does without that."
+        )
+    )
+    shown = ["item", "statistic", "estimate", "low", "high", "numerator_df", "df", "p_holm", "clusters", "raters"]
+    over_all = found[found["item"] == ALL_ITEMS]
+    rows = found if over_all.empty else over_all
+    yield Excerpt("condition-effects", _("Worst case minus average, over the arms"), rows[shown])
 
 
 def ablation(results: Results) -> Section | None:

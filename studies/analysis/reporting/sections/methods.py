@@ -24,6 +24,7 @@ NOTHING = {  # why a table is empty
     "ranks": gettext_noop("Nobody met two arms."),
     "discrimination": gettext_noop("Nobody met two arms."),
     "conditions": gettext_noop("There is no arm that met both average and worst-case seekers."),
+    "condition_effects": gettext_noop("There is no arm that met both average and worst-case seekers."),
     "ablation": gettext_noop("No simulated seeker was changed for an ablation."),
     "survival": gettext_noop("There is no conversations.csv that tells turns and ends."),
     "trends": gettext_noop("No score belongs to a turn."),

@@ -1,3 +1,5 @@
+from random import Random
+
 import numpy as np
 import pingouin  # noqa: TID253
 import pytest
@@ -36,6 +38,51 @@ def test_spearman_is_that_of_wikipedias_iq_and_television() -> None:
     iq = array(106, 100, 86, 101, 99, 103, 97, 113, 112, 110)
     hours = array(7, 27, 2, 50, 28, 29, 20, 12, 6, 17)
     assert correlation.spearman(iq, hours) == pytest.approx(-29 / 165, abs=1e-12)
+
+
+def test_bonett_wright_is_the_interval_that_bonett_prints() -> None:
+    # D. G. Bonett's own R package statpsych, example of ci.spear: .8699639, from .5840951 to .9638297.
+    y = array(21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19)
+    x = array(67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51)
+    rho = correlation.spearman(y, x)
+    interval = correlation.bonett_wright(rho, len(y))
+    assert [round(value, 7) for value in (rho, interval.low, interval.high)] == [0.8699639, 0.5840951, 0.9638297]
+
+
+@pytest.mark.parametrize(("rho", "rows", "reason"), [(0.5, 3, "fewer than four rows"), (-1.0, 9, "or opposite")])
+def test_bonett_wright_is_undefined_without_room_to_vary(rho: float, rows: int, reason: str) -> None:
+    with pytest.raises(Undefined, match=reason):
+        correlation.bonett_wright(rho, rows)
+
+
+def test_bonett_wright_holds_the_truth_as_often_as_it_says() -> None:
+    random = np.random.default_rng(2)
+    truth = 6 / np.pi * np.arcsin(0.6 / 2)  # of normal scores with r = .6
+    held = 0
+    for _ in range(1000):
+        x = random.normal(0, 1, 40)
+        interval = correlation.bonett_wright(correlation.spearman(x, 0.6 * x + 0.8 * random.normal(0, 1, 40)), 40)
+        held += interval.low < truth < interval.high
+    assert 930 <= held <= 970
+
+
+@settings(deadline=None)
+@given(scores, st.randoms(use_true_random=False))
+def test_spearman_from_counts_of_pairs_is_that_of_the_rows_drawn(both: np.ndarray, random: Random) -> None:
+    pairs = correlation.score_pairs(*both)
+    drawn = random.choices(range(both.shape[1]), k=both.shape[1])
+    z = pairs.spearman_z()(pairs.indicators()[drawn].sum(axis=0))
+    human, judge = both[:, drawn]
+    if np.ptp(human) and np.ptp(judge):
+        assert np.tanh(z) == pytest.approx(correlation.spearman(human, judge), abs=1e-9)
+    else:
+        assert np.isnan(z)
+
+
+def test_too_many_different_pairs_are_not_resampled() -> None:
+    every = np.arange(correlation.MOST_PAIRS + 1.0)
+    with pytest.raises(Undefined, match="more than 2000 different pairs"):
+        correlation.score_pairs(every, every)
 
 
 def test_kendall_is_tau_b_with_ties() -> None:

@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studies.analysis.measures import mixed
+from studies.analysis.measures import generalizability, mixed
 from studies.analysis.measures.generalizability import (
-    MOST_LEVELS,
     Components,
     by_totals,
     named,
@@ -208,10 +207,14 @@ def test_of_complete_is_undefined_without_differences(scores: np.ndarray, reason
         of_complete(scores)
 
 
-def test_of_incomplete_of_many_conversations_takes_the_quick_way() -> None:
-    scores = np.random.default_rng(1).normal(size=(MOST_LEVELS, 2))
+@pytest.mark.parametrize(("most", "method"), [(3, "REML"), (2, "Henderson's method 1")])
+def test_of_incomplete_of_many_conversations_and_raters_takes_the_quick_way(
+    most: int, method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scores = np.random.default_rng(1).normal(size=(1000, 1)) + np.random.default_rng(2).normal(size=(1000, 3))
     facets = {name: levels[1:] for name, levels in facets_of(scores).items()}
-    assert of_incomplete(scores.ravel()[1:], facets).method == "Henderson's method 1"
+    monkeypatch.setattr(generalizability, "MOST_LEVELS", most)
+    assert of_incomplete(scores.ravel()[1:], facets).method == method
 
 
 def test_by_totals_is_undefined_where_facets_go_together() -> None:

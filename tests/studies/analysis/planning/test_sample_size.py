@@ -7,12 +7,11 @@ from dataclasses import asdict
 import numpy as np
 import pingouin  # noqa: TID253
 import pytest
-from scipy import optimize  # noqa: TID253
 
-from studies.analysis.measures.dependent import williams
 from studies.analysis.measures.variance import one_way
 from studies.analysis.planning import BOUNDS, QUESTIONS, Wish
 from studies.analysis.planning import sample_size as planner
+from studies.analysis.planning.__main__ import BAD_INPUT, answer, main
 
 
 def test_fisher_finds_a_medium_correlation_with_85():
@@ -158,34 +157,17 @@ def test_need_exists_at_the_edges(wish):
     assert planner.need(wish).people >= 1
 
 
-def test_as_a_program_it_answers_in_json():
+@pytest.mark.parametrize("wish", [Wish("paired"), Wish("dependent", studies=100)])
+def test_as_a_program_it_answers_in_json(wish):
     told = io.StringIO()
-    assert planner.main(io.StringIO(json.dumps(asdict(Wish("paired")))), told) == 0
-    assert json.loads(told.getvalue())["needed"] == 34
+    assert main(io.StringIO(json.dumps(asdict(wish))), told) == 0
+    assert json.loads(told.getvalue()) == asdict(answer(wish))
 
 
-@pytest.mark.parametrize("asked", ['{"question": "paired", "d": 0}', '{"questions": 1}', "no JSON"])
+@pytest.mark.parametrize(
+    "asked", ['{"question": "paired", "d": 0}', '{"question": "dependent", "r2": 1}', '{"questions": 1}', "no JSON"]
+)
 def test_as_a_program_it_refuses_what_is_no_wish(asked):
     told = io.StringIO()
-    assert planner.main(io.StringIO(asked), told) == planner.BAD_INPUT
+    assert main(io.StringIO(asked), told) == BAD_INPUT
     assert told.getvalue()
-
-
-@pytest.mark.parametrize(("between", "smallest"), [(0.6, 0.11), (0.7, 0.10), (0.8, 0.08), (0.9, 0.06)])
-def test_differences_of_two_judges_that_183_rows_tell_apart(between, smallest):
-    """Williams' t around r = .45: what the docs say of it, and that it is found as often as not."""
-
-    def p(difference):
-        return williams(0.45 + difference / 2, 0.45 - difference / 2, between, 183).p - 0.05
-
-    found = optimize.brentq(p, 0.001, 0.3)
-    assert found == pytest.approx(smallest, abs=0.006)
-    assert how_often_found(found, between) == pytest.approx(0.5, abs=0.08)
-
-
-def how_often_found(difference, between, rows=183, studies=1000):
-    r = np.array([[1, 0.45 + difference / 2, 0.45 - difference / 2], [0, 1, between], [0, 0, 1]])
-    root = np.linalg.cholesky(np.triu(r) + np.triu(r, 1).T)
-    random = np.random.default_rng(1)
-    found = [np.corrcoef(root @ random.normal(size=(3, rows))) for _study in range(studies)]
-    return np.mean([williams(each[0, 1], each[0, 2], each[1, 2], rows).p < 0.05 for each in found])

@@ -1,5 +1,6 @@
 """What rules make of the tables: sentences, small tables, and what is told where there is nothing."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -138,6 +139,21 @@ def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> No
     section = keep_in_mind(results)
     assert section
     assert text_of(section).count("<li>") == len(results.limits())
+
+
+@pytest.mark.parametrize(
+    ("unblinded", "said"),
+    [
+        ({"when": "earlier"}, "Researchers saw the results by arm before the collection of data was over."),
+        ({"when": "reopened"}, "The study was opened again after its end had shown researchers the results by arm."),
+        ({"when": "over"}, None),
+        (None, None),
+    ],
+)
+def test_data_that_came_after_the_results_were_a_limit(folder: Path, unblinded: dict | None, said: str | None) -> None:
+    before = results_of(folder).limits()
+    (folder / "manifest.json").write_text(json.dumps({"unblinded": unblinded}))
+    assert [limit for limit in results_of(folder).limits() if limit not in before] == ([said] if said else [])
 
 
 # Parts and page

@@ -52,6 +52,45 @@ def test_agreement_of_one_judge_and_the_seekers(export_of: ExportOf) -> None:
     assert row["p_holm"] == row["p"]
 
 
+def test_agreement_has_spearmans_interval_after_bonett_and_wright_where_rows_are_independent(
+    export_of: ExportOf,
+) -> None:
+    # The example of ci.spear in D. G. Bonett's statpsych.
+    y = (21, 4, 9, 12, 35, 18, 10, 22, 24, 1, 6, 8, 13, 16, 19)
+    x = (67, 28, 30, 28, 52, 40, 25, 37, 44, 10, 14, 20, 28, 40, 51)
+    row = table_of(export_of(pairs(*zip(y, x, strict=True)))).iloc[0]
+    found = row[["spearman", "spearman_low", "spearman_high"]].astype(float).round(7).tolist()
+    assert found == [0.8699639, 0.5840951, 0.9638297]
+    assert row["method"] == "BCa cluster bootstrap on Fisher's z; Spearman: Bonett–Wright"
+
+
+def test_agreement_resamples_people_for_spearmans_interval_where_they_have_several_conversations(
+    export_of: ExportOf,
+) -> None:
+    """Five copies of a person's conversation tell nothing more, so the interval must not shrink."""
+    random = np.random.default_rng(5)
+    human = random.integers(1, 6, 40)
+    judge = np.clip(human + random.integers(-2, 3, 40), 1, 5)
+    single = pairs(*zip(human.tolist(), judge.tolist(), strict=True))
+    copied = [row | {"conversation": f"{row['conversation']}.{copy}"} for row in single for copy in range(5)]
+    one, five = (table_of(export_of(rows), replicates=2000).iloc[0] for rows in (single, copied))
+    assert (one["n"], five["n"], five["clusters"]) == (40, 200, 40)
+    assert five["spearman"] == pytest.approx(one["spearman"])
+    assert five["method"] == "BCa cluster bootstrap on Fisher's z"
+    widths = [row["spearman_high"] - row["spearman_low"] for row in (one, five)]
+    assert widths[1] == pytest.approx(widths[0], rel=0.25)
+
+
+def test_agreement_has_no_interval_of_orders_that_are_the_same(export_of: ExportOf) -> None:
+    apart = pairs((1, 1), (2, 4), (3, 5), (5, 9), (4, 7))
+    copied = apart + [row | {"conversation": f"{row['conversation']} again"} for row in apart]
+    for rows in (apart, copied):
+        row = table_of(export_of(rows)).iloc[0]
+        assert row["spearman"] == pytest.approx(1)
+        assert row[["spearman_low", "spearman_high"]].isna().all()
+        assert "spearman_low, spearman_high: the two orders are the same, or opposite" in row["note"]
+
+
 def test_agreement_leaves_out_what_is_missing_on_either_side(export_of: ExportOf) -> None:
     with_gaps = table_of(export_of(pairs((1, 2), ("", 5), (2, 1), (5, ""), (3, 4), (5, 5)))).iloc[0]
     assert with_gaps["n"] == 4
@@ -60,7 +99,7 @@ def test_agreement_leaves_out_what_is_missing_on_either_side(export_of: ExportOf
 
 def test_agreement_of_a_constant_judge_is_empty_with_the_reason(export_of: ExportOf) -> None:
     row = table_of(export_of(pairs((1, 4), (2, 4), (3, 4)))).iloc[0]
-    undefined = ["pearson", "pearson_low", "pearson_high", "p", "p_holm", "spearman", "kendall"]
+    undefined = ["pearson", "pearson_low", "pearson_high", "p", "p_holm", "spearman", "spearman_low", "kendall"]
     assert row[undefined].isna().all()
     assert "pearson, p, spearman, kendall: the judge scores do not vary" in row["note"]
     assert (row["bias"], row["ccc"]) == (2.0, 0.0)
@@ -145,6 +184,7 @@ def test_agreement_of_counsellors_own_conversations_draws_counsellors_and_arms(e
     assert (row["n"], row["clusters"]) == (20, 6)
     assert row["method"] == "percentile pigeonhole (counsellors × arms) bootstrap on Fisher's z"
     assert row["pearson_low"] < row["pearson"] < row["pearson_high"]
+    assert row["spearman_low"] < row["spearman"] < row["spearman_high"]
     assert "interval: only 6 × 5 clusters, the interval may be too narrow" in row["note"]
 
 
@@ -179,7 +219,8 @@ def test_agreement_ignores_row_order_names_and_a_lenient_judge(
     rows = [row | {"score": row["score"] + shift} if row["rater"] == "J" else row for row in rows]
     order.shuffle(rows)
     after = table_of(export_of(rows), replicates=20)
-    columns = ["pearson", "pearson_low", "pearson_high", "p_holm", "spearman", "kendall", "within_r", "ceiling"]
+    columns = ["pearson", "pearson_low", "pearson_high", "p_holm", "spearman", "spearman_low", "spearman_high"]
+    columns += ["kendall", "within_r", "ceiling"]
     before, after = (table.set_index("human").loc[["reviewer", "seeker"]] for table in (before, after))
     pd.testing.assert_frame_equal(before[columns], after[columns], rtol=1e-9)
     assert (after["bias"] - before["bias"]).to_numpy() == pytest.approx(shift)

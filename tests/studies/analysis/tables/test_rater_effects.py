@@ -101,7 +101,6 @@ def test_a_term_without_variance_is_left_out() -> None:
         (np.full((3, 3), 2.0), "the scores do not vary"),
         (np.array([[1.0, 2.0], [3.0, np.nan]]), "too few ratings for a mixed model"),
         (np.add.outer([1.0, 2.0, 3.0], [0.0, 1.0, 5.0]), "nothing is left to estimate the error of"),
-        (np.arange(3000.0).reshape(1500, 2), "1502 levels of random effects"),
     ],
 )
 def test_fit_is_undefined_where_nothing_is_left(scores: np.ndarray, reason: str) -> None:

@@ -14,7 +14,14 @@ from studies.analysis.frames import load
 from studies.analysis.measures import gwet
 from studies.analysis.measures.variance import by_components
 from studies.analysis.rows import Undefined
-from studies.analysis.tables.reliability import COLUMNS, conger_kappa, cronbach_alpha, omega_total, reliability
+from studies.analysis.tables.reliability import (
+    COLUMNS,
+    conger_kappa,
+    cronbach_alpha,
+    omega_polychoric,
+    omega_total,
+    reliability,
+)
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.measures.test_coincidence import FLEISS_DIAGNOSES
 from tests.studies.analysis.published import SHROUT_FLEISS
@@ -255,6 +262,60 @@ def test_omega_ignores_the_order_of_items_and_ratings_and_a_constant(
 def test_omega_is_undefined_where_no_factor_can_be_fitted(scores: np.ndarray, reason: str) -> None:
     with pytest.raises(Undefined, match=reason):
         omega_total(scores)
+
+
+def points(behind: np.ndarray) -> np.ndarray:
+    """From 1 to 5, most of them high, as of ratings that please."""
+    return np.digitize(behind, [-2.2, -1.5, -0.8, 0.1]) + 1.0
+
+
+def test_omega_of_points_by_polychoric_correlations_is_that_of_what_lies_behind_them() -> None:
+    """Nothing printed is known to us: planted loadings, whose closed form is .7494, come back; omega is below."""
+    loadings = np.array([0.8, 0.7, 0.6, 0.5])
+    random = np.random.default_rng(11)
+    behind = random.normal(size=(6000, 1)) * loadings + random.normal(size=(6000, 4)) * np.sqrt(1 - loadings**2)
+    assert omega_polychoric(points(behind)) == pytest.approx(0.7494, abs=0.015)
+    assert omega_total(points(behind)) < 0.72
+
+
+def test_omega_by_polychoric_correlations_does_not_mind_how_points_are_spaced() -> None:
+    random = np.random.default_rng(12)
+    scores = points(random.normal(size=(300, 1)) + random.normal(size=(300, 4)))
+    assert omega_polychoric(scores**2) == pytest.approx(omega_polychoric(scores), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("scores", "reason"),
+    [
+        (SHROUT_FLEISS[:, :2], "fewer than three items"),
+        (SHROUT_FLEISS[:4], "fewer complete ratings than a factor needs"),
+        (np.column_stack([SHROUT_FLEISS[:, :3], np.ones(6)]), "an item does not vary"),
+        (SHROUT_FLEISS / 2, "not whole numbers"),
+        (SHROUT_FLEISS[:, [0, 1, 2, 2]], "at its bound"),
+    ],
+)
+def test_omega_by_polychoric_correlations_is_undefined_with_a_reason(scores: np.ndarray, reason: str) -> None:
+    with pytest.raises(Undefined, match=reason):
+        omega_polychoric(scores)
+
+
+def test_polychoric_correlations_that_contradict_each_other_have_no_omega(monkeypatch: pytest.MonkeyPatch) -> None:
+    contradictory = np.array([[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]])
+    monkeypatch.setattr("studies.analysis.measures.polychoric.correlations", lambda _scores: contradictory)
+    with pytest.raises(Undefined, match="contradict each other"):
+        omega_polychoric(SHROUT_FLEISS[:, :3])
+
+
+def test_reliability_has_both_omegas_of_points_on_the_row_of_all_items(export_of: ExportOf) -> None:
+    random = np.random.default_rng(13)
+    scores = points(random.normal(size=(80, 1)) + random.normal(size=(80, 4)))
+    ratings = [
+        {"conversation": f"C{target}", "rater": f"P{target}", "item": f"item{item}", "score": score}
+        for (target, item), score in np.ndenumerate(scores)
+    ]
+    row = table_of(export_of(ratings)).iloc[0]
+    assert row["omega_polychoric"] == pytest.approx(omega_polychoric(scores))
+    assert row["omega_polychoric"] > row["omega"]
 
 
 def test_cronbach_alpha_needs_totals_that_vary() -> None:

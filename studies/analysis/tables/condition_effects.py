@@ -1,0 +1,203 @@
+"""condition_effects.csv: what worst-case seekers do to the scores over all arms, and whether to some arms more.
+
+Model of each item: score ~ arm × condition + (1 | profile), by REML; a score is the mean over a profile's (or person's)
+conversations with an arm in a condition, as in conditions.csv.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+from scipy import stats  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import mixed
+from studies.analysis.measures.contrasts import Contrast, contrast, joint_test
+from studies.analysis.measures.mixed import Fit
+from studies.analysis.measures.paired import ROUNDED
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
+from studies.analysis.tables.families import adjust
+from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
+
+OF = ["raters", "seekers", "instrument", "moment"]
+COLUMNS = [
+    "raters",
+    "seekers",
+    "instrument",
+    "item",
+    "moment",
+    "statistic",
+    "arm",
+    "estimate",
+    "low",
+    "high",
+    "numerator_df",
+    "df",
+    "p",
+    "p_holm",
+    "n",
+    "clusters",
+    "method",
+    "note",
+]
+METHODS = {
+    "condition_average": _(
+        "worst case minus average, the mean over the arms, each counting alike; score ~ arm × condition + (1|profile) "
+        "by REML, one score for each profile (or person), arm and condition; t interval with Satterthwaite's degrees "
+        "of freedom; p_holm over the items"
+    ),
+    "condition": _(
+        "the same of one arm; p_holm over the items of an arm, of item *, the mean over an instrument's items, over "
+        "the arms"
+    ),
+    "interaction": _(
+        "F of Wald's test, in the same model, that the condition does the same to every arm; degrees of freedom of the "
+        "denominator after Satterthwaite (Fai & Cornelius 1996); p_holm over the items"
+    ),
+    "profile_variance": _("of the same model, as residual_variance; chi-square intervals (Satterthwaite)"),
+    "condition_by_profile": _(
+        "the mean over profiles of their own difference, over those that met every arm in both conditions; one-sample "
+        "t. The model takes the condition to do the same to every profile; this does not, so that where the two "
+        "intervals differ much, this one holds"
+    ),
+}
+PROFILE = "profile"
+T = "REML; t interval (Satterthwaite)"
+NORMAL = "REML; normal interval, no degrees of freedom"
+F = "REML; Wald F (Satterthwaite, Fai & Cornelius)"
+CHI_SQUARE = "REML; Wald chi-square over its degrees of freedom"
+VARIANCE = "REML; chi-square interval (Satterthwaite)"
+BY_PROFILE = "one-sample t over profiles"
+
+
+def condition_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (kind of raters, its rows)."""
+    scores = scores_by_cluster(export, export.ratings)
+    scores = scores[scores["condition"].isin(CONDITIONS)]
+    for raters, of_raters in scores.groupby("raters"):
+        rows = [
+            row
+            for key, group in of_raters.groupby([*OF, "item"])
+            for row in _of_item(dict(zip([*OF, "item"], map(str, key), strict=True)), group)
+        ]
+        yield str(raters), adjust(rows, _family)
+
+
+def _of_item(of: dict[str, Any], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    met = scores.groupby("arm")["condition"].transform("nunique") == len(CONDITIONS)
+    both = scores[met]
+    if both.empty:
+        return
+    counts = {"n": int(both["conversations"].sum()), "clusters": int(both["cluster"].nunique())}
+    left_out = sorted(set(scores.loc[~met, "arm"]))
+    for row in (*_modelled(of | counts, both), _by_profile(of | counts, both)):
+        if left_out:
+            row.add_notes(f"arms met in one condition only are left out: {', '.join(left_out)}")
+        yield row.finished()
+
+
+def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
+    arms, of_arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
+    terms = {PROFILE: numbered(scores["cluster"])}
+    untold = mixed.telling(terms).get(PROFILE, "")
+    try:
+        found = mixed.fit(
+            scores["score"].to_numpy(float), _design(of_arm, scores["condition"]), {} if untold else terms
+        )
+    except Undefined as reason:
+        row = Row(**about, statistic="condition_average", arm="", method="REML")
+        row.leave_out("estimate", "low", "high", "df", "p", because=str(reason))
+        yield row
+        return
+    for row in (*_effects(about, found, arms), _interaction(about, found, len(arms)), *_variances(about, found)):
+        if untold:
+            row.add_notes(f"no profile in the model: {untold}")
+        yield row
+
+
+def _design(of_arm: np.ndarray, conditions: pd.Series) -> Array:
+    """Two columns for each arm: first all the arms' means of both conditions, then how these differ."""
+    arms = np.eye(of_arm.max() + 1)[of_arm]
+    side = (conditions == WORST_CASE).to_numpy(float) - 0.5
+    return np.hstack([arms, arms * side[:, np.newaxis]])
+
+
+def _differences(arms: int) -> Array:
+    """Arms × columns of the design."""
+    return np.hstack([np.zeros((arms, arms)), np.eye(arms)])
+
+
+def _effects(about: dict[str, Any], found: Fit, arms: np.ndarray) -> Iterator[Row]:
+    each = _differences(len(arms))
+    yield _effect(about | {"statistic": "condition_average", "arm": ""}, contrast(found, each.mean(axis=0)))
+    for arm, weights in zip(arms.tolist(), each, strict=True):
+        yield _effect(about | {"statistic": "condition", "arm": arm}, contrast(found, weights))
+
+
+def _effect(about: dict[str, Any], effect: Contrast) -> Row:
+    values = {"estimate": effect.estimate, "low": effect.low, "high": effect.high, "df": effect.df, "p": effect.p}
+    return Row(**about, **values, method=NORMAL if np.isnan(effect.df) else T)
+
+
+def _interaction(about: dict[str, Any], found: Fit, arms: int) -> Row:
+    row = Row(**about, statistic="interaction", arm="")
+    row.leave_out("low", "high", because="it is an F")
+    if arms < 2:
+        row.leave_out("estimate", "df", "p", because="one arm only")
+        return row
+    each = _differences(arms)
+    test = joint_test(found, each[:-1] - each[-1])
+    row.values |= {"estimate": test.f, "numerator_df": test.numerator, "df": test.df, "p": test.p}
+    row.values["method"] = CHI_SQUARE if np.isnan(test.df) else F
+    return row
+
+
+def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
+    for term, component in found.components().items():
+        row = Row(**about, statistic=f"{term}_variance", arm="", method=VARIANCE)
+        row.values |= {name: getattr(component, name) for name in ("estimate", "low", "high", "df")}
+        if np.isnan(component.low):
+            reason = "the variance comes out as 0" if not component.estimate else "no curvature"
+            row.leave_out("low", "high", "df", because=reason)
+        yield row
+
+
+def _by_profile(about: dict[str, Any], scores: pd.DataFrame) -> Row:
+    wide = scores.pivot(index="cluster", columns=["condition", "arm"], values="score").dropna()
+    means = [wide[condition].mean(axis=1).to_numpy(float) for condition in CONDITIONS]
+    differences = np.round(means[1] - means[0], ROUNDED)
+    row = Row(**about | {"clusters": len(wide)}, statistic="condition_by_profile", arm="", method=BY_PROFILE)
+    row.values["n"] = int(scores.loc[scores["cluster"].isin(wide.index), "conversations"].sum())
+    row.compute("estimate", lambda: _mean(differences))
+    try:
+        row.values |= _student(differences)
+    except Undefined as reason:
+        row.leave_out("low", "high", "df", "p", because=str(reason))
+    return row
+
+
+def _mean(differences: Array) -> float:
+    if not len(differences):
+        raise Undefined("no profile met every arm in both conditions")
+    return float(differences.mean())
+
+
+def _student(differences: Array) -> dict[str, float]:
+    if len(differences) < 2:
+        raise Undefined("fewer than two profiles met every arm in both conditions")
+    if np.ptp(differences) == 0:
+        raise Undefined("the differences do not vary")
+    test = stats.ttest_1samp(differences, 0)
+    interval = test.confidence_interval()
+    return {"low": float(interval.low), "high": float(interval.high), "df": float(test.df), "p": float(test.pvalue)}
+
+
+def _family(row: dict[str, Any]) -> tuple[str, ...]:
+    """The items, of an arm's difference those of the arm; the means over all items are by themselves, over the arms."""
+    of = tuple(str(row[name]) for name in (*OF, "statistic"))
+    return (*of, ALL_ITEMS) if row["item"] == ALL_ITEMS else (*of, row["arm"])

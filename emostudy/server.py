@@ -1,4 +1,4 @@
-"""Daphne with back-pressure: `python -m emostudy.server …` takes what `daphne` takes.
+"""Daphne with back-pressure: `python -m emostudy.server …` takes what `daphne` takes, and `--with-jobs`.
 
 Daphne writes a frame into the connection's buffer and returns at once, so that a browser that reads slowly, or not at
 all, grows the server's memory. Here the application waits as soon as the buffer is full, and can then leave out what
@@ -6,12 +6,14 @@ need not be sent (dialogue.consumers).
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from daphne.cli import CommandLineInterface
 from daphne.server import Server
 from daphne.ws_protocol import WebSocketProtocol
+from twisted.internet import reactor
 
 
 class Buffer:
@@ -31,9 +33,20 @@ class Buffer:
 
 
 class PatientServer(Server):
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, with_jobs: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.with_jobs = with_jobs
         self.buffers: dict[WebSocketProtocol, Buffer] = {}
+
+    def run(self) -> None:
+        if self.with_jobs:
+            reactor.callWhenRunning(self.run_jobs_beside)
+        super().run()
+
+    def run_jobs_beside(self) -> None:
+        from studies.management.runner import run_where_needed  # Django is set up by now
+
+        self.beside = asyncio.get_event_loop().create_task(run_where_needed())
 
     def protocol_connected(self, protocol: Any) -> None:
         super().protocol_connected(protocol)
@@ -55,6 +68,14 @@ class PatientServer(Server):
 
 class PatientCommandLine(CommandLineInterface):
     server_class: Callable[..., Server] = PatientServer
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parser.add_argument("--with-jobs", action="store_true", help="Run jobs beside the server, while there are")
+
+    def run(self, args: Sequence[str]) -> None:
+        self.server_class = partial(PatientServer, with_jobs=self.parser.parse_args(args).with_jobs)
+        super().run(args)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Max, Min, Q
+from django.db.models import F, Max, Min, Q, QuerySet
 from django.utils import timezone
 
 from dialogue.jobs import store
@@ -32,15 +32,20 @@ States = JobItem.State
 # Gathering
 
 
+def needs_runner() -> bool:
+    """Whether a job is open that no command looks after, or a batch."""
+    return unattended().exists() or Batch.objects.open().looked_after_by(None).exists()
+
+
+def unattended() -> QuerySet[Job]:
+    return Job.objects.filter(Q(attended_until=None) | Q(attended_until__lt=timezone.now()), state=Job.State.OPEN)
+
+
 def jobs_to_batch(job: int | None) -> list[int]:
     """Open jobs, of those that this process looks after, with items for a batch: once all that is asked live before
     has been done, so that one batch gets them all."""
-    jobs = Job.objects.filter(state=Job.State.OPEN).exclude(batched_role="")
-    if job is not None:
-        jobs = jobs.filter(pk=job)
-    else:
-        jobs = jobs.filter(Q(attended_until=None) | Q(attended_until__lt=timezone.now()))
-    return [one.pk for one in jobs.order_by("pk") if is_ready(one)]
+    jobs = Job.objects.filter(state=Job.State.OPEN, pk=job) if job is not None else unattended()
+    return [one.pk for one in jobs.exclude(batched_role="").order_by("pk") if is_ready(one)]
 
 
 def is_ready(job: Job) -> bool:

@@ -1,15 +1,18 @@
 import asyncio
 import os
+import time
 from typing import Any
 
 from django.core.management.base import CommandParser
 
+from dialogue.jobs import batch_store
 from dialogue.jobs.batcher import batching
+from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.prices import PriceFileError
 from studies.management.command import Command as Base
 from studies.management.jobs import stop_on_signals, worker
 
-LOOK_FOR_PARENT = 1.0  # seconds
+LOOK = 1.0  # seconds between two looks whether the parent lives, and whether there is something to do
 
 
 class Command(Base):
@@ -24,31 +27,50 @@ class Command(Base):
             "--concurrency", type=int, default=8, metavar="C", help="calls at once at one endpoint (default 8)"
         )
         parser.add_argument("--until-done", action="store_true", help="end when there is nothing left to do")
+        parser.add_argument(
+            "--idle", type=float, metavar="SECONDS", help="end when there was nothing to do for so long"
+        )
         parser.add_argument("--parent", type=int, metavar="PID", help="end when this process has ended")
 
-    def work(self, *, concurrency: int, until_done: bool, parent: int | None, **_options: Any) -> dict[str, Any]:
+    def work(
+        self, *, concurrency: int, until_done: bool, idle: float | None, parent: int | None, **_options: Any
+    ) -> dict[str, Any]:
         if concurrency < 1:
             self.refuse("--concurrency must be at least 1.")
         try:
-            asyncio.run(run(concurrency, until_done=until_done, parent=parent))
+            asyncio.run(run(concurrency, until_done=until_done, idle=idle, parent=parent))
         except PriceFileError as error:
             self.refuse(str(error))
         return {}
 
 
-async def run(at_once: int, *, until_done: bool, parent: int | None) -> None:
+async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int | None) -> None:
     runner = worker(at_once=at_once)
     stop_on_signals(runner.stopping)
-    watching = asyncio.create_task(stop_without(parent, runner.stopping)) if parent else None
+    watching = [asyncio.create_task(stop_without(parent, runner.stopping))] if parent else []
+    if idle is not None:
+        watching.append(asyncio.create_task(stop_when_idle(idle, runner.stopping)))
     try:
         async with batching():
             await runner.run(until_done=until_done)
     finally:
-        if watching:
-            watching.cancel()
+        for task in watching:
+            task.cancel()
 
 
 async def stop_without(parent: int, stopping: asyncio.Event) -> None:
     while os.getppid() == parent:  # noqa: ASYNC110 - nobody tells of a parent's death
-        await asyncio.sleep(LOOK_FOR_PARENT)
+        await asyncio.sleep(LOOK)
+    stopping.set()
+
+
+async def stop_when_idle(seconds: float, stopping: asyncio.Event) -> None:
+    busy_at = time.monotonic()
+    while time.monotonic() - busy_at < seconds:
+        await asyncio.sleep(LOOK)
+        try:
+            if await in_database(batch_store.needs_runner):
+                busy_at = time.monotonic()
+        except AWAY:  # the runner says so
+            continue
     stopping.set()

@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import subprocess
 import sys
 from typing import Any
 
@@ -16,7 +15,6 @@ from studies.oncall import send_due_mails
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 RESEARCHER = "researcher"
-POLITE = 10  # a runner of jobs gives way to the server (nice)
 
 
 class Command(BaseCommand):
@@ -24,7 +22,7 @@ class Command(BaseCommand):
     requires_system_checks = []
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--without-jobs", action="store_true", help="start no runner of jobs beside the server")
+        parser.add_argument("--without-jobs", action="store_true", help="run no jobs beside the server")
 
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
@@ -34,9 +32,7 @@ class Command(BaseCommand):
         password = researcher_password()
         send_due_mails()
         self.tell(password)
-        if not without_jobs:
-            begin_runner()
-        serve()
+        serve(with_jobs=not without_jobs)
 
     def refuse_open_door(self) -> None:
         if settings.LOOPBACK_ONLY and settings.HOST not in LOOPBACK:
@@ -71,21 +67,12 @@ def researcher_password() -> str:
     return password
 
 
-def begin_runner() -> None:
-    """A process of its own: what jobs compute must not hold up a reply. It ends when this one does."""
-    runner = subprocess.Popen(  # noqa: S603 - our own command, a number as its argument
-        [sys.executable, str(settings.BASE_DIR / "manage.py"), "run_jobs", "--parent", str(os.getpid())],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C is for the server
-    )
-    os.setpriority(os.PRIO_PROCESS, runner.pid, POLITE)
-
-
-def serve() -> None:
+def serve(*, with_jobs: bool) -> None:
     """Becomes Daphne (emostudy.server). It writes no access log, since a personal link is a path."""
     arguments = ["--bind", settings.HOST, "--port", str(settings.PORT), "--no-server-name", "--verbosity", "0"]
     arguments += ["--websocket-max-message-size", "65536", "emostudy.asgi:application"]
     if settings.HTTPS:
         arguments.insert(0, "--proxy-headers")
+    if with_jobs:
+        arguments.insert(0, "--with-jobs")
     os.execv(sys.executable, [sys.executable, "-m", "emostudy.server", *arguments])

@@ -322,3 +322,16 @@ def test_process_without_the_key_leaves_batches_to_others(llm_url: str) -> None:
     run(look())
     of.refresh_from_db()
     assert (of.state, states(), Batch.objects.count()) == ("open", {"a": "waiting"}, 0)
+
+
+def test_runner_is_needed_for_a_job_that_no_command_looks_after_and_for_a_batch() -> None:
+    assert not batch_store.needs_runner()
+    one = batch_job(wanted("a"), attended=True)
+    assert not batch_store.needs_runner()
+    Job.objects.update(attended_until=timezone.now() - timedelta(seconds=1))
+    assert batch_store.needs_runner()
+    batch_store.prepare(one.pk, "me")
+    Job.objects.update(state=Job.State.DONE)
+    assert batch_store.needs_runner()
+    Batch.objects.update(ended_at=timezone.now())
+    assert not batch_store.needs_runner()

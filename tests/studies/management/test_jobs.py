@@ -95,6 +95,12 @@ def test_job_in_the_background_is_planned_by_the_command_and_done_by_a_runner(sh
     assert told(shell.judge("standard"), "done", "skipped_existing") == (0, 6, 0)
 
 
+def test_runner_that_is_to_end_when_idle_does_its_work_first(shell: Shell) -> None:
+    shell.judge("standard", "--background")
+    assert shell.run("run_jobs", "--idle", "0.1") == ({}, 0, "")
+    assert shell.asked() == 6
+
+
 def test_budget_is_kept_and_exit_is_3_and_what_is_left_is_done_later(shell: Shell, prices: str) -> None:
     budget = ("--budget", "4.2")  # without max_tokens 4096 of them are set aside
     summary, code, _ = shell.judge("standard", *budget, PRICES=prices)

@@ -1,4 +1,4 @@
-"""`make run` has a runner of jobs beside its server."""
+"""`make run` has a runner of jobs beside its server, once there are jobs."""
 
 import os
 import time
@@ -46,6 +46,7 @@ def wait_until(what: Callable[[], bool]) -> None:
 
 def test_runner_beside_the_server_does_what_was_planned_and_ends_with_it(folder: Path) -> None:
     with serving(folder, with_jobs=True) as server:
+        assert children(server) == []
         assert server.manage(*SIMULATE, "--background").returncode == 0
         wait_until(lambda: jobs(server) == ["done"])
         (runner,) = children(server)

@@ -21,6 +21,7 @@ from studies.second_raters import reviews
 IDLE = timedelta(minutes=15)  # a longer silence is a break, not time spent on the study
 
 OVERLAYS = {
+    Status.INVITED: "invited",  # they have no plan yet
     Status.HELD: "held",
     Status.IN_REVIEW: "review",
     Status.SCREENED_OUT: "screened_out",

@@ -151,8 +151,6 @@ def answers_of(participation: Participation, instrument: str, *, run: ArmRun | N
 
 def store_reply_rating(participation: Participation, step: Step, data: Mapping[str, str]) -> str:
     """The one-item rating of a single reply, moment `turn`; returns what is wrong with it, empty where nothing is."""
-    questionnaire = load("reply_rating")
-    form = form_for(questionnaire, language=participation.language, data=data)
     run = participation.runs.filter(position=step.run).first() if step.kind == "chat" else None
     turn = data.get("turn", "")
     if (
@@ -161,6 +159,8 @@ def store_reply_rating(participation: Participation, step: Step, data: Mapping[s
         or not run.conversation.turns.filter(number=int(turn), reply_seq__gt=0).exists()
     ):
         return "There is no such reply in the conversation that is open."
+    questionnaire = load("reply_rating")
+    form = form_for(questionnaire, language=participation.language, data=data)
     if not form.is_valid() or not form.given_answers():
         return "Please choose one of the five answers."
     store(

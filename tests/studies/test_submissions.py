@@ -6,11 +6,12 @@ import uuid
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError
+from django.test import Client
 
 from dialogue import chat, frames
 from dialogue.models import Turn
-from studies import progress
-from studies.models import Answer, Draft, Response, Submission
+from studies import enrolment, progress
+from studies.models import Answer, Draft, Response, Study, Submission
 from studies.models.participation import Status
 from tests.answers import middle
 from tests.people import Person
@@ -244,3 +245,14 @@ def test_person_who_left_can_still_be_told_so_by_a_second_click():
     assert [person.client.post("/leave/", leaving).status_code for _ in range(2)] == [302, 302]
     person.row.refresh_from_db()
     assert person.row.status == Status.WITHDRAWN
+
+
+@pytest.mark.parametrize("path", ["draft", "reply-rating", "flag", "step-out"])
+def test_who_has_come_by_a_link_and_not_begun_has_nothing_to_send(path):
+    """The link binds the browser; the first page makes the plan."""
+    client = Client()
+    _, token = enrolment.invite(Study.objects.get())
+    assert client.get(f"/j/{token}/").status_code == 302
+    sent = client.post(f"/study/{path}/", {"step": "language", "turn": "1", "idempotency": "code.1"})
+    assert sent.status_code < 500
+    assert not Draft.objects.exists()

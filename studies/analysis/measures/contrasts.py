@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import chi2, f, norm, t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.measures.mixed import Fit, Solved, gradient, solve
+from studies.analysis.measures.mixed import Fit, Solved, solve
 
 _TAIL = 0.975
 _FEWEST = 2.0  # degrees of freedom, at and below which an F has no mean
@@ -63,10 +63,7 @@ def _of_denominator(degrees: Array) -> float:
 
 
 def _degrees(found: Fit, weights: Array) -> float:
-    if found.covariance is None:
-        return float("nan")
-    slope = gradient(lambda variances: float(_covariance(found, weights, variances)), found.kept)
-    return float(2 * _covariance(found, weights, found.kept) ** 2 / (slope @ found.covariance @ slope))
+    return found.degrees(lambda variances: float(_covariance(found, weights, variances)))
 
 
 def _covariance(found: Fit, weights: Array, variances: Array) -> Array:

@@ -167,11 +167,13 @@ class Fit:
     def _fixed(self, column: int) -> Estimate:
         estimate = float(solve(self.data, _relative(self.kept)).coefficients[column])
         variance = _variance_of(self.data, column)
-        spread, df = variance(self.kept), self._degrees(variance)
+        spread, df = variance(self.kept), self.degrees(variance)
         half = float(np.sqrt(spread)) * float(norm.ppf(_TAIL) if np.isnan(df) else t.ppf(_TAIL, df))
         return Estimate(estimate, estimate - half, estimate + half, df)
 
-    def _degrees(self, variance: Callable[[Array], float]) -> float:
+    def degrees(self, variance: Callable[[Array], float]) -> float:
+        """Satterthwaite's, of an estimate whose variance is this function of the terms' variances; NaN where the
+        criterion's curvature tells none."""
         if self.covariance is None:
             return np.nan
         slope = gradient(variance, self.kept)

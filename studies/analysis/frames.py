@@ -36,6 +36,7 @@ BESIDE_PAIRS = ("shown_first", "instrument", "arm_a", "arm_b")
 SIDES = ("a", "b")
 VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
 MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
+OF_IMPORTS = ("turn", "emotion")  # of a seeker's message
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
 HASHED = ("answers.csv", "states.csv", "pairs.csv", "calls.csv", "manifest.json")  # beside the files that are read here
 EXPORTED = (
@@ -66,6 +67,7 @@ class Export:
     counsellor's own. `chats`: what nobody rated too, where conversations.csv names it; OF_CONVERSATION and `cluster` as
     text, COUNTED as floats, nan where the file says nothing. `replies`: one row per reply of turns.csv, None where
     there is no such file; columns of `read_turns`, and `arm`, `language` (empty where unknown), `cluster`.
+    `emotions`: one row per message of an import whose emotion is a number; columns `conversation`, `turn`, `score`.
     """
 
     folder: Path
@@ -77,6 +79,7 @@ class Export:
     conversations: pd.DataFrame
     chats: pd.DataFrame
     replies: pd.DataFrame | None
+    emotions: pd.DataFrame
     rows: dict[str, int]  # of each file that was read
     hashes: dict[str, str]  # SHA-256 of each file that was read
     absent: tuple[str, ...]
@@ -132,6 +135,7 @@ def load(folder: Path) -> Export:
         conversations=_without(rated[rated["setup"] == ""], excluded, invalid).drop(columns="setup"),
         chats=chats,
         replies=None if turns is None else _replies(turns, everything, chats.index[chats["setup"] == ""]),
+        emotions=_emotions(turns),
         rows={name: count for name, count in read.items() if count is not None},
         hashes={name: _sha256(folder / name) for name in (*read, *HASHED) if (folder / name).is_file()},
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
@@ -188,8 +192,9 @@ def read_ratings(path: Path) -> pd.DataFrame:
 
 def read_turns(path: Path) -> pd.DataFrame:
     """One row per message. Columns `conversation`, `role`, and as floats, nan where the file says nothing, `characters`
-    (Unicode code points of the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0)."""
-    table = read_table(path, OF_TURNS, MEASURED)
+    (Unicode code points of the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0),
+    `turn`, and `emotion`, nan too where it is said in words."""
+    table = read_table(path, OF_TURNS, (*MEASURED, *OF_IMPORTS))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
     refuse(path, table["role"], lambda text: text not in ROLES, "is none of " + ", ".join(ROLES))
     return table[["conversation", "role"]].assign(
@@ -198,6 +203,8 @@ def read_turns(path: Path) -> pd.DataFrame:
         total_seconds=numbers(path, table["total_ms"]) / 1000,
         masked=truths(path, table["masked"]),
         names_itself=truths(path, table["names_itself"]),
+        turn=numbers(path, table["turn"]),
+        emotion=table["emotion"].astype(str).map(number).astype(float),
     )
 
 
@@ -269,6 +276,13 @@ def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -
     replies = replies[~replies["conversation"].isin(conversations.index.difference(kept))]
     about = conversations[["arm", "language", "cluster"]].reindex(replies["conversation"]).fillna("")
     return replies.assign(**{name: about[name].to_numpy() for name in about}).reset_index(drop=True)
+
+
+def _emotions(turns: pd.DataFrame | None) -> pd.DataFrame:
+    if turns is None:
+        return pd.DataFrame(columns=["conversation", "turn", "score"])
+    said = turns[turns["role"] == "seeker"].dropna(subset=list(OF_IMPORTS)).rename(columns={"emotion": "score"})
+    return said[["conversation", "turn", "score"]].astype({"conversation": str, "turn": int}).reset_index(drop=True)
 
 
 def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

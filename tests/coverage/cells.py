@@ -14,7 +14,7 @@ from scipy.stats import norm  # noqa: TID253
 from studies.analysis.bootstrap import (
     Array,
     Bootstrap,
-    Resampled,
+    Inference,
     fisher_z,
     mean,
     pair_moments,
@@ -46,7 +46,7 @@ PLANTED_MSR = float(drawn.MODELS.var())
 PLANTED_D = 0.5
 RAISED = 0.1  # the second judge's correlations
 
-CROSSED = (8, 20), (20, 20), (50, 20), (50, 50), (100, 50)
+CROSSED = (50, 5), (8, 20), (20, 20), (50, 20), (50, 50), (100, 50)
 JUDGED_BY = (4, 50), (8, 50), (50, 100), (100, 100)
 
 Bounds = tuple[float, float]
@@ -80,9 +80,6 @@ class Cell:
         """How many clusters there are, of one kind or of two."""
         return self.clusters if isinstance(self.clusters, tuple) else (self.clusters,)
 
-    def is_crossed(self) -> bool:
-        return len(self.kinds()) > 1
-
     def is_judged(self) -> bool:
         return min(self.kinds()) >= JUDGED_FROM
 
@@ -96,7 +93,7 @@ class Cell:
         return bool(low <= self.family.truth <= high) if np.isfinite([low, high]).all() else None
 
 
-def bounds_of(resampled: Resampled) -> Bounds:
+def bounds_of(resampled: Inference) -> Bounds:
     interval = resampled.interval()
     return interval.low, interval.high
 
@@ -132,7 +129,7 @@ def crossed_pearson(random: Random, counsellors: int, arms: int, bootstrap: Boot
     """Counsellors' own conversations; counsellors and arms are both drawn."""
     met = drawn.own_conversations(random, counsellors, arms)
     cells = sum_by_cell(pair_moments(*met.values.T), met.rows, met.columns)
-    low, high = bounds_of(bootstrap.resample_crossed(fisher_z, cells))
+    low, high = bounds_of(bootstrap.resample_two_way(fisher_z, cells))
     return float(np.tanh(low)), float(np.tanh(high))
 
 
@@ -141,7 +138,7 @@ def crossed_difference_of_r(random: Random, counsellors: int, arms: int, bootstr
     x, y, z = (met.values - met.values.mean(axis=0)).T
     sums = np.column_stack([np.ones_like(x), x, y, z, x * x, y * y, z * z, x * y, x * z])
     cells = sum_by_cell(sums, met.rows, met.columns)
-    return bounds_of(bootstrap.resample_crossed(dependent.difference_of_r, cells))
+    return bounds_of(bootstrap.resample_two_way(dependent.difference_of_r, cells))
 
 
 def wins(random: Random, raters: int, participants: int, bootstrap: Bootstrap) -> Bounds:

@@ -10,8 +10,9 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import (
     Array,
     Bootstrap,
+    Inference,
     Interval,
-    Resampled,
+    Statistic,
     fisher_z,
     pair_moments,
     sum_by_cell,
@@ -39,8 +40,6 @@ COLUMNS = [
     "p",
     "p_holm",
     "spearman",
-    "spearman_low",
-    "spearman_high",
     "kendall",
     "within_r",
     "system_r",
@@ -51,13 +50,18 @@ COLUMNS = [
     "ceiling",
     "note",
     "method",
+    "spearman_low",
+    "spearman_high",
 ]
 METHODS = {
     "pearson": _(
         "Pearson's r over conversations; raters and replicates averaged first; BCa interval (95 %) on Fisher's z, "
         "participants (else conversations) resampled"
     ),
-    "p": _("two-sided, from the same resamples: (1 + those as far from the estimate as 0 is) / (1 + resamples)"),
+    "p": _(
+        "two-sided, from the same resamples: (1 + those as far from the estimate as 0 is) / (1 + resamples); of "
+        "counsellors' own conversations from the same t"
+    ),
     "p_holm": _("Holm over the items of a judge × strategy × human × moment"),
     "spearman": _(
         "Pearson's r of midranks; interval (95 %) on Fisher's z from the same resamples, ranked anew; where every row "
@@ -72,8 +76,9 @@ METHODS = {
     "kappa_quadratic": _("quadratic weights on the scores; whole numbers only"),
     "ceiling": _("root of the product of both sides' reliabilities, ICC(1,k)"),
     "method": _(
-        "counsellors' own conversations: counsellors and arms are both drawn, a conversation counts by the product "
-        "(the pigeonhole bootstrap, Owen 2007); percentile interval"
+        "counsellors' own conversations: counsellors, arms, and the conversations of a counsellor with an arm are each "
+        "drawn alone; variance of the first two less that of the third, at least the larger (Cameron, Gelbach and "
+        "Miller 2011); Student's t with Satterthwaite's degrees of freedom"
     ),
 }
 SCALE = ["instrument", "moment", "item"]
@@ -181,14 +186,14 @@ def _compare(
     return row.finished()
 
 
-def _add_interval(row: Row, resample: Callable[[], Resampled]) -> None:
+def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
     try:
         resampled = resample()
     except Undefined as reason:
         row.leave_out("pearson_low", "pearson_high", "p", because=str(reason))
         return
     interval = resampled.interval()
-    kind = "pigeonhole (counsellors × arms)" if resampled.crossed else "cluster"
+    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
     row.values |= {"pearson_low": float(np.tanh(interval.low)), "pearson_high": float(np.tanh(interval.high))}
     row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
     row.add_notes(*resampled.notes("interval"))
@@ -217,24 +222,24 @@ def _spearman_interval(
         return correlation.bonett_wright(rho, len(x))
     correlation.refuse_perfect(rho)
     pairs = correlation.score_pairs(x, y)
-    if crossed_with is None:
-        resampled = bootstrap.resample(pairs.spearman_z(), sum_by_cluster(pairs.indicators(), clusters))
-    else:
-        resampled = bootstrap.resample_crossed(
-            pairs.spearman_z(), sum_by_cell(pairs.indicators(), clusters, crossed_with)
-        )
-    interval = resampled.interval()
+    interval = _draw(pairs.spearman_z(), pairs.indicators(), clusters, crossed_with, bootstrap).interval()
     return Interval(float(np.tanh(interval.low)), float(np.tanh(interval.high)), interval.method)
 
 
 def _resample(
     x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
-) -> Resampled:
+) -> Inference:
     correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-    values = pair_moments(x, y)
+    return _draw(fisher_z, pair_moments(x, y), clusters, crossed_with, bootstrap)
+
+
+def _draw(
+    statistic: Statistic, values: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
+) -> Inference:
+    """`values`: rows × what `statistic` takes the sums of."""
     if crossed_with is None:
-        return bootstrap.resample(fisher_z, sum_by_cluster(values, clusters))
-    return bootstrap.resample_crossed(fisher_z, sum_by_cell(values, clusters, crossed_with))
+        return bootstrap.resample(statistic, sum_by_cluster(values, clusters))
+    return bootstrap.resample_two_way(statistic, sum_by_cell(values, clusters, crossed_with))
 
 
 def _ceiling(human: Side, judge: Side, units: pd.MultiIndex) -> float:

@@ -39,6 +39,7 @@ COLUMNS = [
     "pairwise_share",
     "test",
     "correction",
+    "note",
     "p_oneway",
     "greenhouse_geisser",
     "friedman_p",
@@ -54,7 +55,6 @@ COLUMNS = [
     "n",
     "clusters",
     "method",
-    "note",
 ]
 METHODS = {
     "msr": _(

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Inference, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
@@ -20,26 +20,28 @@ from studies.analysis.tables.judged import clusters_of, named_by, numbered
 TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high")
 COLUMNS = [
     "judge",
-    "human",
-    "instrument",
     "item",
-    "moment",
     "strategy_a",
     "strategy_b",
-    "n",
-    "clusters",
     "r_a",
     "r_b",
-    "r_ab",
     "difference",
     "low",
     "high",
+    "williams_t",
     "p",
     "p_holm",
-    *TESTED,
+    "human",
+    "instrument",
+    "moment",
+    "n",
+    "clusters",
+    "r_ab",
+    *TESTED[1:],
     "note",
     "method",
 ]
+FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know it
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
 
 METHODS = {
@@ -49,7 +51,9 @@ METHODS = {
     ),
     "difference": _(
         "r_b - r_a; BCa interval (95 %), both strategies on the same draws of participants (else conversations); of "
-        "counsellors' own conversations counsellors and arms are both drawn, percentile interval"
+        "counsellors' own conversations counsellors, arms, and the conversations of one with the other are each drawn "
+        "alone: two-way variance (Cameron, Gelbach and Miller 2011), Student's t with Satterthwaite's degrees of "
+        "freedom"
     ),
     "p": _("two-sided, from the same draws as the interval of the difference"),
     "p_holm": _("Holm over the items of a human × judge × moment × pair of strategies"),
@@ -123,27 +127,27 @@ def _arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[n
     return numbered(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
-def _add_interval(row: Row, resample: Callable[[], Resampled]) -> None:
+def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
     try:
         resampled = resample()
     except Undefined as reason:
         row.leave_out("low", "high", "p", because=str(reason))
         return
     interval = resampled.interval()
-    kind = "pigeonhole (counsellors × arms)" if resampled.crossed else "cluster"
-    row.values |= {"low": interval.low, "high": interval.high, "p": resampled.p_value()}
+    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
+    row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": resampled.p_value()}
     row.values["method"] = f"{interval.method} paired {kind} bootstrap"
     row.add_notes(*resampled.notes("interval"))
 
 
 def _resample(
     scores: pd.DataFrame, clusters: NDArray[np.intp], arms: NDArray[np.intp] | None, bootstrap: Bootstrap
-) -> Resampled:
+) -> Inference:
     human, a, b = (scores - scores.mean()).to_numpy(float).T
     sums = [np.ones_like(human), human, b, a, human * human, b * b, a * a, human * b, human * a]
     if arms is None:
         return bootstrap.resample(dependent.difference_of_r, sum_by_cluster(np.column_stack(sums), clusters))
-    return bootstrap.resample_crossed(dependent.difference_of_r, sum_by_cell(np.column_stack(sums), clusters, arms))
+    return bootstrap.resample_two_way(dependent.difference_of_r, sum_by_cell(np.column_stack(sums), clusters, arms))
 
 
 def _add_tests(row: Row) -> None:

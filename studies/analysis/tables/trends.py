@@ -31,14 +31,16 @@ METHODS = {
 }
 OF = ["arm", "condition", "seekers", "source", "instrument", "moment", "item"]
 EMOTION = "emotion_score"
+IMPORTED = "emotion"  # on the file's own scale, at the seeker's message and not after the reply to it
 ON_THE_WAY = ("checkpoint", "turn")  # moments
 MEAN, SLOPE = "mean", "slope"
 
 
 def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows); `source` is that of states.csv, or the kind of raters. Means are over the conversations
-    that were scored at that turn: those that had ended before are in none."""
-    scores = pd.concat([_emotions(export), _checkpoints(export)])
+    """Yields (arm, its rows); `source` is that of states.csv, or the kind of raters, or empty: what the file of an
+    import says. Means are over the conversations that were scored at that turn: those that had ended before are in
+    none."""
+    scores = pd.concat([_emotions(export), _imported(export), _checkpoints(export)])
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm"):
         rows = []
         for key, group in of_arm.groupby(OF):
@@ -62,6 +64,11 @@ def emotions(export: Export) -> pd.DataFrame:
 
 def _emotions(export: Export) -> pd.DataFrame:
     return emotions(export).assign(instrument="", moment="", item=EMOTION)
+
+
+def _imported(export: Export) -> pd.DataFrame:
+    said = _with_conversation(export.emotions, export.whole())
+    return said.assign(source="", instrument="", moment="", item=IMPORTED)
 
 
 def _checkpoints(export: Export) -> pd.DataFrame:

@@ -2,6 +2,8 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 import pytest
 from scipy import stats  # noqa: TID253
+from statsmodels.regression.linear_model import OLS  # noqa: TID253
+from statsmodels.stats.sandwich_covariance import cov_cluster_2groups  # noqa: TID253
 
 from studies.analysis.bootstrap import (
     Bootstrap,
@@ -53,41 +55,109 @@ def test_fisher_z_of_pair_moments_is_that_of_pearsons_r(clustered: pd.DataFrame)
     assert z == pytest.approx(np.arctanh(stats.pearsonr(human, judge).statistic), rel=1e-9)
 
 
-def test_resample_crossed_equals_a_plain_loop_replicate_by_replicate() -> None:
-    """Seven counsellors, five arms, no conversation in one of the cells."""
+def test_resample_two_way_equals_plain_loops_replicate_by_replicate() -> None:
+    """Seven counsellors, five arms, no conversation in one of the cells and two in each of the others."""
     random = np.random.default_rng(3)
-    data = pd.DataFrame([(row, column) for row in range(7) for column in range(5)], columns=["row", "column"]).drop(9)
+    met = pd.DataFrame([(row, column) for row in range(7) for column in range(5)], columns=["row", "column"]).drop(9)
+    data = pd.concat([met, met])
     data = data.assign(human=random.normal(size=len(data)), judge=random.normal(size=len(data)))
-    x, y = (data[side].to_numpy() - data[side].mean() for side in ("human", "judge"))
-    values = np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
+    values = pair_moments(data["human"].to_numpy(), data["judge"].to_numpy())
     cells = sum_by_cell(values, data["row"].to_numpy(), data["column"].to_numpy())
-    fast = Bootstrap(60, 7).resample_crossed(fisher_z, cells)
+    fast = Bootstrap(60, 7).resample_two_way(fisher_z, cells)
 
-    rows, columns = np.random.default_rng(7), np.random.default_rng((7, 1))
-    slow = []
-    for drawn in zip(rows.integers(7, size=(60, 7)), columns.integers(5, size=(60, 5)), strict=True):
-        picked = [data[(data["row"] == row) & (data["column"] == column)] for row in drawn[0] for column in drawn[1]]
-        sample = pd.concat(picked)
-        slow.append(np.arctanh(np.corrcoef(sample["human"], sample["judge"])[0, 1]))
-    assert len(fast.replicates) == 60
-    assert fast.replicates == pytest.approx(slow, rel=1e-9)
+    for place, by in enumerate(["row", "column", ["row", "column"]]):
+        parts = [part for _, part in data.groupby(by)]
+        draws = np.random.default_rng((7, place)).integers(len(parts), size=(60, len(parts)))
+        samples = [pd.concat([parts[number] for number in drawn]) for drawn in draws]
+        slow = [np.arctanh(sample["human"].corr(sample["judge"])) for sample in samples]
+        assert fast.counts[place] == len(parts)
+        assert fast.replicates[place] == pytest.approx(slow, rel=1e-9)
     assert fast.estimate == pytest.approx(np.arctanh(data["human"].corr(data["judge"])))
-    assert fast.interval().method == "percentile"
     assert fast.notes("interval") == ["interval: only 7 × 5 clusters, the interval may be too narrow"]
 
 
-def test_resample_crossed_is_wider_than_the_draw_of_rows_where_columns_differ() -> None:
+def cells_of(values: np.ndarray) -> np.ndarray:
+    """One value in each cell, for `mean`."""
+    return np.stack([np.ones_like(values), values], axis=-1)
+
+
+def test_two_way_variance_of_a_mean_is_that_of_the_expected_mean_squares() -> None:
+    """Balanced: the variances of the three draws are those of the means of rows, of columns and of single values, and
+    so the interval is that of the analysis of variance with Satterthwaite's degrees of freedom."""
     random = np.random.default_rng(5)
-    values = random.normal(size=(20, 1)) * 0.2 + random.normal(size=(1, 8))
-    cells = np.stack([np.ones_like(values), values], axis=-1)
-    crossed = Bootstrap(400, 1).resample_crossed(mean, cells).interval()
-    rows = Bootstrap(400, 1).resample(mean, cells.sum(axis=1)).interval()
-    assert crossed.high - crossed.low > 2 * (rows.high - rows.low)
+    values = random.normal(size=(30, 1)) + random.normal(size=(1, 12)) + random.normal(size=(30, 12))
+    rows, columns, cells = (np.var(part, ddof=1) / part.size for part in (values.mean(1), values.mean(0), values))
+    variance = rows + columns - cells
+    freedom = variance**2 / (rows**2 / 29 + columns**2 / 11 + cells**2 / 359)
+    expected = stats.t.interval(0.95, freedom, values.mean(), variance**0.5)
+
+    found = Bootstrap(40_000, 1).resample_two_way(mean, cells_of(values))
+    assert found.spread().error == pytest.approx(variance**0.5, rel=0.01)
+    assert found.spread().freedom == pytest.approx(freedom, rel=0.03)
+    interval = found.interval()
+    assert (interval.low, interval.high) == pytest.approx(expected, abs=0.01)
+    assert found.p_value() == pytest.approx(2 * stats.t.sf(abs(values.mean()) / variance**0.5, freedom), abs=0.01)
 
 
-def test_resample_crossed_needs_two_of_each_kind() -> None:
+def test_two_way_variance_of_a_mean_is_right_over_many_random_effects() -> None:
+    """Var(mean) = 1/20 + 0.5/15 + 2/300. The single values, whose variance is taken off, differ by rows and columns
+    too, so a little more is: their expected mean squares over n (n - 1)."""
+    taken_off = (15 * 19 * 1 + 20 * 14 * 0.5) / (300 * 299)
+    found = []
+    for seed in range(300):
+        random = np.random.default_rng(seed)
+        rows, columns = random.normal(size=(20, 1)), 0.5**0.5 * random.normal(size=(1, 15))
+        values = rows + columns + 2**0.5 * random.normal(size=(20, 15))
+        found.append(Bootstrap(200, seed).resample_two_way(mean, cells_of(values)).spread().error ** 2)
+    assert np.mean(found) == pytest.approx(1 / 20 + 0.5 / 15 + 2 / 300 - taken_off, rel=0.02)
+
+
+def test_two_way_variance_is_that_of_statsmodels_where_clusters_are_unequal() -> None:
+    """Cameron, Gelbach & Miller (2011) with their correction, c / (c - 1) of each kind."""
+    random = np.random.default_rng(2)
+    rows, columns = np.nonzero(random.random((60, 40)) < 0.3)
+    values = random.normal(size=60)[rows] + random.normal(size=40)[columns] + random.normal(size=len(rows))
+    cells = sum_by_cell(np.column_stack([np.ones_like(values), values]), rows, columns)
+    fitted = OLS(values, np.ones_like(values)).fit()
+    both, of_rows, of_columns = cov_cluster_2groups(fitted, rows, columns)
+    found = Bootstrap(20_000, 1).resample_two_way(mean, cells)
+    assert found.spread().error == pytest.approx(both.item() ** 0.5, rel=0.03)
+    assert both.item() > max(of_rows.item(), of_columns.item())
+
+
+def test_two_way_variance_is_not_below_that_of_one_kind() -> None:
+    """Each row falls by as much as it rises, so that rows and columns are alike and the cells differ."""
+    values = np.random.default_rng(4).normal(size=(10, 10))
+    values -= values.mean(axis=0) + values.mean(axis=1, keepdims=True) - values.mean()
+    values[0] += 1e-3
+    found = Bootstrap(200, 1).resample_two_way(mean, cells_of(values))
+    rows, columns, cells = (part.var() for part in found.replicates)
+    assert rows + columns < cells
+    assert found.spread().error == pytest.approx((max(rows, columns) * 10 / 9) ** 0.5)
+    assert found.spread().freedom == 9
+
+
+def test_two_way_replicates_that_are_alike_leave_no_doubt() -> None:
+    same = Bootstrap(20, 1).resample_two_way(mean, cells_of(np.zeros((4, 4))))
+    assert (same.interval().low, same.interval().high, same.p_value()) == (0, 0, 1)
+    assert Bootstrap(20, 1).resample_two_way(mean, cells_of(np.ones((4, 4)))).p_value() == 0
+
+
+def test_resample_two_way_counts_replicates_without_variance() -> None:
+    cells = sum_by_cell(
+        pair_moments(np.array([1.0, 1, 2, 3]), np.array([1.0, 2, 2, 3])), *np.indices((2, 2)).reshape(2, 4)
+    )
+    found = Bootstrap(400, 1).resample_two_way(fisher_z, cells)
+    assert found.undefined > 0
+    assert found.defined() + found.undefined == 1200
+    assert (
+        found.notes("interval")[1] == f"interval: {found.undefined} of 1200 resamples had no variance and are left out"
+    )
+
+
+def test_resample_two_way_needs_two_of_each_kind() -> None:
     with pytest.raises(Undefined, match="fewer than two clusters of a kind"):
-        Bootstrap(10, 1).resample_crossed(mean, np.ones((5, 1, 2)))
+        Bootstrap(10, 1).resample_two_way(mean, np.ones((5, 1, 2)))
 
 
 def test_fisher_z_of_a_constant_column_is_undefined() -> None:

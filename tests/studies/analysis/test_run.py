@@ -22,12 +22,17 @@ from tests.studies.analysis.builders import six_people, write_export
 ExportOf = Callable[[Any], Path]
 AGREEMENT = (
     "judge,strategy,human,instrument,item,moment,n,clusters,pearson,pearson_low,pearson_high,p,p_holm,spearman,kendall,"
-    "spearman_low,spearman_high,within_r,system_r,bias,mae,ccc,kappa_quadratic,ceiling,note"
+    "within_r,system_r,bias,mae,ccc,kappa_quadratic,ceiling,note"
 )
 RELIABILITY = (
     "raters,unit,instrument,item,moment,n,k,icc_1_1,icc_a_1,icc_c_1,icc_1_k,icc_a_k,icc_c_k,alpha_ordinal,alpha_interval,"
     "icc_1_1_low,icc_a_k_high,alpha_ordinal_low,alpha_interval_high,kappa_fleiss,percent_agreement,cronbach,omega,note,"
     "omega_polychoric"
+)
+STRATEGY_TESTS = "judge,item,strategy_a,strategy_b,r_a,r_b,difference,low,high,williams_t,p,p_holm"
+DISCRIMINATION = (
+    "raters,item,users,models,msr,msr_low,msr_high,msr_corrected,mac,f_oneway,f_eq13,f_repeated,p_repeated,kendall_w,"
+    "pairwise_share,test,correction,note"
 )
 ARMS = "arm,raters,item,n,mean,low,high,sd"
 ROWS = {  # of the small study; of all other tables none
@@ -133,6 +138,21 @@ def test_tables_have_the_promised_columns(out: Path, name: str, columns: str) ->
     with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
         header = next(csv.reader(file))
     assert set(columns.split(",")) - set(header) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        ("agreement", AGREEMENT),
+        ("strategy_tests", STRATEGY_TESTS),
+        ("discrimination", DISCRIMINATION),
+        ("arms", ARMS),
+        ("conditions", OF_BENCHMARKS["conditions"].removesuffix(",raters")),
+    ],
+)
+def test_promised_columns_come_first_and_in_their_order(out: Path, name: str, columns: str) -> None:
+    with (out / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+        assert next(csv.reader(file))[: columns.count(",") + 1] == columns.split(",")
 
 
 @pytest.mark.parametrize("name", OF_BENCHMARKS)

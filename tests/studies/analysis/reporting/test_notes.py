@@ -85,7 +85,7 @@ def test_every_word_of_a_known_sentence_is_in_the_source_of_the_tables() -> None
     [
         "paired; BCa cluster bootstrap; Wilcoxon exact, all signs tried",
         "ICC: F; alpha: BCa cluster bootstrap; AC2: quadratic weights, percentile cluster bootstrap",
-        "percentile pigeonhole (counsellors × arms) bootstrap on Fisher's z; Spearman: percentile",
+        "Student's t two-way cluster (counsellors × arms) bootstrap on Fisher's z; Spearman: percentile",
         "percentile pigeonhole bootstrap (raters × participants)",
         "Wilson, n = clusters; 3 arms",
         "likelihood ratio (ML), 2 df",

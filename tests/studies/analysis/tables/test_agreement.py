@@ -182,7 +182,7 @@ def test_agreement_of_counsellors_own_conversations_draws_counsellors_and_arms(e
     rows = ratings + [row | JUDGE | {"score": 3 + number % 3} for number, row in enumerate(ratings)]
     row = table_of(export_of(rows)).set_index("human").loc["expert"]
     assert (row["n"], row["clusters"]) == (20, 6)
-    assert row["method"] == "percentile pigeonhole (counsellors × arms) bootstrap on Fisher's z"
+    assert row["method"] == "Student's t two-way cluster (counsellors × arms) bootstrap on Fisher's z"
     assert row["pearson_low"] < row["pearson"] < row["pearson_high"]
     assert row["spearman_low"] < row["spearman"] < row["spearman_high"]
     assert "interval: only 6 × 5 clusters, the interval may be too narrow" in row["note"]

@@ -170,8 +170,22 @@ def test_counsellors_own_conversations_draw_counsellors_and_arms(export_of: Expo
     ]
     row = table_of(export_of(rows)).iloc[0]
     assert (row["human"], row["n"], row["clusters"]) == ("expert", 20, 6)
-    assert row["method"] == "percentile paired pigeonhole (counsellors × arms) bootstrap"
+    assert row["method"] == "Student's t paired two-way cluster (counsellors × arms) bootstrap"
     assert row["low"] < row["difference"] < row["high"]
+
+
+def test_no_bound_of_a_difference_is_farther_than_two_correlations_can_be_apart(export_of: ExportOf) -> None:
+    """Two arms leave Student's t one degree of freedom."""
+    ratings, _truth, _bias = experts(counsellors=6, arms=2, each=2, seed=2)
+    strategies = {"aware": [1, 2, 5, 4], "plain": [5, 1, 2]}
+    rows = ratings + [
+        row | {"rater": "J", "rater_kind": "judge", "strategy": strategy, "score": scores[number % len(scores)]}
+        for strategy, scores in strategies.items()
+        for number, row in enumerate(ratings)
+    ]
+    row = table_of(export_of(rows)).iloc[0]
+    assert (row["low"], row["high"]) == (-2, 2)
+    assert 0 < row["p"] <= 1
 
 
 def test_a_planted_difference_is_covered(export_of: ExportOf) -> None:

@@ -95,6 +95,21 @@ def test_checkpoints_go_over_the_turns_for_each_item_and_kind_of_raters(export_o
     assert set(seeker["moment"]) == {"checkpoint"}
 
 
+def test_emotions_of_an_import_go_over_the_turns_where_they_are_numbers(export_of: ExportOf) -> None:
+    folder = export_of([{"conversation": name, "arm": "a", "score": 3} for name in ("C1", "C2")])
+    said = [("C1", 1, "40"), ("C1", 2, "55.5"), ("C2", 1, "50"), ("C2", 2, "sad"), ("C2", 3, "")]
+    names = ("conversation", "turn", "emotion")
+    messages = [dict(zip(names, row, strict=True)) | {"role": "seeker", "text": "-"} for row in said]
+    replies = [row | {"role": "supporter", "emotion": ""} for row in messages]
+    write_table(folder, "turns", [*messages, *replies])
+    table = table_of(folder)
+    assert set(table["item"]) == {"emotion"}
+    assert set(table["source"]) == {""}
+    means = table.query("statistic == 'mean'")
+    assert means[["turn", "estimate", "n"]].values.tolist() == [[1, 45, 2], [2, 55.5, 1]]
+    assert table.query("statistic == 'slope'")[["estimate", "n"]].values.tolist() == [[15.5, 1]]
+
+
 def test_adding_a_constant_moves_means_alone(tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "export", profiles=5, seed=5)
     before = table_of(folder)

@@ -108,13 +108,17 @@ async def simulated(options: argparse.Namespace) -> dict[str, Any]:
     figures = await timed(runner, planned.job)
     runner.stopping.set()
     await running
-    figures["dialogues"] = planned.items
+    # The same words to the same model are asked once: the ledger tells how many calls there were.
+    figures |= {"dialogues": planned.items, "calls": await database_sync_to_async(Call.objects.count)()}
     return figures | {"good": await database_sync_to_async(Turn.objects.filter(state="answered").count)()}
 
 
 def mock_arms(protocol: Any, options: argparse.Namespace) -> list[ArmSpec]:
-    """The demonstration's arms, with the mock behind them."""
+    """The demonstration's arms, with the mock behind them. Each has a temperature of its own, else all would be one
+    model, which is asked once for all."""
     protocol.arms.update(kind="openai_compatible", base_url=f"{options.url}/v1", model=options.model, provider="Mock")
+    for number, arm in enumerate(protocol.arms.all()):
+        protocol.arms.filter(pk=arm.pk).update(temperature=number / 10)
     return [ArmSpec(**arm.as_json()) for arm in protocol.arms.all()]
 
 

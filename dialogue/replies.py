@@ -97,7 +97,7 @@ class LiveReply:
     def begin(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self.showing = Showing(assignment.evenness, self.pace)
-        self.told = False  # the whole reply has its number
+        self.told = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
         self.began_at = time.monotonic()
@@ -110,9 +110,9 @@ class LiveReply:
         self.next_seq += 1
         return self.next_seq - 1
 
-    def reply_seq(self) -> int:
-        """The number of the whole reply. From here on no piece has one: while the reply is being stored, somebody who
-        joins must not be given a piece under the number that the reply will bear."""
+    def number_to_store(self) -> int:
+        """That of the whole reply, or the first of the next attempt. From here on no piece has one: while it is being
+        stored, somebody who joins must not be given a piece under a number that something else will bear."""
         self.told = True
         return self.next_seq
 
@@ -198,7 +198,7 @@ class LiveReply:
                 if error.permanent or self.assignment.attempt % ATTEMPTS == 0:
                     return await self.stored(chat.give_up, self.assignment, error)
                 await asyncio.sleep(wait_before_next(error, self.assignment.attempt))
-                following = await self.stored(chat.record_failure, self.assignment, error, seq=self.next_seq)
+                following = await self.stored(chat.record_failure, self.assignment, error, seq=self.number_to_store())
                 if following is None:
                     return []
                 self.begin(following)
@@ -208,7 +208,7 @@ class LiveReply:
                     return await self.withhold(reply, verdict)
                 if self.assignment.evenness.is_paced():
                     await self.show_to_the_end()
-                return await self.stored(chat.record_reply, self.assignment, reply, seq=self.reply_seq())
+                return await self.stored(chat.record_reply, self.assignment, reply, seq=self.number_to_store())
 
     async def attempt(self) -> Reply:
         pace = 0.0 if self.assignment.unpaced else None
@@ -231,7 +231,7 @@ class LiveReply:
             reply,
             entries=verdict.entries,
             level=max(verdict.level, 3),
-            seq=self.reply_seq(),
+            seq=self.number_to_store(),
         )
 
     async def stored(self, rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -223,6 +223,35 @@ async def test_one_who_joins_while_the_reply_is_being_stored_gets_it_too(answers
     await joined.disconnect()
 
 
+async def test_one_who_joins_while_a_failure_is_being_stored_sees_the_next_attempt_whole(answers, at_once, monkeypatch):
+    """Else the next attempt begins under the number that they were just given, and its first piece looks old."""
+    storing, go_on = asyncio.Event(), asyncio.Event()
+    stored = replies.LiveReply.stored
+
+    async def slowly(self, rule, *args, **kwargs):
+        if rule is chat.record_failure:
+            storing.set()
+            await go_on.wait()
+        return await stored(self, rule, *args, **kwargs)
+
+    monkeypatch.setattr(replies.LiveReply, "stored", slowly)
+    answers(Model(("You ",), error=ProviderError("server_error", "500")), Model(("Answer ", "two.")))
+    conversation = await room()
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    await storing.wait()
+    joined = await opened(conversation)
+    seen = await until(joined, "message")
+    if not await joined.receive_nothing(timeout=0.2):
+        seen.append(await joined.receive_json_from())
+    go_on.set()
+    seen += await until(joined, "reply")
+    numbers = [frame["seq"] for frame in seen]
+    assert numbers == sorted(set(numbers))
+    assert "Answer " in [frame["text"] for frame in seen if frame["type"] == "chunk" and frame["at"] == 0]
+    await joined.disconnect()
+
+
 async def test_older_tab_is_told_that_it_is_superseded(answers):
     conversation = await room()
     older = await opened(conversation)

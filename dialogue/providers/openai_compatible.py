@@ -20,6 +20,7 @@ from dialogue.providers.thoughts import Thoughts
 NO_KEY = "none"  # what a server that asks for no key is sent
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 CONNECT_TIMEOUT = 10.0
+ROOM = 64 * 1024  # bytes that are read at once
 GAP_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 120.0
 LONGEST_DETAIL = 500
@@ -401,9 +402,18 @@ class _Server:
         """The answer's head; its body is still to be read. Raises RefusedError for a status from 400 on."""
         response = await self.session.post(self.url, data=json.dumps(body, ensure_ascii=False).encode())
         if response.status < 400:
+            _read_less_at_once(response)
             return response
         async with response:
             raise RefusedError(response.status, response.headers, await response.text(errors="replace"))
+
+
+def _read_less_at_once(response: aiohttp.ClientResponse) -> None:
+    """asyncio makes room for 256 KiB before it reads a piece of a stream. So much memory comes from the system and goes
+    back to it each time, which takes longer than all else that is done for the piece."""
+    transport = response.connection and response.connection.transport
+    if transport and hasattr(transport, "max_size"):  # not where the connection is encrypted: that keeps its room
+        transport.max_size = ROOM
 
 
 def _server(base_url: str, key: str) -> _Server:

@@ -419,3 +419,10 @@ def test_client_of_a_closed_loop_is_let_go() -> None:
     asyncio.run(client())
     gc.collect()
     assert first() is None
+
+
+async def test_piece_of_a_stream_is_read_into_little_room(llm_url: str) -> None:
+    body = {"model": "slow", "stream": True, "messages": [{"role": "user", "content": "I feel tired."}]}
+    async with await openai_compatible._server(llm_url, KEY).post(body) as response:
+        assert response.connection is not None
+        assert response.connection.transport.max_size == openai_compatible.ROOM

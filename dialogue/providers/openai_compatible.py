@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, NamedTuple, Self
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
@@ -397,10 +398,17 @@ _servers: dict[asyncio.AbstractEventLoop, dict[tuple[str, str], "_Server"]] = {}
 class _Server:
     session: aiohttp.ClientSession
     url: str
+    proxy: "_Proxy"
 
     async def post(self, body: Mapping[str, Any]) -> aiohttp.ClientResponse:
         """The answer's head; its body is still to be read. Raises RefusedError for a status from 400 on."""
-        response = await self.session.post(self.url, data=json.dumps(body, ensure_ascii=False).encode())
+        content = json.dumps(body, ensure_ascii=False).encode()
+        try:
+            response = await self.session.post(self.url, data=content, **self.proxy._asdict())
+        except ValueError:  # whose text may hold the key
+            raise ProviderError(
+                "client_error", "The key or the address fits into no request.", permanent=True
+            ) from None
         if response.status < 400:
             _read_less_at_once(response)
             return response
@@ -436,20 +444,44 @@ atexit.register(lambda: _let_go(list(_servers)))
 
 
 def _new_server(base_url: str, key: str) -> _Server:
-    host = host_of(base_url)
+    proxy = proxy_for(base_url)
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),  # whoever asks has a limit of its own
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_TIMEOUT),
         headers={"Authorization": f"Bearer {key}", "Content-Type": "application/json", "User-Agent": "emostudy"},
         cookie_jar=aiohttp.DummyCookieJar(),
-        # HTTP_PROXY would be used for a server on this machine too, where no proxy can reach it.
-        trust_env=host not in LOOPBACK,
     )
-    return _Server(session, f"{base_url.rstrip('/')}/chat/completions")
+    return _Server(session, f"{base_url.rstrip('/')}/chat/completions", proxy)
+
+
+class _Proxy(NamedTuple):
+    """What aiohttp's request takes."""
+
+    proxy: str | None = None
+    proxy_headers: Mapping[str, str] | None = None
+
+
+def proxy_for(base_url: str) -> _Proxy:
+    """Of HTTPS_PROXY and the like, looked up once: aiohttp would do so in a thread for every request, and read the
+    passwords of ~/.netrc. A server on this machine has none, for no proxy can reach it."""
+    host = host_of(base_url)
+    if host in LOOPBACK or proxy_bypass(host):
+        return _Proxy()
+    known = getproxies()
+    found = urlsplit(known.get(urlsplit(base_url).scheme) or known.get("all", ""))
+    if not found.hostname:
+        return _Proxy()
+    if found.scheme not in ("http", "https"):
+        raise ProviderError("client_error", f"A {found.scheme} proxy cannot be used, only http.", permanent=True)
+    address = found._replace(netloc=found.netloc.rpartition("@")[2]).geturl()
+    if not found.username:
+        return _Proxy(address)
+    login = aiohttp.encode_basic_auth(unquote(found.username), unquote(found.password or ""))
+    return _Proxy(address, {"Authorization": login})
 
 
 def host_of(base_url: str) -> str:
-    """Raises a permanent ProviderError where it is no web address."""
+    """Raises a permanent ProviderError where it is no web address, or holds a password."""
     try:
         url = urlsplit(base_url)
         host = url.hostname if url.scheme in ("http", "https") and url.port != 0 else None  # `port` may raise too
@@ -457,6 +489,9 @@ def host_of(base_url: str) -> str:
         host = None
     if not host:
         raise ProviderError("client_error", f"{base_url} is no web address.", permanent=True)
+    if url.username is not None:
+        # Addresses are stored and exported, keys are not.
+        raise ProviderError("client_error", f"The address of {host} holds a password: use api_key_env.", permanent=True)
     return host
 
 

@@ -12,6 +12,7 @@ from dialogue.jobs import batch_store
 from dialogue.jobs.group_commit import AWAY
 
 LOOK = 2.0  # seconds between two looks
+PAUSE = 60.0  # seconds after a runner that could not work
 IDLE = 60  # seconds for which a runner waits for another job
 POLITE = 10  # it gives way to the server (nice)
 
@@ -19,12 +20,18 @@ Process = subprocess.Popen[bytes]
 
 
 async def run_where_needed() -> None:
-    """For as long as the server runs. A runner that died is followed by another."""
-    runner: Process | None = None
+    """For as long as the server runs. A runner that was killed is followed by another at once; one that could not
+    work, as with faults in the price file, tells why, and the next one comes later."""
     while True:
-        if (runner is None or runner.poll() is not None) and await is_needed():
-            runner = begin()
+        failed = await is_needed() and await ended(begin()) > 0
+        await asyncio.sleep(PAUSE if failed else LOOK)
+
+
+async def ended(runner: Process) -> int:
+    """Its exit code; negative where it was killed."""
+    while (code := runner.poll()) is None:  # noqa: ASYNC110 - no child watcher under Twisted's loop
         await asyncio.sleep(LOOK)
+    return code
 
 
 async def is_needed() -> bool:

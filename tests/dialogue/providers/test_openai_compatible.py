@@ -6,11 +6,12 @@ import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-from aiohttp import web
+from aiohttp import encode_basic_auth, web
 from aiohttp.test_utils import TestServer
 
 from dialogue.providers import openai_compatible
@@ -399,6 +400,61 @@ async def test_proxy_is_used_for_other_machines(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     error = await failure("http://models.example/v1", "echo")
     assert (error.status, "127.0.0.1" in error.detail) == ("network", True)
+
+
+async def test_proxy_of_the_environment_is_told_its_password_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bytes] = []
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append(await reader.readuntil(b"\r\n\r\n"))
+        told = b'data: {"choices":[{"delta":{"content":"By proxy."},"finish_reason":"stop"}]}\n\n'
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(told), told))
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as proxy:
+        address = f"http://ann:p%40ss@127.0.0.1:{proxy.sockets[0].getsockname()[1]}"
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, address)
+        assert (await model("http://models.example/v1", "echo").reply(ASK)).text == "By proxy."
+    assert asked[0].startswith(b"POST http://models.example/v1/chat/completions ")
+    assert b"Proxy-Authorization: " + encode_basic_auth("ann", "p@ss").encode() in asked[0]
+
+
+def test_proxy_is_not_used_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTPS_PROXY", "https_proxy"):
+        monkeypatch.setenv(name, "http://proxy.example:3128")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "inside.example")
+    assert openai_compatible.proxy_for("https://models.example/v1").proxy == "http://proxy.example:3128"
+    assert openai_compatible.proxy_for("https://inside.example/v1").proxy is None
+
+
+async def test_proxy_of_a_kind_that_is_not_known_is_a_permanent_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "socks5://127.0.0.1:9")
+    error = await failure("http://models.example/v1", "echo")
+    assert (error.status, error.permanent) == ("client_error", True)
+
+
+async def test_key_of_two_lines_is_a_permanent_failure_that_does_not_tell_it(llm_url: str) -> None:
+    settings = ModelSettings("openai_compatible", model="echo", base_url=llm_url)
+    with pytest.raises(ProviderError) as caught:
+        await OpenAICompatible(settings, api_key="sk-one\nsk-two").reply(ASK)
+    assert (caught.value.status, caught.value.permanent) == ("client_error", True)
+    assert "sk-" not in caught.value.detail
+
+
+async def test_passwords_of_netrc_are_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "netrc").write_text("machine models.invalid login ann password secret")
+    monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+    assert (await failure("http://models.invalid/v1", "echo")).status == "network"
+
+
+async def test_address_with_a_password_is_refused_without_telling_it() -> None:
+    error = await failure("http://ann:secret@models.example/v1", "echo")
+    assert (error.status, error.permanent) == ("client_error", True)
+    assert "secret" not in error.detail
 
 
 async def test_client_is_shared_by_server_and_key() -> None:

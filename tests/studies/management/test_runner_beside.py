@@ -1,0 +1,40 @@
+"""The runner beside the server: when another one follows."""
+
+import asyncio
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from studies.management import runner
+
+
+class EnoughError(Exception):
+    """Ends what would run for as long as the server."""
+
+
+@pytest.mark.parametrize(
+    ("does", "waits"),
+    [("exit(2)", runner.PAUSE), ("exit(0)", runner.LOOK), ("import os; os.kill(os.getpid(), 9)", 2.0)],
+)
+async def test_runner_that_could_not_work_is_followed_later(
+    does: str, waits: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = subprocess.Popen([sys.executable, "-c", does])
+    process.wait()
+    waited: list[float] = []
+
+    async def needed() -> bool:
+        return True
+
+    async def sleep(seconds: float) -> Any:
+        waited.append(seconds)
+        raise EnoughError
+
+    monkeypatch.setattr(runner, "is_needed", needed)
+    monkeypatch.setattr(runner, "begin", lambda: process)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    with pytest.raises(EnoughError):
+        await runner.run_where_needed()
+    assert waited == [waits]

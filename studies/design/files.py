@@ -417,6 +417,9 @@ def _check_connection(table: Table, arm: ArmSpec) -> None:
         table.require("model")
     if arm.base_url and not arm.base_url.startswith(("http://", "https://")):
         table.fault("base_url", "must begin with http:// or https://")
+    if "@" in arm.base_url.partition("://")[2].partition("/")[0]:
+        # Nor is this repeated. Addresses are stored and exported, keys are not.
+        table.fault("base_url", "must hold no user and no password: use api_key_env")
     if arm.api_key_env and not VARIABLE.fullmatch(arm.api_key_env):
         # The value is not repeated: it may be the key itself.
         table.fault("api_key_env", "must be the name of an environment variable (capitals, digits, _), never the key")

@@ -254,6 +254,7 @@ FAULTS = [
     ("chat.final_instruments", None, "chat.final_instruments: is missing: chats need a final rating"),
     # connections and consent
     ("arms.2.base_url", "127.0.0.1:8001", "arms.2.base_url: must begin with http:// or https://"),
+    ("arms.2.base_url", "https://ann:pw@h/v1", "arms.2.base_url: must hold no user and no password: use api_key_env"),
     (
         "arms.2.api_key_env",
         "sk-1234",

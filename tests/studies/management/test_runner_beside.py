@@ -14,6 +14,12 @@ class EnoughError(Exception):
     """Ends what would run for as long as the server."""
 
 
+def ended(does: str) -> subprocess.Popen[bytes]:
+    process = subprocess.Popen([sys.executable, "-c", does])
+    process.wait()
+    return process
+
+
 @pytest.mark.parametrize(
     ("does", "waits"),
     [("exit(2)", runner.PAUSE), ("exit(0)", runner.LOOK), ("import os; os.kill(os.getpid(), 9)", 2.0)],
@@ -21,8 +27,7 @@ class EnoughError(Exception):
 async def test_runner_that_could_not_work_is_followed_later(
     does: str, waits: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    process = subprocess.Popen([sys.executable, "-c", does])
-    process.wait()
+    process = ended(does)
     waited: list[float] = []
 
     async def needed() -> bool:

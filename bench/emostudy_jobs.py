@@ -36,7 +36,7 @@ from studies.judging.planning import judge_rater, plan_judging, work_for  # noqa
 from studies.judging.settings import Configuration  # noqa: E402
 from studies.models import Answer, Study  # noqa: E402
 from studies.simulating.planning import plan_simulation  # noqa: E402
-from studies.simulating.profiles import stored_profiles  # noqa: E402
+from studies.simulating.profiles import found_profiles, keep  # noqa: E402
 from studies.simulating.setup import Setup  # noqa: E402
 
 WARM = 50
@@ -70,7 +70,7 @@ async def timed(runner: Runner, job: Job) -> dict[str, Any]:
     """From its first call to its last result, by the rows; the CPU time is that of the whole process meanwhile."""
     before = time.process_time()
     while await database_sync_to_async(store.is_something_left)(job.pk):  # noqa: ASYNC110 - the rows tell
-        await asyncio.sleep(0.2)
+        await asyncio.sleep(0.5)
     cpu = time.process_time() - before
     began = await database_sync_to_async(Call.objects.filter(item__job=job).aggregate)(first=Min("created_at"))
     ended = await database_sync_to_async(JobItem.objects.filter(job=job).aggregate)(last=Max("done_at"))
@@ -98,7 +98,9 @@ async def simulated(options: argparse.Namespace) -> dict[str, Any]:
     here = await database_sync_to_async(study)()
     protocol = await database_sync_to_async(here.current)()
     setup = Setup(model_at(options.url, options.model, "seeker"), "average", one_agent=False, max_turns=options.turns)
-    profiles = (await database_sync_to_async(stored_profiles)(here, None))[:10]
+    found = await database_sync_to_async(found_profiles)(here, None)
+    profiles = found.profiles[:10]
+    await database_sync_to_async(keep)(here, profiles, origin=found.origin)
     arms = await database_sync_to_async(mock_arms)(protocol, options)
     replicates = options.dialogues // (len(profiles) * len(arms))
     runner = Runner(at_once=options.at_once)

@@ -505,6 +505,14 @@ def stop(conversation_id: int, reason: EndReason) -> None:
         conversation.turns.filter(state=TurnState.WAITING).update(state=TurnState.FAILED)
 
 
+def reopen_unused(conversation_id: int) -> None:
+    """What was stopped because the person was gone, before anybody had said a word, begins after all."""
+    conversation = locked(conversation_id)
+    if conversation.end_reason == EndReason.WITHDRAWN and not conversation.turns.exists():
+        conversation.status, conversation.end_reason, conversation.ended_at = Status.OPEN, "", None
+        conversation.save(update_fields=["status", "end_reason", "ended_at"])
+
+
 def hold_for_role_answer(conversation_id: int) -> None:
     """In role-play the counsellor said that the words were their own: they are treated as anybody's."""
     conversation = locked(conversation_id)

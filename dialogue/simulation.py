@@ -1,6 +1,7 @@
 """A simulated seeker talks with a supporter (EmoHarbor, arXiv:2601.01530, Algorithm 1; the seeker speaks first, as
 people do here). Each step is stored before the next, so whoever takes up a conversation goes on where it stands."""
 
+import re
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -22,6 +23,12 @@ from dialogue.supporters import told
 THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
 TALKER_TEMPERATURE = 0.7
 FOR_GOOD = ("refused", "empty")  # a supporter that says nothing to this, and will not
+TOO_LONG = re.compile(
+    r"context[ _](?:length|size|window)"
+    r"|(?:prompt|input|request|messages?)\b.{0,80}(?:too (?:long|large)|exceed)"
+    r"|(?:too (?:long|large)|exceed).{0,80}\b(?:prompt|input|context)\b",
+    re.IGNORECASE | re.DOTALL,
+)  # in the words of OpenAI, vLLM, llama.cpp, Anthropic, Google, Zhipu
 ENDS = {"walked_out": EndReason.WALKED_OUT, "satisfied": EndReason.SATISFIED}
 
 
@@ -123,7 +130,7 @@ class Simulation:
         try:
             reply = await self.caller.ask(self.supporter_question(known, known.due))
         except ProviderError as error:
-            if error.status not in FOR_GOOD:
+            if not is_for_good(error, known):
                 raise
             await in_database(simulated.break_off, self.conversation, number, error)
             known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
@@ -166,6 +173,13 @@ class Simulation:
             turn=turn,
         )
         return self.caller.asking(question)
+
+
+def is_for_good(error: ProviderError, known: SoFar) -> bool:
+    """No later attempt can have a reply either: it is refused, or the conversation has grown too long for this model.
+    Where it was too long before any reply, the arm is set up wrongly, which somebody can put right."""
+    is_too_long = error.status == "client_error" and TOO_LONG.search(error.detail) is not None
+    return error.status in FOR_GOOD or (is_too_long and bool(known.turns))
 
 
 def always_ok(_: Reply) -> str:

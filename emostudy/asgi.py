@@ -1,5 +1,6 @@
 """HTTP to Django, websockets to dialogue."""
 
+import gc
 import os
 
 import django
@@ -22,3 +23,7 @@ application = ProtocolTypeRouter(
         "websocket": OriginValidator(SessionMiddlewareStack(URLRouter(websocket_urlpatterns)), origins),
     }
 )
+
+# What is loaded by now stays: to look through all of it for cycles again and again held up whoever was chatting.
+gc.collect()
+gc.freeze()

@@ -7,9 +7,8 @@ again after that lets people in whom somebody meets who may have seen the result
 known, so that they could is what counts: such a reopening is kept as an unblinding, with its reason, and the study does
 not become blind again. Before that it costs nothing and leaves no trace.
 
-Nobody begins in a closed study and who is over stays so, hence what is open now tells whether it ever was. One case is
-left out: a counsellor who says only after their end that a grave sentence was their own is held, and until they are
-released the results are hidden again.
+Nobody begins in a closed study. Who is over stays so, or was timed out and is let back before the results are open
+(silence.py). Hence what is open now tells whether it ever was.
 """
 
 from django.contrib.auth.models import AbstractBaseUser

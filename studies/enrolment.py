@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
 
+from studies import silence
 from studies.design.allocation import order_for
 from studies.design.blocks import Place, Row
 from studies.design.plan import expand, plan_for
@@ -76,8 +77,10 @@ def draw_order(participation: Participation) -> None:
     """Give the person the next place in the design, and put the steps of their arms into the plan.
 
     Drawn when the first conversation is next, not when they join, so that who leaves earlier uses up no place
-    (PROTOCOL §1.3). The database refuses a place that is taken; then the next one is tried.
+    (PROTOCOL §1.3), and after those who are gone have left theirs. The database refuses a place that is taken; then the
+    next one is tried.
     """
+    silence.end_for_the_silent(participation.study)
     for _ in range(DRAWS):
         try:
             with transaction.atomic():

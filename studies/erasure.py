@@ -126,7 +126,7 @@ def blank(person: Participation) -> None:
     person.language = person.country = person.completion_code = person.exclusion_reason = ""
     person.plan, person.order, person.cards, person.outcome = [], [], [], {}
     person.position = 0
-    person.order_index = person.last_seen_at = None
+    person.order_index = person.last_seen_at = person.awaited_since = None
     person.token_hash = f"erased-{person.pk}"
     person.save()
 

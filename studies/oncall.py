@@ -13,9 +13,10 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent
-from studies import progress
+from studies import progress, silence
 from studies.models import ArmRun, Participation
 from studies.models.participation import Status
+from studies.time_spent import seconds_spent
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +49,7 @@ def react(event: RiskEvent, participation: Participation, *, role_play: bool) ->
 
 
 def stop(participation: Participation) -> None:
-    participation.active_seconds = progress.seconds_spent(participation)
+    participation.active_seconds = seconds_spent(participation)
     participation.save(update_fields=["active_seconds"])
     progress.set_status(participation, Status.STOPPED)
 
@@ -69,15 +70,19 @@ def said_unsafe(participation: Participation, run: ArmRun | None) -> None:
 
 @transaction.atomic
 def answered_role(event: RiskEvent, answer: str) -> None:
-    """A counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody."""
+    """A counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody.
+
+    Whose part is over has nothing left that could wait, and stays so; the one on call is told all the same.
+    """
     if event.role_answer:
         return
     event.role_answer = answer
     event.save(update_fields=["role_answer"])
     if answer == "me" and event.level >= 3:
         participation = Participation.objects.get(code=event.subject)
-        chat.hold_for_role_answer(event.conversation_id)
-        progress.set_status(participation, Status.HELD)
+        if not participation.is_over():
+            chat.hold_for_role_answer(event.conversation_id)
+            progress.set_status(participation, Status.HELD)
         alert(event)
 
 
@@ -91,6 +96,7 @@ def release(event: RiskEvent, *, by: object, note: str = "") -> None:
     fresh.save(update_fields=["released_at", "released_by", "note"])
     participation = Participation.objects.filter(code=fresh.subject).first()
     if participation and participation.status == Status.HELD:
+        silence.await_from_now(participation)
         progress.set_status(participation, Status.ACTIVE)
     if fresh.conversation_id:
         chat.release(fresh.conversation_id)

@@ -1,24 +1,20 @@
 """Where a person stands, and how they move on. A step is left once, however often its form arrives."""
 
 import secrets
-from datetime import datetime, timedelta
-from itertools import pairwise
 
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from dialogue import chat
-from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
-from studies import enrolment
+from studies import enrolment, silence
 from studies.chats import runs_with_a_reply
 from studies.design.plan import Step
 from studies.models import Interview, Participation, Response
 from studies.models.participation import ALPHABET, Status
 from studies.second_raters import reviews
-
-IDLE = timedelta(minutes=15)  # a longer silence is a break, not time spent on the study
+from studies.time_spent import seconds_spent
 
 OVERLAYS = {
     Status.INVITED: "invited",  # they have no plan yet
@@ -27,7 +23,7 @@ OVERLAYS = {
     Status.SCREENED_OUT: "screened_out",
     Status.STOPPED: "stopped",
     Status.WITHDRAWN: "withdrawn",
-    Status.TIMED_OUT: "withdrawn",
+    Status.TIMED_OUT: "timed_out",
 }
 
 
@@ -75,8 +71,8 @@ def admit(participation: Participation) -> None:
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status != Status.IN_REVIEW:
         return
-    begun = fresh.consents.exists() or fresh.track == Participation.Track.REVIEWER
-    set_status(fresh, Status.ACTIVE if begun else Status.APPLIED)
+    silence.await_from_now(fresh)
+    set_status(fresh, fresh.status_under_way())
     step = current_step(fresh)
     if step.kind == "selection":
         advance(fresh, done=step)
@@ -145,22 +141,3 @@ def complete(participation: Participation) -> list[str]:
         set_status(fresh, Status.COMPLETED)
     participation.refresh_from_db()
     return missing
-
-
-def seconds_spent(participation: Participation) -> int:
-    """From all that is known to have happened, without the breaks."""
-    moments = sorted(moments_of(participation))
-    gaps = (later - earlier for earlier, later in pairwise(moments))
-    return int(sum((gap for gap in gaps if gap <= IDLE), timedelta()).total_seconds())
-
-
-def moments_of(participation: Participation) -> list[datetime]:
-    moments = [participation.started_at or participation.created_at, timezone.now()]
-    moments += Response.objects.filter(rater__participation=participation).values_list("submitted_at", flat=True)
-    moments += participation.consents.values_list("signed_at", flat=True)
-    moments += participation.submissions.values_list("taken_at", flat=True)
-    for created_at, replied_at in Turn.objects.filter(conversation__run__participation=participation).values_list(
-        "created_at", "replied_at"
-    ):
-        moments += [moment for moment in (created_at, replied_at) if moment]
-    return moments

@@ -37,6 +37,7 @@ urlpatterns = [
     path("<slug:study_key>/people/<str:code>/", people.person, name="research-person"),
     path("<slug:study_key>/people/<str:code>/admit/", people.admit, name="research-admit"),
     path("<slug:study_key>/people/<str:code>/decline/", people.decline, name="research-decline"),
+    path("<slug:study_key>/people/<str:code>/let-back/", people.let_back, name="research-let-back"),
     path("<slug:study_key>/people/<str:code>/erase/", people.erase, name="research-erase"),
     path("<slug:study_key>/conversations/", conversations.conversations, name="research-conversations"),
     path("<slug:study_key>/conversations/<str:code>/", conversation.conversation, name="research-conversation"),

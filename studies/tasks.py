@@ -17,6 +17,7 @@ from studies.models import Study, Task
 
 COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan")
 PAIRS = "pairs"  # among the arguments of `judge`
+RADAR = "--radar"  # among those of `analyse`, whose others are of its export
 LOG = "log.txt"
 LAST_LINES = 5
 

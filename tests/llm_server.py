@@ -10,6 +10,7 @@
 - `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
 - `fullwidth`: a judge's scores in full-width digits and punctuation, as Chinese input methods write them
 - `badjudge`: prose, where scores are asked for
+- `threes`: 3 for each item of the form in the prompt
 - `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
 - `stall` (keep-alive comments, for ever), `break` (hangs up in the middle), `hangup` (before any header), `badjson`,
   `empty`, `filter` and `refusal` (content filter, refusal), `streamerror` (an error object in the stream)
@@ -57,14 +58,14 @@ Delta = dict[str, Any]
 
 
 @contextmanager
-def running() -> Iterator[str]:
+def running(port: int = 0) -> Iterator[str]:
     """The server as a process of its own; yields its base URL (…/v1)."""
-    command = [sys.executable, "-m", "tests.llm_server", "--port", "0"]
+    command = [sys.executable, "-m", "tests.llm_server", "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=os.environ) as process:
         try:
             assert process.stdout is not None
-            port = process.stdout.readline().removeprefix("listening on ").strip()
-            yield f"http://127.0.0.1:{port}/v1"
+            listening = process.stdout.readline().removeprefix("listening on ").strip()
+            yield f"http://127.0.0.1:{listening}/v1"
         finally:
             process.terminate()
 
@@ -274,6 +275,8 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
         return unquote(behaviour.removeprefix("say:"))
     if behaviour == "fullwidth":
         return judged(last_user_text(body)).translate(FULL_WIDTH)
+    if behaviour == "threes":
+        return json.dumps(dict.fromkeys(re.findall(r'"(\w+)": n', last_user_text(body)), 3))
     if behaviour == "badjudge":
         return "On the whole I found this conversation rather good."
     last = last_user_text(body)

@@ -133,7 +133,7 @@ def price_of(asked: ModelSettings, prices: Prices, on: date | None = None) -> Pr
 
 def line_of(opened: Opened) -> bytes:
     question = opened.attempt.question
-    return request_line(name_of(opened.call), question.settings, question.messages)
+    return request_line(name_of(opened.call), question.sent(), question.messages)
 
 
 def name_of(call: int) -> str:

@@ -3,17 +3,17 @@ bears, and no more spent than was allowed."""
 
 import asyncio
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, timedelta
 from decimal import Decimal
 from enum import Enum, auto
 from itertools import count
 from math import ceil
 from typing import Any
 
+import orjson
 from django.conf import settings
 from django.db import connection, transaction
 from django.db.models import F, Q
@@ -26,13 +26,14 @@ from dialogue.judges.judge import Ask
 from dialogue.models import Call, Job, JobItem, Spending
 from dialogue.prices import FREE, Price, Prices, estimated_tokens, load_prices
 from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.limits import Limit, limit_for
+from dialogue.providers.limits import Limit, PausedTooLongError, limit_for
 from dialogue.providers.registry import model_for
-from dialogue.providers.retrying import Retries
+from dialogue.providers.retrying import LONGEST_TRY, Retries
 
 ANSWERED = ("ok", "truncated", "unparseable", "out_of_range")  # paid for, and an answer as it is
 MAY_COST = ("timeout", "stopped", "refused", "empty")  # failed, and the provider may ask its price all the same
 REASONERS_LIMIT = "max_completion_tokens"  # OpenAI's reasoning models take this for max_tokens
+SEED = "seed"  # in a model's `extra`
 MARGIN = 1.5  # on estimated tokens: real tokenizers may differ by a third
 LOOK_AGAIN = 0.25  # seconds, where a call that is under way decides
 LONGEST_CALL = timedelta(minutes=15)
@@ -71,13 +72,20 @@ class Question:
     replicate: int = 1
     noted: Mapping[str, Any] = field(default_factory=dict)
 
+    def sent(self) -> ModelSettings:
+        """The settings, with another seed for each replicate: who keeps to a seed would give all the same answer."""
+        seed = self.settings.extra.get(SEED)
+        if self.replicate == 1 or not isinstance(seed, int):
+            return self.settings
+        return replace(self.settings, extra={**self.settings.extra, SEED: seed + self.replicate - 1})
+
     def key(self) -> str:
         """The same for the same words to the same model with the same settings."""
         asked = self.settings
         who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.said_to_model()]
         said = [[message.role, message.text] for message in self.messages]
-        whole = json.dumps([who, said, self.replicate], sort_keys=True, ensure_ascii=False)
-        return hashlib.sha256(whole.encode()).hexdigest()
+        whole = orjson.dumps([who, said, self.replicate], option=orjson.OPT_SORT_KEYS)
+        return hashlib.sha256(whole).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -177,6 +185,9 @@ class Caller:
                 return await self.called(opened, status_of)
             except ProviderError as error:
                 wait = retries.next_wait(error)
+                if (error.retry_after or 0) > LONGEST_TRY:
+                    error.detail = f"{error.detail} {PausedTooLongError(error.retry_after or 0)}"
+                    raise GivenUp(error, "pause") from error
                 if wait is None:
                     raise GivenUp(error, retries.given_up_because) from error
             await asyncio.sleep(wait)
@@ -211,6 +222,10 @@ class Caller:
     async def called(self, opened: Opened, status_of: Callable[[Reply], str]) -> Reply:
         try:
             outcome, status = await self.outcome(opened.attempt, status_of)
+        except PausedTooLongError as pause:
+            not_sent = ProviderError("stopped", str(pause))
+            await self.close(Closing(opened, not_sent, not_sent.status, sent=False))
+            raise ProviderError("rate_limited", "Not asked.", retry_after=pause.seconds) from pause
         except (asyncio.CancelledError, Stopped) as stop:
             cut_off = ProviderError("stopped", "Whoever asked was stopped before the answer came.")
             await self.close(Closing(opened, cut_off, cut_off.status, sent=not isinstance(stop, Stopped)))
@@ -222,7 +237,7 @@ class Caller:
 
     async def outcome(self, attempt: Attempt, status_of: Callable[[Reply], str]) -> tuple[Reply | ProviderError, str]:
         question = attempt.question
-        model = model_for(question.settings, language=question.language, pace=0.0)  # nobody looks on
+        model = model_for(question.sent(), language=question.language, pace=0.0)  # nobody looks on
         async with self.limit(question.settings).slot(attempt.tokens) as slot:
             self.look_out(question)
             try:
@@ -241,7 +256,8 @@ class Caller:
 
 
 class GivenUp(ProviderError):
-    """No answer, and no further attempt. `because`: permanent, attempts, time or identical."""
+    """No answer, and no further attempt. `because`: permanent, attempts, time, identical; or pause, where the server
+    asks everybody to wait for longer than a call has time for."""
 
     def __init__(self, last: ProviderError, because: str) -> None:
         super().__init__(last.status, last.detail, permanent=last.permanent, partial=last.partial)
@@ -265,6 +281,7 @@ def total_tokens(reply: Reply) -> int | None:
 OPENED = ("purpose", "conversation_id", "turn", "item_id", "key", "replicate", "attempt", "kind", "provider", "model",
           "parameters", "prompt_version", "request", "status", "cost", "prices", "created_at",
           "model_returned", "response", "reasoning", "error")  # fmt: skip
+NOTHING_YET = ("", "", "", "")  # of the last four
 
 
 @transaction.atomic(savepoint=False)
@@ -275,8 +292,8 @@ def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet |
     found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
     purse.close()
     granted = {n: amount for n, amount in enumerate(found) if isinstance(amount, Decimal)}
-    rows = [row_for(attempts[n], amount) for n, amount in granted.items()]
-    numbers = insert_numbered(Call, OPENED, [[adapted(row.get(name, "")) for name in OPENED] for row in rows])
+    now = connection.ops.adapt_datetimefield_value(timezone.now())
+    numbers = insert_numbered(Call, OPENED, [row_for(attempts[n], amount, now) for n, amount in granted.items()])
     for (n, amount), number in zip(granted.items(), numbers, strict=True):
         found[n] = Opened(number, attempts[n], amount, purse.today)
     return found
@@ -298,33 +315,38 @@ def under_way() -> Q:
     return Q(status="started") & (alive | in_batch)
 
 
-def row_for(attempt: Attempt, reserved: Decimal) -> dict[str, Any]:
-    """By column; all others of text are empty."""
-    question, asked = attempt.question, attempt.question.settings
-    return {
-        "purpose": question.purpose,
-        "conversation_id": question.conversation,
-        "turn": question.turn,
-        "item_id": question.item,
-        "key": attempt.key,
-        "replicate": question.replicate,
-        "attempt": attempt.number,
-        "kind": asked.kind,
-        "provider": question.provider,
-        "model": asked.model,
-        "parameters": {
-            "temperature": asked.temperature,
-            "max_tokens": asked.max_tokens,
-            **asked.extra,
-            **question.noted,
-        },
-        "prompt_version": question.prompt_version,
-        "request": [{"role": message.role, "text": message.text} for message in question.messages],
-        "status": "started",
-        "cost": reserved if attempt.price is not None else None,
-        "prices": attempt.price.version if attempt.price is not None else "",
-        "created_at": timezone.now(),
-    }
+def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
+    """The columns OPENED, as the database takes them from a statement that Django has not made."""
+    question, asked = attempt.question, attempt.question.sent()
+    parameters = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, **asked.extra, **question.noted}
+    return (
+        question.purpose,
+        question.conversation,
+        question.turn,
+        question.item,
+        attempt.key,
+        question.replicate,
+        attempt.number,
+        asked.kind,
+        question.provider,
+        asked.model,
+        as_json(parameters),
+        question.prompt_version,
+        as_json([{"role": message.role, "text": message.text} for message in question.messages]),
+        "started",
+        money(None if attempt.price is None else reserved),
+        "" if attempt.price is None else attempt.price.version,
+        now,
+        *NOTHING_YET,
+    )
+
+
+def as_json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def money(amount: Decimal | None) -> Any:
+    return connection.ops.adapt_decimalfield_value(amount, 12, 6)
 
 
 class Purse:
@@ -385,34 +407,28 @@ def spending_on(day: date) -> Spending:
 
 
 CLOSED = ("status", "error", "response", "reasoning", "model_returned", "first_token_ms", "total_ms", "input_tokens",
-          "output_tokens", "cached_tokens", "reasoning_tokens", "cost")  # fmt: skip
+          "output_tokens", "cached_tokens", "reasoning_tokens")  # fmt: skip
 
 
 @transaction.atomic(savepoint=False)
 def close_attempts(closings: Sequence[Closing]) -> list[None]:
     """One statement, many rows: `bulk_update` would take longer to write its SQL than the database to run it."""
-    rows = [(closing, Call.closing(closing.outcome, closing.status) | {"cost": closing.cost()}) for closing in closings]
+    costs = [(closing, closing.cost()) for closing in closings]
     quoted = connection.ops.quote_name
-    changes = ", ".join(f"{quoted(name)} = %s" for name in CLOSED)
+    changes = ", ".join(f"{quoted(name)} = %s" for name in (*CLOSED, "cost"))
     with connection.cursor() as cursor:
         cursor.executemany(
             f"UPDATE {quoted(Call._meta.db_table)} SET {changes} WHERE id = %s",  # noqa: S608 - our own names
-            [(*(adapted(row[name]) for name in CLOSED), closing.opened.call) for closing, row in rows],
+            [(*closed(closing), money(cost), closing.opened.call) for closing, cost in costs],
         )
-    settle([(closing, row["cost"]) for closing, row in rows])
+    settle(costs)
     return [None] * len(closings)
 
 
-def adapted(value: Any) -> Any:
-    """As the database takes it from a statement that Django has not made."""
-    match value:
-        case Decimal():
-            return connection.ops.adapt_decimalfield_value(value, 12, 6)
-        case datetime():
-            return connection.ops.adapt_datetimefield_value(value)
-        case dict() | list():
-            return json.dumps(value)
-    return value
+def closed(closing: Closing) -> list[Any]:
+    """The columns CLOSED."""
+    told = Call.closing(closing.outcome, closing.status)
+    return [told[name] for name in CLOSED]
 
 
 def settle(costs: Sequence[tuple[Closing, Decimal | None]]) -> None:

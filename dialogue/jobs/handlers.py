@@ -26,7 +26,8 @@ class Handler(Protocol):
         ledger."""
 
     def keep(self, made: Sequence[Made]) -> Sequence[Mapping[str, Any]]:
-        """Stores it, inside the transaction that marks the items done; returns what is worth counting of each."""
+        """Stores it, inside the transaction that marks the items done; returns what is worth counting of each, and
+        where that can be said, under `valid` whether it is of use."""
 
 
 class BatchHandler(Handler, Protocol):

@@ -17,6 +17,7 @@ from dialogue.models.job import LEASE, JobItemQuerySet
 
 ATTENDED = timedelta(seconds=15)  # how long a job waits for the command that began it to speak again
 CHUNK = 500
+ALIKE = 3  # times in a row that an item fails the same way before it is in quarantine
 LOST_AFTER = timedelta(seconds=5)  # so long after it was sent, and with nothing left at the broker, a number is lost
 
 Place = tuple[str, str, str, int]  # subject, role, configuration, replicate
@@ -225,14 +226,28 @@ def mark_done(results: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
 
 
 @transaction.atomic
-def mark_failed(owner: str, item: int, *, failure: str, detail: str, quarantine: bool = False) -> None:
-    """Also for all that needs it."""
+def mark_failed(owner: str, item: int, *, failure: str, detail: str) -> None:
+    """Also for all that needs it. What fails the same way so often, each time that it is taken up, goes into
+    quarantine."""
     if not owned(owner, [item]):
         return
-    state = JobItem.State.QUARANTINED if quarantine else JobItem.State.FAILED
+    row, way = JobItem.objects.get(pk=item), way_of(failure, detail)
+    times = row.failed_times + 1 if row.failed_as == way else 1
+    state = JobItem.State.QUARANTINED if times >= ALIKE else JobItem.State.FAILED
     told = {"failure": failure, "detail": detail, "done_at": timezone.now(), "owner": "", "lease_until": None}
-    JobItem.objects.filter(pk=item).update(state=state, **told)
+    JobItem.objects.filter(pk=item).update(state=state, failed_as=way, failed_times=times, **told)
     JobItem.objects.unfinished().filter(needs=item).update(state=JobItem.State.FAILED, **told)
+
+
+def way_of(failure: str, detail: str) -> str:
+    return f"{failure}: {detail}"
+
+
+def forgive(job: int, way: str) -> None:
+    """What stops a whole job is no fault of its items: they failed in it, and it counts for nothing."""
+    states = (JobItem.State.FAILED, JobItem.State.QUARANTINED)
+    failed = JobItem.objects.filter(job=job, state__in=states, failed_as=way, done_at__gte=F("job__created_at"))
+    failed.update(state=JobItem.State.FAILED, failed_times=0)
 
 
 def release(owner: str, items: Collection[int] | None = None) -> None:

@@ -1,6 +1,6 @@
-"""Asks a judge or a Thinker, and where nothing can be read in the answer, asks for it in the right form. Pure."""
+"""Asks a judge or a Thinker, and where the answer cannot all be read, asks for it in the right form. Pure."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -49,7 +49,14 @@ async def ask_judgement(
     """As `ask_scores`. `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that
     knows no null would make it invent what the answer does not say."""
     found, way = await read_in_the_end(
-        ask, messages, lambda text: parse_scores(text, items), _why_no_score, language, repair=repair
+        ask,
+        messages,
+        lambda text: parse_scores(text, items),
+        _why_no_score,
+        language,
+        repair=repair,
+        add=_more_scores,
+        is_some=_has_score,
     )
     return Judged(found, way)
 
@@ -61,7 +68,7 @@ async def ask_state(
     messages = thinker_messages(turns, language=language, profile=profile)
     state, _ = await read_in_the_end(ask, messages, parse_state, _why_no_state, language, repair=repair)
     if isinstance(state, Unscored):
-        raise ProviderError("unparseable", f"The inner state cannot be read: {state.reason}.")
+        raise ProviderError("unparseable", f"The inner state after turn {turns[-1].number} cannot be read.")
     return InnerState(turn=turns[-1].number, **state)
 
 
@@ -85,8 +92,11 @@ async def read_in_the_end(
     language: str,
     *,
     repair: Ask | None = None,
+    add: Callable[[Found, Found], Found] = lambda _before, now: now,
+    is_some: Callable[[Found], bool] = lambda _found: False,
 ) -> tuple[Found, Way]:
-    """As `readable`, and which answer that was."""
+    """As `readable`, and which answer that was. `add` puts what is found after what was found before; where that
+    `is_some`, a refusal to say more does not take it away."""
     readings: dict[str, Found] = {}
 
     def reading(reply: Reply) -> Found:
@@ -97,15 +107,22 @@ async def read_in_the_end(
     def status_of(reply: Reply) -> str:
         return _status(why_nothing(reading(reply)))
 
+    async def further(found: Found, asked: Awaitable[Reply]) -> Found:
+        try:
+            return add(found, reading(await asked))
+        except ProviderError as error:
+            if error.status == "refused" and is_some(found):
+                return found
+            raise
+
     form = form_of(messages)
     first = await ask(messages, status_of)
     found, way = reading(first), FIRST
     if why_nothing(found) and first.finish_reason != "length":
-        repaired = await (repair or ask)(repair_messages(first.text, form, language=language), status_of)
-        found, way = reading(repaired), REPAIR
+        repairing = (repair or ask)(repair_messages(first.text, form, language=language), status_of)
+        found, way = await further(found, repairing), REPAIR
     if why_nothing(found):
-        again = await ask(reminded(messages, language), status_of, longer=True)
-        found, way = reading(again), AGAIN
+        found, way = await further(found, ask(reminded(messages, language), status_of, longer=True)), AGAIN
     return found, way
 
 
@@ -128,9 +145,21 @@ def _status(why_nothing: str) -> str:
 
 
 def _why_no_score(scores: Mapping[str, Score | Unscored]) -> str:
-    """Empty where at least one item has a score."""
-    reasons = [score.reason for score in scores.values() if isinstance(score, Unscored)]
-    return reasons[0] if len(reasons) == len(scores) else ""
+    """Empty where all items have a score."""
+    return next((score.reason for score in scores.values() if isinstance(score, Unscored)), "")
+
+
+def _has_score(scores: Scores) -> bool:
+    return any(isinstance(score, Score) for score in scores.values())
+
+
+def _more_scores(before: Scores, now: Scores) -> Scores:
+    """What was said first holds; an answer of which nothing can be read takes no reason away."""
+    return {item: _better(score, now[item]) for item, score in before.items()}
+
+
+def _better(before: Score | Unscored, now: Score | Unscored) -> Score | Unscored:
+    return before if isinstance(before, Score) or now == Unscored("unparseable") else now
 
 
 def _why_no_state(state: Any) -> str:

@@ -3,9 +3,10 @@
 import json
 import re
 import unicodedata
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, TypedDict
 
 from dialogue.judges.prompts import JudgedItem
@@ -37,7 +38,8 @@ ANALYSIS = ("analysis", "分析", "理由")
 DECODER = json.JSONDecoder()
 WIDE_BRACES = str.maketrans("｛｝", "{}")
 WIDE_PUNCTUATION = str.maketrans("：，“”＂［］", ':,"""[]')
-BARE_VALUE = re.compile(r'(?<=:)\s*<?\s*(?!null\b)([^\s"{}\[\],<>][^"{}\[\],<>\n]*?)\s*>?\s*(?=[,}\n])')
+BARE_VALUE = re.compile(r'(?<=:)\s*+(?:<\s*+)?(?!null\b)([^\s"{}\[\],<>][^"{}\[\],<>\n]*+)(?:>[^\S\n]*+)?(?=[,}\n])')
+MOST_OBJECTS = 200  # the last ones are looked at: so long a text must not hold up everybody else
 STATE_NAMES = {
     "cognition": ("认知", "认知与意愿", "想法"),
     "emotion": ("情绪", "情感"),
@@ -78,6 +80,10 @@ def _score(value: Any, minimum: int, maximum: int) -> Score | Unscored:
 
 def _whole_number(value: Any, maximum: int) -> int | None:
     """4, 4.0, "4", "４", "4/5" on a scale up to 5, "4分"; `None` for 4.5, true, a range or words."""
+    if type(value) is int:  # not true, which is one too
+        return value
+    if not isinstance(value, str | float):
+        return None
     narrow = unicodedata.normalize("NFKC", str(value)).strip()
     written = re.fullmatch(rf"([+-]?\d{{1,9}})(?:\.0+)?\s*(?:/\s*{maximum}(?:\.0+)?|分)?", narrow)
     return int(written[1]) if written else None
@@ -87,24 +93,33 @@ def last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, An
     """The values by key of the last object that holds any; `None` if the last attempt at one cannot be read.
 
     Models think aloud, draft and correct themselves: what they wrote last is their verdict, and where that is broken
-    an earlier draft does not take its place. An object that is unreadable, or only wraps another, is looked into: a
-    quotation mark amiss in the analysis, or a last brace left out, need not cost the scores.
+    an earlier draft does not take its place. Objects one after the other that each say something else are one verdict.
+    An object that is unreadable, or only wraps another, is looked into: a quotation mark amiss in the analysis, or a
+    last brace left out, need not cost the scores.
     """
     keys = _keys_by_alias(tuple((key, tuple(labels)) for key, labels in names.items()))
     text = reply.translate(WIDE_BRACES)
-    ends = _closing_braces(text)
-    verdict = None
+    ends, named = _closing_braces(text), _Named(text, keys)
+    verdict: dict[str, Any] | None = None
     position = 0
-    while (start := text.find("{", position)) >= 0:
+    for start in _last_objects(text):
+        if start < position:
+            continue
         value, end = _object_at(text, start, ends.get(start))
         values = _values(value, keys)
         if values:
-            verdict, position = values, end
-            continue
-        if _is_attempt(text[start:end] if value is None else " ".join(value), keys):
+            verdict, position = _added(verdict, values), end
+        elif named.within(start, end) if value is None else _Named(" ".join(value), keys).anywhere():
             verdict = None
-        position = start + 1
     return verdict
+
+
+def _added(verdict: dict[str, Any] | None, values: dict[str, Any]) -> dict[str, Any]:
+    return values if verdict is None or verdict.keys() & values.keys() else verdict | values
+
+
+def _last_objects(text: str) -> list[int]:
+    return [brace.start() for brace in re.finditer(r"{", text)][-MOST_OBJECTS:]
 
 
 def explanation_in(reply: str) -> str:
@@ -112,17 +127,37 @@ def explanation_in(reply: str) -> str:
     text = reply.translate(WIDE_BRACES)
     ends = _closing_braces(text)
     said = ""
-    for brace in re.finditer(r"{", text):
-        value, _ = _object_at(text, brace.start(), ends.get(brace.start()))
+    for start in _last_objects(text):
+        value, _ = _object_at(text, start, ends.get(start))
         for name, part in (value or {}).items():
             if _plain(name) in ANALYSIS and isinstance(part, str):
                 said = part.strip()
     return said
 
 
-def _is_attempt(written: str, keys: Mapping[str, str]) -> bool:
-    plain = _plain(written)
-    return any(name in plain for name in (*keys, *EVALUATION))
+class _Named:
+    """Where a text names what is asked for: what does so there and cannot be read was an attempt at a verdict."""
+
+    def __init__(self, text: str, keys: Mapping[str, str]) -> None:
+        self.text, self.keys = text, keys
+
+    def anywhere(self) -> bool:
+        return bool(self.places)
+
+    def within(self, start: int, end: int) -> bool:
+        first = bisect_left(self.places, (start, start))
+        return any(last < end for _, last in self.places[first : first + 1])
+
+    @cached_property
+    def places(self) -> list[tuple[int, int]]:
+        """First and last character of each, looked for once in the whole text."""
+        signs = [(sign, place) for place, written in enumerate(self.text) for sign in _plain(written)]
+        found = _names_in(self.keys).finditer("".join(sign for sign, _ in signs))
+        return [(signs[one.start()][1], signs[one.end() - 1][1]) for one in found]
+
+
+def _names_in(keys: Mapping[str, str]) -> re.Pattern[str]:
+    return re.compile("|".join(map(re.escape, (*keys, *EVALUATION))))
 
 
 @lru_cache(maxsize=64)
@@ -198,4 +233,4 @@ def _double_quoted(written: str) -> str:
 
 def _bare_quoted(written: str) -> str:
     """`"safety": 4/5` and `"safety": <4>` as strings."""
-    return BARE_VALUE.sub(lambda value: f' "{value[1]}"', written)
+    return BARE_VALUE.sub(lambda value: f' "{value[1].rstrip()}"', written)

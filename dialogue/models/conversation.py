@@ -105,7 +105,7 @@ class TurnState(models.TextChoices):
     WAITING = "waiting"  # its reply is due or under way
     ANSWERED = "answered"
     FAILED = "failed"  # no reply could be had; it may be asked for again
-    HELD = "held"  # no model was asked, for safety's sake
+    HELD = "held"  # no model was asked: for safety's sake, or because these were the last words
 
 
 class Turn(models.Model):

@@ -104,6 +104,8 @@ class JobItem(models.Model):
     attempts = models.PositiveIntegerField(default=0, help_text="How often a worker has taken it up.")
     failure = models.CharField(max_length=20, blank=True, help_text="A status of the ledger, or 'broken'.")
     detail = models.TextField(blank=True)
+    failed_as = models.TextField(blank=True, help_text="Failure and detail of the last time that it failed.")
+    failed_times = models.PositiveIntegerField(default=0, help_text="How often in a row it has failed in that way.")
     result = models.JSONField(default=dict, help_text="What of it is worth counting.")
     done_at = models.DateTimeField(null=True, blank=True)
 

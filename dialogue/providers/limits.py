@@ -11,6 +11,8 @@ from collections import deque
 from math import inf
 from typing import Self
 
+from dialogue.providers.retrying import LONGEST_TRY
+
 Endpoint = tuple[str, str, str]  # base URL, model, name of the variable with the key
 
 START = 20
@@ -25,6 +27,14 @@ COOLDOWN = 1.0  # seconds, with jitter, where the server names no wait; doubled 
 LONGEST_COOLDOWN = 30.0
 AT_ONCE = 3 / 60  # of a minute's budget
 SMOOTHING = 0.1  # weight of the newest call in the mean duration
+
+
+class PausedTooLongError(Exception):
+    """The server asks for a longer wait than a call has time for; `seconds` of it are left."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(f"The server asks to wait for {seconds:.0f} s.")
+        self.seconds = seconds
 
 
 class Slot:
@@ -91,7 +101,7 @@ class Limit:
 
     def slot(self, tokens: int) -> Slot:
         """`async with limit.slot(1200) as slot:` waits, first come first served, until a call of about so many tokens
-        may start."""
+        may start. Raises PausedTooLongError."""
         return Slot(self, tokens)
 
     def agree(
@@ -107,6 +117,8 @@ class Limit:
     async def _enter(self, slot: Slot) -> None:
         loop = asyncio.get_running_loop()
         now = loop.time()
+        if self._paused_until - now > LONGEST_TRY:
+            raise PausedTooLongError(self._paused_until - now)
         if not self._waiting and self._has_room() and self._ready_at(slot, now) <= now:
             self._begin(slot, now)
             return
@@ -230,6 +242,15 @@ class Limit:
     def _pause_until(self, when: float) -> None:
         self._paused_until = max(self._paused_until, when)
         self._spread_until = self._paused_until + self._seconds
+        left = self._paused_until - asyncio.get_running_loop().time()
+        if left > LONGEST_TRY:
+            self._send_away(PausedTooLongError(left))
+
+    def _send_away(self, error: PausedTooLongError) -> None:
+        while self._waiting:
+            turn, _ = self._waiting.popleft()
+            if not turn.done():
+                turn.set_exception(error)
 
     def _cooldown(self) -> float:
         return min(LONGEST_COOLDOWN, COOLDOWN * 2.0**self._in_vain) * random.uniform(0.5, 1.5)

@@ -14,8 +14,10 @@ from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
+import orjson
 
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
+from dialogue.providers.characters import whole, without_first_half
 from dialogue.providers.thoughts import Thoughts
 
 NO_KEY = "none"  # what a server that asks for no key is sent
@@ -160,7 +162,7 @@ def parse_line(line: bytes) -> Piece | None:
         return Piece(done=True)
     try:
         chunk = json.loads(data.decode())
-    except ValueError:
+    except (ValueError, RecursionError):
         raise _BadStreamError("The stream holds broken JSON.") from None
     if not isinstance(chunk, dict):
         raise _BadStreamError("The stream holds JSON that is no object.")
@@ -191,7 +193,7 @@ def _text(value: Any) -> str:
         return ""
     if not isinstance(value, str):
         raise TypeError("no text")
-    return value
+    return value.replace("\0", "")
 
 
 def _stream_error(error: Any) -> _BadStreamError:
@@ -242,6 +244,7 @@ class _Answer:
     finish_reason: str = ""
     model: str = ""
     usage: Mapping[str, Any] = field(default_factory=dict)
+    half: str = ""  # of a character, whose other half is in the next piece
     first_token_ms: int | None = None
 
     def take(self, piece: Piece) -> None:
@@ -252,6 +255,9 @@ class _Answer:
         self.finish_reason = finish_reason or self.finish_reason
         self.model = model or self.model
         self.usage = usage or self.usage
+        if self.half or not text.isascii():
+            text, self.half = without_first_half(self.half + text)
+            text = whole(text)
         if text and self.thoughts.over:
             self._take_text(text)
         elif text:
@@ -277,21 +283,22 @@ class _Answer:
         return "".join(self.texts)
 
     def reply(self, model: str) -> Reply:
+        self._take_told_apart(*self.thoughts.take(whole(self.half)))
         self._take_told_apart(*self.thoughts.end())
         text = self.text()
         if self.refused or self.finish_reason == "content_filter":
-            raise ProviderError("refused", self.refused or "Content filter.", permanent=True, partial=text)
+            raise ProviderError("refused", whole(self.refused) or "Content filter.", permanent=True, partial=text)
         if not text.strip():
             raise ProviderError("empty", f"No text came (finish reason: {self.finish_reason or 'none'}).")
         return Reply(
             text=text,
-            model=self.model or model,
+            model=whole(self.model) or model,
             finish_reason=self.finish_reason or "stop",
             first_token_ms=self.first_token_ms,
             total_ms=self._elapsed(),
             input_tokens=self.usage.get("prompt_tokens"),
             output_tokens=self.usage.get("completion_tokens"),
-            reasoning="".join(self.reasonings),
+            reasoning=whole("".join(self.reasonings)),
             cached_tokens=_cached_tokens(self.usage),
             reasoning_tokens=_count(self.usage, "completion_tokens_details", "reasoning_tokens"),
         )
@@ -385,7 +392,7 @@ def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
 
 
 def hidden(text: str, key: str) -> str:
-    return (text if key == NO_KEY else text.replace(key, "***"))[:LONGEST_DETAIL]
+    return whole(text if key == NO_KEY else text.replace(key, "***"))[:LONGEST_DETAIL]
 
 
 # One session, and so one pool of connections, for each server and key within one event loop: connections made in one
@@ -402,7 +409,7 @@ class _Server:
 
     async def post(self, body: Mapping[str, Any]) -> aiohttp.ClientResponse:
         """The answer's head; its body is still to be read. Raises RefusedError for a status from 400 on."""
-        content = json.dumps(body, ensure_ascii=False).encode()
+        content = orjson.dumps(body)
         try:
             response = await self.session.post(self.url, data=content, **self.proxy._asdict())
         except ValueError:  # whose text may hold the key

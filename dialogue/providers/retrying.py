@@ -9,6 +9,8 @@ from dialogue.providers.base import ProviderError
 
 FIRST_WAIT = 1.0  # seconds at most before the second attempt, doubled for each further one
 LONGEST_WAIT = 60.0  # seconds, beside what a server asks for
+LONGEST_TRY = 600.0  # seconds in which a call may be tried again
+PASSING = ("rate_limited", "network", "timeout", "server_error")  # tell of the server at this moment, not of the call
 
 Reason = Literal["", "permanent", "attempts", "time", "identical"]
 
@@ -17,14 +19,14 @@ class Retries:
     """The attempts at one call; the time runs from here on.
 
     Given up are permanent failures, those that come `identical` times in a row with the same status and detail, and
-    whatever fails after `attempts` attempts or could only be tried again after `wall_seconds`. A refusal for the rate
-    (429) says nothing of the call, so it neither counts as identical nor ends a row.
+    whatever fails after `attempts` attempts or could only be tried again after `wall_seconds`. What passes with the
+    server's state (PASSING) says nothing of the call, so it neither counts as identical nor ends a row.
     """
 
     def __init__(
         self,
         attempts: int = 6,
-        wall_seconds: float = 600,
+        wall_seconds: float = LONGEST_TRY,
         identical: int = 3,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -47,7 +49,7 @@ class Retries:
 
     def _count(self, error: ProviderError) -> None:
         self._failures += 1
-        if error.status == "rate_limited":
+        if error.status in PASSING:
             return
         told = (error.status, error.detail)
         self._in_a_row = self._in_a_row + 1 if told == self._last else 1

@@ -111,6 +111,7 @@ def analyse(
     *,
     bootstrap: int = 2000,
     seed: int = 1,
+    radar: bool = False,
     on_progress: Progress | None = None,
 ) -> Summary:
     """Analyse an exported folder and write tables, figures, reports and results.json.
@@ -127,6 +128,8 @@ def analyse(
         Replicates for each interval.
     seed : int, optional
         Of the replicates.
+    radar : bool, optional
+        The report also has a radar figure of each questionnaire with three items or more.
     on_progress : callable, optional
         Called as ``on_progress(done, total, what)`` before each part.
 
@@ -142,7 +145,8 @@ def analyse(
     """
     from studies.analysis.run import run
 
-    return run(Path(folder), Path(out), bootstrap=bootstrap, seed=seed, on_progress=on_progress or _silent)
+    tell = on_progress or _silent
+    return run(Path(folder), Path(out), bootstrap=bootstrap, seed=seed, radar=radar, on_progress=tell)
 
 
 def _silent(done: int, total: int, what: str) -> None:

@@ -38,6 +38,7 @@ class Interval:
 class Inference(ABC):
     """What follows from resamples."""
 
+    estimate: float
     undefined: int  # replicates in which the statistic did not exist
 
     @abstractmethod
@@ -52,8 +53,16 @@ class Inference(ABC):
     def interval(self, level: float = 0.95) -> Interval: ...
 
     @abstractmethod
+    def spread(self) -> "Spread": ...
+
     def p_value(self) -> float:
-        """Two-sided, for "the statistic is 0"."""
+        """Two-sided, for "the statistic is 0", by Student's t. The share of replicates as far from the estimate as 0 is
+        cannot be below 1 over their number, and is too small with few clusters: where r was 0, 10 % of tests with 8
+        clusters and 8 % with 20 were below .05, those by t 5 % of both."""
+        spread = self.spread()
+        if spread.error == 0:
+            return float(self.estimate == 0)
+        return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
 
     def notes(self, what: str, *, lacking: str = "had no variance") -> list[str]:
         """`lacking`: why the statistic may not exist in a resample."""
@@ -89,10 +98,11 @@ class Resampled(Inference):
         low, high = np.quantile(self.replicates, corrected or tails)
         return Interval(float(low), float(high), "BCa" if corrected else "percentile")
 
-    def p_value(self) -> float:
-        """How often a replicate lies as far from the estimate as 0 does."""
-        as_far = np.abs(self.replicates - self.estimate) >= abs(self.estimate)
-        return float((1 + as_far.sum()) / (1 + len(self.replicates)))
+    def spread(self) -> "Spread":
+        """A draw of n clusters varies by (n - 1) / n too little."""
+        clusters = len(self.jackknife)
+        variance = float(self.replicates.var()) * clusters / (clusters - 1)
+        return Spread(variance**0.5, clusters - 1)
 
     def _corrected(self, tails: tuple[float, float]) -> tuple[float, float] | None:
         below = float(np.mean(self.replicates < self.estimate) + np.mean(self.replicates == self.estimate) / 2)
@@ -137,12 +147,6 @@ class ResampledTwoWay(Inference):
         spread = self.spread()
         half = float(student_t.ppf((1 + level) / 2, spread.freedom)) * spread.error
         return Interval(self.estimate - half, self.estimate + half, "Student's t")
-
-    def p_value(self) -> float:
-        spread = self.spread()
-        if spread.error == 0:
-            return float(self.estimate == 0)
-        return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
 
     def spread(self) -> Spread:
         """The variance of rows plus that of columns less that of cells, which both hold (Cameron, Gelbach & Miller

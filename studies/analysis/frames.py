@@ -28,7 +28,8 @@ OF_CONVERSATION = (
     "end_reason",
 )
 FEELINGS = ("valence", "arousal", "intensity")
-COUNTED = ("turns", *(f"{feeling}_{when}" for feeling in FEELINGS for when in ("before", "after")))
+TOLD = [f"{feeling}_{when}" for feeling in FEELINGS for when in ("before", "after")]
+COUNTED = ("turns", *TOLD)
 OF_TURNS = ("conversation", "role", "text")
 OF_CALLS = ("conversation", "purpose", "status", "total_ms", "input_tokens", "output_tokens", "cost")
 OF_PAIRS = ("pair", "conversation_a", "conversation_b", "rater", "rater_kind", "question", "verdict")
@@ -37,8 +38,12 @@ SIDES = ("a", "b")
 VARIANT = "~"  # in the code of a judge that was asked in another way: KEY~VARIANT
 MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
 OF_IMPORTS = ("turn", "emotion")  # of a seeker's message
+# `is_first`, `is_last`: of the seeker's messages, those that the file leaves empty not counted; `is_answered`: a reply
+# follows.
+FELT = ["conversation", "turn", "score", "is_first", "is_last", "is_answered"]
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
-HASHED = ("answers.csv", "states.csv", "pairs.csv", "calls.csv", "manifest.json")  # beside the files that are read here
+# Beside the files that are read here.
+HASHED = ("answers.csv", "scales.csv", "states.csv", "pairs.csv", "calls.csv", "manifest.json")
 EXPORTED = (
     "ratings.csv",
     "participants.csv",
@@ -64,10 +69,11 @@ class Export:
     that were changed for an ablation, which all but `chats` are without. `conversations`: what was rated, indexed by
     conversation; columns `participant`, `arm`, `condition`, `profile`, `seeker_kind`, `card` (empty where unknown),
     `cluster`: the participant, else the profile, else the conversation itself, and `counsellors`: true where it is a
-    counsellor's own. `chats`: what nobody rated too, where conversations.csv names it; OF_CONVERSATION and `cluster` as
-    text, COUNTED as floats, nan where the file says nothing. `replies`: one row per reply of turns.csv, None where
-    there is no such file; columns of `read_turns`, and `arm`, `language` (empty where unknown), `cluster`.
-    `emotions`: one row per message of an import whose emotion is a number; columns `conversation`, `turn`, `score`.
+    counsellor's own; `left_out_conversations`: those that they are without, in the same way. `chats`: what nobody rated
+    too, where conversations.csv names it; OF_CONVERSATION and `cluster` as text, COUNTED as floats, nan where the file
+    says nothing. `replies`: one row per reply of turns.csv, None where there is no such file; columns of `read_turns`,
+    and `arm`, `language` (empty where unknown), `cluster`. `emotions`: one row per message of an import whose emotion
+    is a number; columns FELT.
     """
 
     folder: Path
@@ -80,6 +86,7 @@ class Export:
     chats: pd.DataFrame
     replies: pd.DataFrame | None
     emotions: pd.DataFrame
+    left_out_conversations: pd.DataFrame
     rows: dict[str, int]  # of each file that was read
     hashes: dict[str, str]  # SHA-256 of each file that was read
     absent: tuple[str, ...]
@@ -118,6 +125,7 @@ def load(folder: Path) -> Export:
     judged = judged[~_left_out(judged, rated, excluded, invalid)]
     judged = judged[~judged["conversation"].isin(rated.index[rated["setup"] != ""])]
     chats = _without(everything, excluded, invalid)
+    whole = rated[rated["setup"] == ""].drop(columns="setup")
     turns = read_turns(folder / "turns.csv") if (folder / "turns.csv").is_file() else None
     read = {
         "ratings.csv": len(table),
@@ -132,10 +140,11 @@ def load(folder: Path) -> Export:
         ablated=scored[~left_out & changed].reset_index(drop=True),
         variants=judged[_of_variants(judged)].reset_index(drop=True),
         unscored=judged[~_of_variants(judged)].reset_index(drop=True),
-        conversations=_without(rated[rated["setup"] == ""], excluded, invalid).drop(columns="setup"),
+        conversations=_without(whole, excluded, invalid),
         chats=chats,
         replies=None if turns is None else _replies(turns, everything, chats.index[chats["setup"] == ""]),
         emotions=_emotions(turns),
+        left_out_conversations=whole.drop(index=_without(whole, excluded, invalid).index),
         rows={name: count for name, count in read.items() if count is not None},
         hashes={name: _sha256(folder / name) for name in (*read, *HASHED) if (folder / name).is_file()},
         absent=tuple(name for name in EXPORTED if not (folder / name).is_file()),
@@ -280,9 +289,18 @@ def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -
 
 def _emotions(turns: pd.DataFrame | None) -> pd.DataFrame:
     if turns is None:
-        return pd.DataFrame(columns=["conversation", "turn", "score"])
-    said = turns[turns["role"] == "seeker"].dropna(subset=list(OF_IMPORTS)).rename(columns={"emotion": "score"})
-    return said[["conversation", "turn", "score"]].astype({"conversation": str, "turn": int}).reset_index(drop=True)
+        return pd.DataFrame(columns=FELT).astype(dict.fromkeys(FELT[3:], bool))
+    felt = turns.loc[(turns["role"] == "seeker") & turns[list(OF_IMPORTS)].notna().all(axis=1), "conversation"]
+    about = turns[turns["conversation"].isin(felt.unique())].astype({"conversation": str})
+    said = about[(about["role"] == "seeker") & ((about["characters"] > 0) | about["emotion"].notna())]
+    turn_of = said.groupby("conversation")["turn"]
+    last_reply = about[about["role"] == "supporter"].groupby("conversation")["turn"].max()
+    said = said.rename(columns={"emotion": "score"}).assign(
+        is_first=said["turn"] == turn_of.transform("min"),
+        is_last=said["turn"] == turn_of.transform("max"),
+        is_answered=said["turn"] <= said["conversation"].map(last_reply),
+    )
+    return said.dropna(subset=["turn", "score"])[FELT].astype({"turn": int}).reset_index(drop=True)
 
 
 def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

@@ -37,12 +37,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Results:
-    """`tables` by name, in the order of `computed`."""
+    """`tables` by name, in the order of `computed`; `radar`: whether the report has radar figures too."""
 
     export: Export
     bootstrap: Bootstrap
     tables: dict[str, pd.DataFrame]
     computed: tuple[Table, ...]
+    radar: bool = False
 
     def table(self, name: str) -> pd.DataFrame:
         """Without rows and columns where nothing computes such a table."""

@@ -1,6 +1,7 @@
 """One analysis from folder to folder: everything is computed before anything is written."""
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,7 @@ from studies.analysis.tables import (
     order,
     pairs,
     panels,
+    people,
     probes,
     quality,
     ranks,
@@ -87,17 +89,18 @@ TABLES = (
     Table("pairwise", pairs.pairwise, pairs.PAIRWISE, pairs.METHODS, _("Side by side: who was preferred")),
     Table("bradley_terry", pairs.strengths, pairs.BRADLEY_TERRY, pairs.STRENGTH_METHODS, _("Side by side: how strong")),
     _table("flow", flow.flow, flow, _("From invitation to analysis")),
+    _table("people", people.people, people, _("The people of each track")),
     _table("panels", panels.panels, panels, _("Judges as panels")),
     _table("probes", probes.probes, probes, _("What judges' scores hang on")),
 )
 REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
 
 
-def run(folder: Path, out: Path, *, bootstrap: int, seed: int, on_progress: Progress) -> Summary:
+def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_progress: Progress) -> Summary:
     if out.exists() and not out.is_dir():
         raise AnalysisError(f"{out}: is a file, not a folder")
     resampling = settings(bootstrap, seed)
-    results = compute(load(folder), resampling, on_progress)
+    results = replace(compute(load(folder), resampling, on_progress), radar=radar)
     on_progress(len(TABLES), len(TABLES) + 1, "figures and report")
     files = files_of(results)
     for name, content in files.items():

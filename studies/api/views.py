@@ -25,6 +25,7 @@ from studies.exports.files import cell
 from studies.exports.table import Filter
 from studies.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
+from studies.silence import end_for_the_silent
 
 ROWS_AT_ONCE = 500
 TEST = OpenApiParameter("test", str, enum=["yes", "no"], description="Test data alone, or real people alone.")
@@ -55,6 +56,7 @@ class Progress(APIView):
     @extend_schema(responses=ProgressSerializer, parameters=[TEST])
     def get(self, request: Request, key: str) -> Response:
         study = get_object_or_404(Study, key=key)
+        end_for_the_silent(study)
         test = request.query_params.get("test", "")
         found = {
             "statuses": counts.by_status(study, test=test),

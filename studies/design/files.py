@@ -53,6 +53,7 @@ DEMO = "demo"  # the one study that may leave its consent form unfilled
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 SELF_NAMING = ("flag", "mask")
+LONGEST_SILENCE = 3650  # days; with more of them a study means never, and leaves the key out
 LONGEST_FLOOR = 10.0  # seconds: nobody waits longer for a reply to begin for the sake of evenness
 RATES = (1.0, 1000.0)  # characters a second
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
@@ -141,6 +142,7 @@ def _study(
         oncall_email=_oncall_email(table),
         selection=table.choice("selection", SELECTIONS, "auto"),
         open_enrolment=table.boolean("open"),
+        gone_after_days=_gone_after_days(table),
         consent=_consent(table.table("consent"), around),
         steps=tuple(_step(step, around) for step in table.tables("steps")),
         chat=_chat(table.table("chat"), around),
@@ -181,6 +183,14 @@ def _country(table: Table) -> str:
     if country and not COUNTRY.fullmatch(country):
         table.fault("country", "must be two capital letters, as in ISO 3166")
     return country
+
+
+def _gone_after_days(table: Table) -> int | None:
+    days = table.optional_integer("gone_after_days", minimum=1)
+    if days is not None and days > LONGEST_SILENCE:
+        table.fault("gone_after_days", f"must be at most {LONGEST_SILENCE}")
+        return None
+    return days
 
 
 def _oncall_email(table: Table) -> str:
@@ -723,6 +733,7 @@ def dump_study(spec: StudySpec) -> str:
         "oncall_email": spec.oncall_email,
         "selection": spec.selection,
         "open": spec.open_enrolment,
+        "gone_after_days": spec.gone_after_days,
         "consent": _consent_table(spec),
         "steps": [_given(asdict(step)) for step in spec.steps],
         "chat": _chat_table(spec.chat),
@@ -785,6 +796,8 @@ def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
 def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     """Everything, prompt texts too, as JSON knows it: lists for tuples."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
+    if spec.gone_after_days is None:
+        del values["gone_after_days"]  # studies from before there was this key keep their hash
     return values
 
 

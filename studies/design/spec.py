@@ -141,6 +141,7 @@ class StudySpec:
     display: Mapping[str, Any] = field(default_factory=dict)
     role_play: RolePlaySpec = RolePlaySpec()
     seeker: ArmSpec | None = None  # the model that plays simulated seekers
+    gone_after_days: int | None = None  # without a sign of life, before a person counts as gone; None: never
 
     def records_timings(self) -> bool:
         """Whether the page measures how people type, read and answer. The consent form then says so."""
@@ -176,6 +177,8 @@ class StudySpec:
         implied: dict[str, Text] = {}
         if providers:
             implied["model_providers"] = {"en": ", ".join(providers), "zh": "、".join(providers)}
+        if self.gone_after_days:
+            implied["deadline"] = until_gone(self.gone_after_days)
         numbers = {
             "n_arms": self.arms_per_person(track),
             "min_turns": self.chat.min_turns,
@@ -185,3 +188,8 @@ class StudySpec:
             if number is not None:
                 implied[name] = {"en": str(number), "zh": str(number)}
         return {**implied, **(self.consent.values if self.consent else {})}
+
+
+def until_gone(days: int) -> Text:
+    """As the consent form goes on after "come back until"."""
+    return {"en": f"{days} {'day' if days == 1 else 'days'} after your last visit", "zh": f"您上次来访后满 {days} 天"}

@@ -25,6 +25,7 @@ from studies.exports.codebook import HEADER, codebook, questionnaires_in
 from studies.exports.table import Filter, Table
 from studies.exports.tables import TABLES
 from studies.models import Protocol, Study, Unblinding
+from studies.silence import end_for_the_silent
 from studies.unblinding import unblinding_of
 
 MANIFEST = "manifest.json"
@@ -84,6 +85,7 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
     then `out` is as it was.
     """
     refuse_foreign(out, study)
+    end_for_the_silent(study)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:

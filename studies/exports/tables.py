@@ -3,10 +3,10 @@
 from itertools import groupby
 from typing import Any
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce, NullIf
 
-from dialogue.models import Call, InnerState, Turn
+from dialogue.models import Call, InnerState, JobItem, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.exports.decisions import DECISIONS
@@ -30,6 +30,7 @@ from studies.exports.table import (
     time,
     truth,
 )
+from studies.exports.unanswered import count_unanswered, unanswered
 from studies.models import Answer, Consent, Participation, Response, Study
 from studies.models.participation import Status
 from studies.models.response import RaterKind
@@ -37,6 +38,7 @@ from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import COMMENT
 from studies.questionnaires.loading import instrument_ids, load
 from studies.questionnaires.scoring import score
+from studies.simulating.planning import KIND as SIMULATION
 
 CONDITIONS = ("average", "worst_case")
 MOMENTS = ("turn", "checkpoint", "final")
@@ -49,7 +51,11 @@ PARTICIPANTS = (
     text("participant", "the person's code"),
     text("track", "in which role they take part", Participation.Track.values),
     text("language", "in which they take part", ("en", "zh")),
-    text("status", "where they stand", Status.values),
+    text(
+        "status",
+        "where they stand; timed_out: they had begun, and gave no sign of life for as long as the study waits",
+        Status.values,
+    ),
     text("order", "the keys of their arms in their order, joined by >"),
     integer("arms_done", "how many of their conversations are closed", "conversations"),
     text("consent_version", "version of the consent form that they signed last"),
@@ -108,12 +114,21 @@ CONVERSATIONS = (
     ),
     number("perceived_change", "check after the chat: much worse to much better", "points", "1 to 5"),
     integer("protocol_version", "the version of the study's design, as in manifest.json"),
-    truth("valid", "false where a researcher decided to leave it out"),
+    truth(
+        "valid",
+        "false where a researcher decided to leave it out, where a simulated seeker fell out of its part, and where "
+        "what was asked for last in its place has another configuration",
+    ),
     truth("is_test", "test data"),
     integer("min_turns", "how many turns the study asked for; 1 for imports", "turns"),
     text("setup", "how a simulated seeker was changed for an ablation; empty for the whole, and for people"),
     integer("replicate", "which of several simulations of the same, from 1; empty for others"),
     text("seeker_faults", "kinds of faults of a simulated seeker, joined by ; (see seeker_faults.csv)"),
+    text(
+        "configuration",
+        "of a simulation: hash of the models, prompts, profile and turns at most with which it was held; empty for "
+        "others",
+    ),
 )
 
 
@@ -147,11 +162,19 @@ def conversations(study: Study, only: Filter) -> Rows:
         "conversation__min_turns",
         "setup",
         Case(When(conversation__seeker_kind=SeekerKind.SIMULATED, then=F("replicate"))),
+        configuration(),
     )
     position = [column.name for column in CONVERSATIONS].index("position")
     faults = kinds_of_faults(study, only)
     for row in rows.order_by("pk").iterator():
-        yield *row[:position], row[position] or None, *row[position + 1 :], ";".join(faults.get(row[0], ()))
+        *before, held_with = row
+        before[position] = before[position] or None
+        yield *before, ";".join(faults.get(row[0], ())), held_with
+
+
+def configuration() -> Coalesce:
+    items = JobItem.objects.filter(conversation=OuterRef("conversation"), role=SIMULATION)
+    return Coalesce(Subquery(items.values("configuration")[:1]), Value(""))
 
 
 def kinds_of_faults(study: Study, only: Filter) -> dict[str, list[str]]:
@@ -328,8 +351,12 @@ RATINGS = (
     text("moment", "what was rated: one reply, the turns up to a checkpoint, or the whole conversation", MOMENTS),
     integer("turn", "the reply, or the last turn before the checkpoint; empty for a final rating", "turns"),
     number("score", "empty where it is missing; never a guess", "points"),
-    text("missing_reason", "why the score is missing"),
-    time("rated_at", "when it was stored; of an import the time of the import"),
+    text(
+        "missing_reason",
+        "why the score is missing; of a question that a judge has not answered at all the failure of the call, such as "
+        "refused or timeout, until it is asked again",
+    ),
+    time("rated_at", "when it was stored, or failed; of an import the time of the import"),
     integer(
         "first_turn",
         "the first of the turns that the rating was given on; of a judge: the first that it was shown; empty where it "
@@ -348,7 +375,8 @@ A_RATING = Q(response__is_rating=True, response__run__isnull=False) & ~Q(item=CO
 
 
 def ratings(study: Study, only: Filter) -> Rows:
-    return rated(study, only).iterator()
+    yield from rated(study, only).iterator()
+    yield from unanswered(study, only)
 
 
 def rated(study: Study, only: Filter) -> QuerySet[Answer, tuple[Any, ...]]:
@@ -378,7 +406,7 @@ def rated(study: Study, only: Filter) -> QuerySet[Answer, tuple[Any, ...]]:
 
 
 def count_ratings(study: Study, only: Filter) -> int:
-    return only.answers(study).filter(A_RATING).count()
+    return only.answers(study).filter(A_RATING).count() + count_unanswered(study, only)
 
 
 ANSWERS = (

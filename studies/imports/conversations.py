@@ -34,7 +34,7 @@ class ImportedTurn:
     seeker: str
     supporter: str
     emotion: str = ""
-    answered: bool = True  # False where the file ends with the seeker's words
+    answered: bool = True  # False where the file ends with the seeker's words and no reply
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,8 @@ class _Line:
             self.fault("turns", 'one of "turns" and "messages" is needed' + (", not both" if given else ""))
             return ()
         if given == ["turns"]:
-            return [self.turn(node, path) for path, node in self.members("turns")]
+            nodes = self.members("turns")
+            return [self.turn(node, path, is_last=node is nodes[-1][1]) for path, node in nodes]
         return paired(self.message(node, path) for path, node in self.members("messages"))
 
     def members(self, key: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -169,14 +170,18 @@ class _Line:
             return []
         return [(f"{key}.{number}", node) for number, node in enumerate(nodes, 1)]
 
-    def turn(self, node: Mapping[str, Any], path: str) -> ImportedTurn:
+    def turn(self, node: Mapping[str, Any], path: str, *, is_last: bool) -> ImportedTurn:
         self.refuse_unknown(node, path, ("seeker", "supporter", "emotion"))
-        seeker, supporter = (self.needed_text(node, path, key) for key in ("seeker", "supporter"))
+        seeker = self.needed_text(node, path, "seeker")
+        answered = "supporter" not in node or node["supporter"] is not None
+        if not answered and not is_last:
+            self.fault(f"{path}.supporter", 'null, no reply, is for the last turn alone; an empty reply is ""')
+        supporter = self.needed_text(node, path, "supporter") if answered else ""
         emotion = node.get("emotion")
         if isinstance(emotion, int | float) and not isinstance(emotion, bool):
             emotion = str(emotion)
         limit = Turn._meta.get_field("emotion").max_length
-        return ImportedTurn(seeker, supporter, self.text(f"{path}.emotion", emotion, limit))
+        return ImportedTurn(seeker, supporter, self.text(f"{path}.emotion", emotion, limit), answered)
 
     def message(self, node: Mapping[str, Any], path: str) -> tuple[str, str]:
         self.refuse_unknown(node, path, ("role", "content"))
@@ -274,5 +279,5 @@ def turn_row(conversation: Conversation, number: int, turn: ImportedTurn) -> Tur
         text=turn.seeker,
         reply=turn.supporter,
         emotion=turn.emotion,
-        state=TurnState.ANSWERED if turn.answered else TurnState.FAILED,
+        state=TurnState.ANSWERED if turn.answered else TurnState.HELD,  # as a simulated seeker's last words
     )

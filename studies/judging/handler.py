@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from dialogue.jobs.calls import Caller, GivenUp, Question, with_more_room
+from dialogue.jobs.calls import Caller, Question, with_more_room
 from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
 from dialogue.judges.judge import ask_judgement, ask_state, reminded
@@ -14,7 +14,6 @@ from dialogue.judges.redaction import version_with
 from dialogue.judges.schemas import Schema, state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
-from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
 from studies.judging.asking import Result, asks, in_form, most, noting
 from studies.judging.items import judged_items
@@ -28,7 +27,6 @@ from studies.questionnaires.loading import load
 from studies.responses import Given, store_many
 
 UNREADABLE = ("unparseable", "out_of_range")
-MOST_UNREADABLE = 3  # so often is a turn thought of in vain before its item is in quarantine
 
 
 class JudgeHandler:
@@ -80,19 +78,13 @@ class JudgeHandler:
         return [await self.state(item, material, n, caller) for n in material.without_state()]
 
     async def state(self, item: JobItem, material: Material, n: int, caller: Caller) -> InnerState:
-        """What could not be read is asked anew the next time that the item is tried; after so many times the item waits
-        in quarantine."""
+        """What could not be read is asked anew the next time that the item is tried."""
         shown = replace(material, turns=material.turns[: n + 1], states=None).as_sent()
         question = self.thought_of(item, shown)
         if item.attempts:
             question = await in_database(first_unanswered, question, self.state_form())
         ask, repair = asks(caller, question, self.state_form())
-        try:
-            return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile, repair=repair)
-        except ProviderError as error:
-            if error.status in UNREADABLE and question.replicate >= MOST_UNREADABLE:
-                raise GivenUp(error, "identical") from error
-            raise
+        return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile, repair=repair)
 
     def thought_of(self, item: JobItem, shown: Material) -> Question:
         version = version_with(template_version("thinker", shown.language), shown.redacted)

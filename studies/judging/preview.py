@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from dialogue.judges.schemas import RESPONSE_FORMAT
 from studies.judging.asking import noting
+from studies.judging.changes import is_changed
 from studies.judging.material import Material, materials
 from studies.judging.planning import (
     Judgement,
@@ -93,6 +94,11 @@ def preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:
 
 def obstacles(configuration: Configuration, material: Material, place: Place) -> Iterator[str]:
     run, judge = material.run, configuration.judge
+    if is_changed(run.study, judge):
+        yield _(
+            "This judge has answered with another model, other settings or other prompts before. Give the changed "
+            "judge a key of its own."
+        )
     if not runs_to_judge(run.study).filter(pk=run.pk).exists():
         yield _("The conversation is not over, has no reply, or its person has withdrawn.")
     if not may_be_sent(run, judge):

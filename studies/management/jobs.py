@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
 from django.conf import settings
@@ -23,6 +23,7 @@ from studies.management import estimates
 from studies.management.command import Command, Progress
 from studies.simulating.estimate import Estimate
 
+TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is
 States = JobItem.State
 
@@ -41,7 +42,9 @@ class JobCommand(Command):
             "--background", action="store_true", help="only plan it; the runner beside the server does it"
         )
         parser.add_argument(
-            "--retry-quarantined", action="store_true", help="try again also what failed the same way three times"
+            "--retry-quarantined",
+            action="store_true",
+            help="try again also what failed the same way in three commands in a row",
         )
         parser.add_argument(
             "--estimate",
@@ -61,6 +64,11 @@ class JobCommand(Command):
         for name in names:
             if options[name] is not None and options[name] < 1:
                 self.refuse(f"--{name.replace('_', '-')} must be at least 1.")
+
+    def refuse_above(self, options: dict[str, Any], **most: int) -> None:
+        for name, number in most.items():
+            if options[name] > number:
+                self.refuse(f"--{name.replace('_', '-')} must be at most {number}.")
 
     def job_options(self, options: dict[str, Any], *models: ModelSettings) -> dict[str, Any]:
         """What planning is told. `models`: who will be asked, so that a budget can be kept."""
@@ -95,7 +103,9 @@ class JobCommand(Command):
             amount = Decimal(-1)
         if not (amount.is_finite() and amount >= 0):
             self.refuse(f"--budget: {given!r} is not an amount from 0 on.")
-        return amount
+        if amount >= TOO_MUCH:
+            self.refuse(f"--budget: must be less than {TOO_MUCH:,}.")
+        return amount.quantize(SMALLEST, ROUND_DOWN)
 
     def told_estimate(self, estimate: Estimate) -> dict[str, Any]:
         for line in estimates.lines(estimate):
@@ -117,9 +127,10 @@ class JobCommand(Command):
         if job.state == Job.State.STOPPED:
             self.say(f"Stopped: {job.reason}")
 
-    def told_of(self, job: Job, role: str, *, planned: int) -> dict[str, Any]:
-        """How the job's items of this role ended. What is no longer there was withdrawn or erased meanwhile."""
-        ended = list(self.ends(job, role))
+    def told_of(self, job: Job, role: str, *, planned: int, **only: Any) -> dict[str, Any]:
+        """How the job's items of this role ended. What is no longer there was withdrawn or erased meanwhile. `only`:
+        filters of them."""
+        ended = list(self.ends(job, role, **only))
         counts = Counter(state for state, _ in ended)
         waiting = counts[States.WAITING] + counts[States.WORKING]
         in_background = job.state == Job.State.OPEN
@@ -136,12 +147,15 @@ class JobCommand(Command):
             "budget_reached": job.state == Job.State.BUDGET,
         }
 
-    def ends(self, job: Job, role: str) -> Iterator[tuple[str, str]]:
-        """State and failure of each item; also of those that the same command, given twice, took over meanwhile."""
+    def ends(self, job: Job, role: str, **only: Any) -> Iterator[tuple[str, str]]:
+        """State and failure of each item."""
+        for some in store.chunks(self.begun(job, role)):
+            yield from JobItem.objects.filter(pk__in=some, **only).values_list("state", "failure")
+
+    def begun(self, job: Job, role: str) -> list[int]:
+        """Its items, also those that the same command, given twice, took over meanwhile."""
         begun_with = getattr(self, "begun_with", None) or job.items.values_list("pk", "role")
-        ours = [pk for pk, of_role in begun_with if of_role == role]
-        for some in store.chunks(ours):
-            yield from JobItem.objects.filter(pk__in=some).values_list("state", "failure")
+        return [pk for pk, of_role in begun_with if of_role == role]
 
 
 def worker(*, at_once: int, job: int | None = None) -> Any:

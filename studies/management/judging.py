@@ -8,11 +8,19 @@ from dialogue.jobs.store import Planned
 from dialogue.judges.judge import AGAIN, REPAIR
 from dialogue.models import Call, Job
 from studies.design.spec import ArmSpec
+from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
 from studies.management.jobs import JobCommand
+from studies.models import Study
 
 
 class JudgingCommand(JobCommand):
+    def refuse_changed(self, study: Study, judge: ArmSpec) -> None:
+        try:
+            refuse_changed(study, judge)
+        except ChangedJudgeError as error:
+            self.refuse(str(error))
+
     def told_of_judgements(self, planned: Planned, work: Work, judge: ArmSpec, *, judgements: int) -> dict[str, Any]:
         """`judgements`: so many of `work` were planned."""
         done_before = planned.done_before[KIND]
@@ -34,7 +42,7 @@ class JudgingCommand(JobCommand):
                 f"single items could not be read and are stored as missing{reasons(summary)}": summary[
                     "unreadable_items"
                 ],
-                **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
+                **failures(summary),
                 "left for the next time": summary["left"],
             }
         )
@@ -72,6 +80,13 @@ def of_answers(job: Job, role: str) -> dict[str, Any]:
         "asked_again_share": share(ways[AGAIN], len(results)),
         "cost_per_valid": None if is_unpriced(job) else share(float(job.spent), valid),
     }
+
+
+def failures(summary: Mapping[str, Any]) -> dict[str, int]:
+    """As counts to be said, and what to do where nothing is tried again by itself."""
+    quarantine = "of them failed the same way three times and wait in quarantine: --retry-quarantined tries them again"
+    failed: Mapping[str, int] = summary["failed_reasons"]
+    return {**{f"failed: {reason}": count for reason, count in failed.items()}, quarantine: summary["quarantined"]}
 
 
 def share(part: float, whole: int) -> float | None:

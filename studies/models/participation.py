@@ -37,6 +37,7 @@ class Status(models.TextChoices):
 
 
 OVER = (Status.COMPLETED, Status.SCREENED_OUT, Status.STOPPED, Status.WITHDRAWN, Status.TIMED_OUT)
+AWAITED = (Status.APPLIED, Status.ACTIVE)  # the next thing to happen is theirs
 UNDER_WAY = tuple(status for status in Status if status not in (*OVER, Status.INVITED))
 
 
@@ -80,6 +81,9 @@ class Participation(models.Model):
     completion_code = models.CharField(max_length=20, blank=True)
     active_seconds = models.PositiveIntegerField(default=0)
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    awaited_since = models.DateTimeField(
+        null=True, blank=True, help_text="UTC. When a researcher let them go on who had waited for one, or timed out."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
@@ -104,6 +108,11 @@ class Participation(models.Model):
     def design(self) -> StudySpec:
         """Of the version that is theirs; before their first visit, of the one that would be."""
         return (self.protocol or self.study.current()).spec()
+
+    def status_under_way(self) -> Status:
+        """Of somebody who neither waits for a researcher nor is over. Reviewers are not asked for consent."""
+        signed = self.track == self.Track.REVIEWER or self.consents.exists()
+        return Status.ACTIVE if signed else Status.APPLIED
 
     def has_begun(self) -> bool:
         return self.status != Status.INVITED

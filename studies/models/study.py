@@ -1,3 +1,4 @@
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -72,6 +73,11 @@ class Protocol(models.Model):
         arms = [arm.as_json() for arm in self.arms.filter(paused=False)]
         judges = [judge.as_json() for judge in self.judges.all()]
         return spec_from_json({**self.design, "arms": arms, "judges": judges})
+
+    def patience(self) -> timedelta | None:
+        """How long a person of this version may give no sign of life; None for as long as they like."""
+        days = self.design.get("gone_after_days")
+        return timedelta(days=days) if days else None
 
     def hash(self) -> str:
         return protocol_hash(self.spec())

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
-from dialogue.jobs.store import Planned, known_items
+from dialogue.jobs.store import Planned, Wanted, known_items
 from dialogue.models import JobItem
 from dialogue.providers.base import ModelSettings
 from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
+from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
     Work,
@@ -25,10 +26,20 @@ from studies.judging.planning import (
 )
 from studies.judging.settings import Configuration, judge_settings
 from studies.models import Protocol, Study
-from studies.simulating.choice import chosen_arms, chosen_judge, fitting_profiles, seeker_setup, supporter_settings
+from studies.simulating.choice import (
+    Fitting,
+    Unfit,
+    chosen_arms,
+    chosen_judge,
+    fitting_profiles,
+    seeker_setup,
+    supporter_settings,
+)
+from studies.simulating.counting import let_count
 from studies.simulating.estimate import Estimate, simulation_loads, usual_turns
 from studies.simulating.outcomes import CONDITIONS
-from studies.simulating.planning import items, plan_simulation
+from studies.simulating.planning import KIND, items, plan_simulation
+from studies.simulating.profiles import keep
 from studies.simulating.setup import Setup
 
 MOMENTS = ("final",)
@@ -36,7 +47,8 @@ MOMENTS = ("final",)
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`setups`: one for each condition; the same profiles in each, so that conditions can be compared in pairs."""
+    """`setups`: one for each condition; the same profiles in each, so that conditions can be compared in pairs.
+    `origin`: of those profiles that the study does not keep yet."""
 
     protocol: Protocol
     setups: tuple[Setup, ...]
@@ -45,6 +57,7 @@ class Benchmark:
     judges: tuple[Configuration, ...] = ()
     replicates: int = 1
     limit: int | None = None  # conversations of one condition, this time
+    origin: str = ""
 
     @property
     def study(self) -> Study:
@@ -60,6 +73,12 @@ class Benchmark:
         yield from (supporter_settings(arm, self.protocol.spec()) for arm in self.arms)
         yield from (judge_settings(configuration.judge) for configuration in self.judges)
 
+    def keep_profiles(self) -> None:
+        """Of a file, before anything is planned: where judges find them. The study's own are there, and one that is
+        erased while this goes on must not come back."""
+        if self.origin:
+            keep(self.study, self.profiles, origin=self.origin)
+
     def plan(self, setup: Setup, **options: Any) -> Planned:
         return plan_simulation(
             self.protocol,
@@ -71,13 +90,16 @@ class Benchmark:
             **options,
         )
 
+    def let_count(self, setup: Setup) -> int:
+        """Its conversations, and not those of other configurations in their places; returns how many these were."""
+        return let_count(self.study, setup, list(self.items(setup))[: self.limit])
+
+    def items(self, setup: Setup) -> Iterator[Wanted]:
+        return items(self.protocol, setup, self.arms, self.profiles, self.replicates)
+
     def held(self) -> set[int]:
         """The numbers of its conversations that are over, whichever job held them."""
-        wanted = [
-            one
-            for setup in self.setups
-            for one in items(self.protocol, setup, self.arms, self.profiles, self.replicates)
-        ]
+        wanted = [one for setup in self.setups for one in self.items(setup)]
         found = known_items(wanted).values()
         return {one.conversation_id for one in found if one.state == JobItem.State.DONE}
 
@@ -107,8 +129,8 @@ class Wish:
     max_turns: int = 15
     review: bool = False
 
-    def of(self, study: Study) -> tuple[Benchmark, int]:
-        """And how many of the profiles are in languages that the study has not. Raises Unfit."""
+    def of(self, study: Study) -> tuple[Benchmark, Fitting]:
+        """And which profiles it can have. Nothing is stored. Raises Unfit."""
         protocol = study.current()
         spec = protocol.spec()
         setups = tuple(
@@ -117,10 +139,23 @@ class Wish:
         )
         arms = chosen_arms(spec, self.arms)
         judges = [chosen_judge(spec, key) for key in dict.fromkeys(self.judges)]
+        try:
+            for judge in judges:
+                refuse_changed(study, judge)
+        except ChangedJudgeError as error:
+            raise Unfit(str(error)) from error
         fitting = fitting_profiles(study, spec, self.profiles, setups)
         asked = [Configuration(judge, strategy) for judge in judges for strategy in dict.fromkeys(self.strategies)]
-        run = Benchmark(protocol, setups, tuple(arms), tuple(fitting.profiles), tuple(asked), self.replicates)
-        return run, fitting.others
+        run = Benchmark(
+            protocol,
+            setups,
+            tuple(arms),
+            tuple(fitting.profiles),
+            tuple(asked),
+            self.replicates,
+            origin=fitting.origin,
+        )
+        return run, fitting
 
 
 class Estimating:
@@ -134,6 +169,7 @@ class Estimating:
 
     def run(self) -> Estimate:
         with rolled_back():
+            self.benchmark.keep_profiles()
             held = self.benchmark.held()
             for setup in self.benchmark.setups:
                 self.add_conversations(setup)
@@ -145,9 +181,9 @@ class Estimating:
         turns = usual_turns(self.benchmark.study, setup)
         planned = self.benchmark.plan(setup)
         tried = simulation_loads(planned.job, turns, self.caller)
-        self.to_come.append((planned.items, tried.conversations))
-        self.estimate.held_before += planned.done_before.total()
-        self.estimate.conversations += planned.items
+        self.to_come.append((tried.number, tried.conversations))
+        self.estimate.held_before += planned.done_before[KIND]
+        self.estimate.conversations += tried.number
         self.estimate.turns.append(turns)
         self.estimate.loads += tried.loads
 

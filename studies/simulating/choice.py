@@ -1,6 +1,6 @@
 """What somebody asks for by its name: who plays the seekers, arms, profiles, judges. Refused where it cannot be had."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ from studies.chats import frozen_supporter
 from studies.design.spec import ArmSpec, StudySpec
 from studies.judging.settings import judge_settings
 from studies.models import Study
-from studies.simulating.profiles import OtherProfiles, stored_profiles
+from studies.simulating.profiles import OtherProfiles, found_profiles
 from studies.simulating.setup import Setup
 
 
@@ -21,7 +21,9 @@ class Unfit(Exception):
 
 class Fitting(NamedTuple):
     profiles: list[Profile]
+    origin: str
     others: int  # that are in languages which the study has not
+    not_played: Mapping[str, str]  # by id the state of those that may not be
 
 
 def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
@@ -55,18 +57,28 @@ def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
 
 
 def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> Fitting:
-    """Of the study's languages: nobody could rate, and few arms could answer, in another."""
+    """Of the study's languages: nobody could rate, and few arms could answer, in another. Nothing is stored."""
     try:
-        known = stored_profiles(study, path)
-        fitting = [profile for profile in known if profile.language in spec.languages]
+        found = found_profiles(study, path)
+        fitting = [profile for profile in found.profiles if profile.language in spec.languages]
         for setup in setups:
             for profile in fitting:
                 setup.condition_of(profile)
     except (ProfilesRefused, OtherProfiles, ValueError) as error:
         raise Unfit(str(error)) from error
+    if not found.profiles:
+        raise Unfit(f"None of the profiles may be played: {told_states(found.not_played)}.")
     if not fitting:
-        raise Unfit(f"None of the {len(known)} profiles is in a language of the study ({', '.join(spec.languages)}).")
-    return Fitting(fitting, len(known) - len(fitting))
+        languages = ", ".join(spec.languages)
+        raise Unfit(f"None of the {len(found.profiles)} profiles is in a language of the study ({languages}).")
+    return Fitting(fitting, found.origin, len(found.profiles) - len(fitting), found.not_played)
+
+
+STATES = {"refused": "refused, as what speaks of danger to life is", "draft": "a draft that nobody has approved"}
+
+
+def told_states(states: Mapping[str, str]) -> str:
+    return "; ".join(f"{key} ({STATES[state]})" for key, state in states.items())
 
 
 def refuse_unreachable(name: str, settings: ModelSettings) -> None:

@@ -7,7 +7,7 @@ from asgiref.sync import async_to_sync
 from django.db.models import Avg, Count, Q
 
 from dialogue import simulated
-from dialogue.jobs.estimate import DryCaller, Load, Typical, scaled, to_try
+from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Typical, scaled, to_try
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
@@ -19,7 +19,7 @@ from dialogue.simulation import Simulation, always_ok
 from studies.chats import frozen_supporter
 from studies.models import Study
 from studies.simulating.handler import Material, SimulationHandler
-from studies.simulating.planning import KIND
+from studies.simulating.planning import KIND, REVIEW
 from studies.simulating.setup import Setup
 
 
@@ -83,6 +83,7 @@ def usual_turns(study: Study, setup: Setup) -> Turns:
         run__study=study,
         run__condition=setup.condition,
         run__setup=setup.name(),
+        max_turns__gte=setup.max_turns,  # a trial of fewer turns says nothing of more
         seeker_kind=SeekerKind.SIMULATED,
         status=Status.CLOSED,
     )
@@ -94,14 +95,16 @@ def usual_turns(study: Study, setup: Setup) -> Turns:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a job would ask in all, and the conversations that were held to find it out."""
+    """What a job would ask in all, for so many conversations; and those that were held to find it out."""
 
     loads: list[Load]
+    number: int
     conversations: set[int]
 
 
 def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
-    """Supporters are asked about the same, each at its own price."""
+    """Supporters are asked about the same, each at its own price. Reviewed is what was held before, and what was tried
+    in the place of what is to come."""
     handler = SimulationHandler(job)
     by_arm = Counter(job.items.unfinished().filter(role=KIND).values_list("payload__arm", flat=True))
     samples, conversations = [], set()
@@ -110,7 +113,18 @@ def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
         conversations.add(hold(handler, item, material.profile, turns.number, caller))
         samples.append(caller.taken())
     loads = [load for each in scaled(samples, by_arm.total()) for load in shared(each, handler, by_arm)]
-    return Tried(loads, conversations)
+    return Tried(loads + review_loads(handler, caller), by_arm.total(), conversations)
+
+
+def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
+    left = handler.job.items.unfinished().filter(role=REVIEW)
+    samples = []
+    for item in list(left.filter(needs__conversation__isnull=False).order_by("-pk")[:MOST_ITEMS]):
+        material = handler.read([item])[item.pk]
+        talk = handler.simulation(item, material, caller)
+        async_to_sync(handler.reviewed)(material.run, talk, simulated.so_far(talk.conversation))
+        samples.append(caller.taken())
+    return scaled(samples, left.count())
 
 
 def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int, caller: DryCaller) -> int:
@@ -123,8 +137,6 @@ def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int
     simulated.finish(talk.conversation, EndReason.CAP)
     for instrument in handler.instruments(run, known):
         async_to_sync(handler.rated)(talk, known, instrument)
-    if handler.setup.review:
-        async_to_sync(handler.reviewed)(talk, known)
     return talk.conversation
 
 

@@ -1,7 +1,7 @@
 """Lets a simulated seeker talk with an arm and then rate it on the same questionnaires as a person; stores both."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import transaction
@@ -27,11 +27,12 @@ from studies.models import ArmRun, Protocol, Rater, SeekerProfile
 from studies.models.response import RaterKind
 from studies.questionnaires.loading import load
 from studies.responses import Given, store_many
+from studies.simulating.counting import is_grave
+from studies.simulating.planning import REVIEW
 from studies.simulating.profiles import from_content
 from studies.simulating.setup import EVALUATOR_TEMPERATURE, Setup
 
 RATER = "seeker"  # the code of simulated seekers as raters
-GRAVE = ("role_flip", "profile_leak", "early_stop", "stop_misuse")  # the conversation says little of its supporter
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,16 @@ class Material:
 
 @dataclass(frozen=True)
 class Made:
-    """What came of one conversation beside itself."""
+    """What came of one conversation, or of its review, beside itself. `unread`: the review could not be read."""
 
     run: ArmRun
-    ratings: Mapping[str, asking.Scores]  # by instrument
-    turns: tuple[int, int] | None
-    faults: Sequence[SeekerFault]
+    ratings: Mapping[str, asking.Scores] = field(default_factory=dict)  # by instrument
+    turns: tuple[int, int] | None = None
+    faults: Sequence[SeekerFault] = ()
+    unread: bool = False
+
+    def result(self) -> dict[str, Any]:
+        return {"faults": len(self.faults), **({"unread": True} if self.unread else {})}
 
 
 class SimulationHandler:
@@ -67,6 +72,7 @@ class SimulationHandler:
 
     def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
         """The conversation of each, opened where it has not begun."""
+        self.find_reviewed([item for item in items if item.role == REVIEW])
         keys = {item.payload["profile"] for item in items}
         rows = self.protocol.study.seeker_profiles.filter(key__in=keys, state=SeekerProfile.State.APPROVED)
         profiles = {row.key: from_content(row.content) for row in rows}
@@ -79,6 +85,14 @@ class SimulationHandler:
             for item in items
             if item.payload["profile"] in profiles
         }
+
+    def find_reviewed(self, items: Sequence[JobItem]) -> None:
+        """A review is of the conversation that it needed."""
+        new = [item for item in items if item.conversation_id is None]
+        held = JobItem.objects.in_bulk([item.needs_id for item in new])
+        for item in new:
+            item.conversation_id = held[item.needs_id].conversation_id
+        JobItem.objects.bulk_update(new, ["conversation"])
 
     def runs(self, items: Sequence[JobItem]) -> dict[int | None, ArmRun]:
         begun = [item.conversation_id for item in items if item.conversation_id]
@@ -117,10 +131,12 @@ class SimulationHandler:
     async def work(self, item: JobItem, material: Material, caller: Caller) -> Made:
         talk = self.simulation(item, material, caller)
         known = await talk.run()
+        if item.role == REVIEW:
+            return await self.reviewed(material.run, talk, known)
         ratings = {name: await self.rated(talk, known, name) for name in self.instruments(material.run, known)}
-        faults = [*self.found(talk, known), *(await self.reviewed(talk, known) if self.setup.review else ())]
         numbers = [turn.number for turn in known.turns]
-        return Made(material.run, ratings, (numbers[0], numbers[-1]) if numbers else None, faults)
+        turns = (numbers[0], numbers[-1]) if numbers else None
+        return Made(material.run, ratings, turns, list(self.found(talk, known)))
 
     def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
         assert material.run.conversation_id is not None  # noqa: S101 - made by `opened`
@@ -169,7 +185,7 @@ class SimulationHandler:
         for fault in gates.gates(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
-    async def reviewed(self, talk: Simulation, known: SoFar) -> list[SeekerFault]:
+    async def reviewed(self, run: ArmRun, talk: Simulation, known: SoFar) -> Made:
         """By a model that reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
@@ -178,8 +194,8 @@ class SimulationHandler:
         ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.said))
         review = await asking.readable(ask, messages, gates.read_review, why_unread, talk.language)
         if isinstance(review, Unread):
-            return []
-        return [self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review]
+            return Made(run, unread=True)
+        return Made(run, faults=[self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review])
 
     def fault(self, talk: Simulation, fault: gates.Fault, source: SeekerFault.Source) -> SeekerFault:
         return SeekerFault(
@@ -191,9 +207,9 @@ class SimulationHandler:
     def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
         store_many(self.rater(), [given for _, one in made for given in self.given(one)])
         SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
-        grave = [one.run.pk for _, one in made if any(fault.kind in GRAVE for fault in one.faults)]
-        ArmRun.objects.filter(pk__in=grave).update(valid=False)
-        return [{"faults": len(one.faults)} for _, one in made]
+        spoilt = [one.run.pk for _, one in made if any(map(is_grave, one.faults))]
+        ArmRun.objects.filter(pk__in=spoilt).update(valid=False)
+        return [one.result() for _, one in made]
 
     def rater(self) -> Rater:
         strategy = "user_aware" if self.setup.one_agent else "state_aware"

@@ -153,6 +153,7 @@ def courses(rows: Iterable[Row], statistic: str) -> dict[str, list[Course]]:
 
 
 def stays(survival: Iterable[Row]) -> list[Stay]:
+    """None where no seeker left: then there is nothing to tell."""
     by_place: dict[tuple[str, str], dict[str, Row]] = {}
     for row in survival:
         if row["condition"] in CONDITIONS:
@@ -165,6 +166,7 @@ def stays(survival: Iterable[Row]) -> list[Stay]:
             rows["restricted_mean_turns"]["turn"],
         )
         for place, rows in sorted(by_place.items())
+        if rows.keys() >= {"restricted_mean_turns", "median_turns"}
     ]
 
 

@@ -1,6 +1,8 @@
-"""Who is to talk with whom: arms × profiles × replicates, as the items of a job."""
+"""Who is to talk with whom: arms × profiles × replicates, as the items of a job. A conversation's review is an item
+of its own, so that it can be asked for later."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from dialogue.jobs import store
@@ -14,6 +16,7 @@ from studies.simulating.profiles import as_content
 from studies.simulating.setup import Setup
 
 KIND = "simulation"  # of job and item
+REVIEW = "review"  # of the item that looks for the seeker's faults
 
 
 def plan_simulation(
@@ -29,6 +32,8 @@ def plan_simulation(
     retry_quarantined: bool = False,
 ) -> Planned:
     wanted = list(items(protocol, setup, arms, profiles, replicates))[:limit]
+    if setup.review:
+        wanted += reviews(wanted)
     changed = f" ({setup.name()})" if setup.name() else ""
     return store.plan(
         wanted,
@@ -57,6 +62,11 @@ def items(
                     replicate=replicate,
                     payload={"arm": arm.key, "profile": profile.id},
                 )
+
+
+def reviews(conversations: Iterable[Wanted]) -> list[Wanted]:
+    """Each once its conversation is over. The configuration tells the reviewer's prompt and model too."""
+    return [replace(one, role=REVIEW, needs=one.place) for one in conversations]
 
 
 def configurations(

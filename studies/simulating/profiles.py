@@ -1,7 +1,7 @@
 """The profiles that simulated seekers of a study are given, kept with the study so that a judge finds them again."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from django.db import transaction
@@ -26,15 +26,28 @@ class Kept:
     refused: int = 0
 
 
-def stored_profiles(study: Study, path: Path | None) -> list[Profile]:
-    """Of a file, kept with the study; without one, all of the study's, else the demonstration's. Approved ones only.
-    Raises ProfilesRefused and OtherProfiles."""
+@dataclass(frozen=True)
+class Found:
+    """What may be played, and by id the state of what may not: the checks or a person refused it, or it is a draft.
+    `origin`: what the study is told of where they come from, once it keeps them."""
+
+    profiles: list[Profile]
+    origin: str
+    not_played: dict[str, str] = field(default_factory=dict)
+
+
+def found_profiles(study: Study, path: Path | None) -> Found:
+    """Of a file; without one, all that the study has approved, else the demonstration's. Nothing is stored. Raises
+    ProfilesRefused and OtherProfiles."""
     if path is None and (approved := approved_profiles(study)):
-        return approved
-    profiles = list(load_profiles(path or DEMO_PROFILES))
-    keep(study, profiles, origin=(path or DEMO_PROFILES).name)
-    known = {profile.id for profile in approved_profiles(study)}
-    return [profile for profile in profiles if profile.id in known]
+        return Found(approved, "")
+    file = path or DEMO_PROFILES
+    profiles = list(load_profiles(file))
+    new = {row.key: row.state for row in new_rows(study, profiles, origin=file.name)}
+    states = dict(study.seeker_profiles.values_list("key", "state")) | new
+    may = [profile for profile in profiles if states[profile.id] == SeekerProfile.State.APPROVED]
+    not_played = {profile.id: states[profile.id] for profile in profiles if profile not in may}
+    return Found(may, file.name, not_played)
 
 
 def approved_profiles(study: Study) -> list[Profile]:
@@ -43,8 +56,17 @@ def approved_profiles(study: Study) -> list[Profile]:
 
 @transaction.atomic
 def keep(study: Study, profiles: Sequence[Profile], *, origin: str) -> Kept:
-    """Whoever brings a file answers for it: what the checks do not refuse is approved. Raises OtherProfiles."""
+    """Raises OtherProfiles."""
     Study.objects.select_for_update().get(pk=study.pk)
+    new = new_rows(study, profiles, origin=origin)
+    SeekerProfile.objects.bulk_create(new)
+    refused = sum(row.state == SeekerProfile.State.REFUSED for row in new)
+    return Kept(added=len(new), unchanged=len(profiles) - len(new), refused=refused)
+
+
+def new_rows(study: Study, profiles: Sequence[Profile], *, origin: str) -> list[SeekerProfile]:
+    """Of those that the study has not yet, not stored. Whoever brings a file answers for it: what the checks do not
+    refuse is approved. Raises OtherProfiles."""
     known = dict(study.seeker_profiles.values_list("key", "content"))
     others = [
         f"{origin}: the study has another profile {profile.id!r}; give this one an id of its own"
@@ -54,11 +76,8 @@ def keep(study: Study, profiles: Sequence[Profile], *, origin: str) -> Kept:
     if others:
         raise OtherProfiles("\n".join(others))
     all_profiles = [*profiles_of(study), *profiles]
-    new = [
+    return [
         checked(SeekerProfile(study=study, origin=origin), profile, all_profiles, usual=SeekerProfile.State.APPROVED)
         for profile in profiles
         if profile.id not in known
     ]
-    SeekerProfile.objects.bulk_create(new)
-    refused = sum(row.state == SeekerProfile.State.REFUSED for row in new)
-    return Kept(added=len(new), unchanged=len(profiles) - len(new), refused=refused)

@@ -13,6 +13,7 @@ from dialogue.models import Job, JobItem
 from studies.judging.planning import KIND as JUDGING
 from studies.models import Study, Task
 from studies.simulating.planning import KIND as SIMULATING
+from studies.simulating.planning import REVIEW
 from studies.simulating.setup import Setup
 
 States = JobItem.State
@@ -29,9 +30,8 @@ class Tally:
     faults: int = 0
     failed: Counter[str] = field(default_factory=Counter)
 
-    def add(self, state: str, failure: str, number: int, faults: int = 0) -> None:
+    def add(self, state: str, failure: str, number: int) -> None:
         self.all += number
-        self.faults += faults * number
         if state == States.DONE:
             self.done += number
         elif state == States.WORKING:
@@ -43,14 +43,16 @@ class Tally:
 def conversations(study: Study) -> dict[tuple[str, str], Tally]:
     """By arm and condition: those of whole seekers, not those of ablations."""
     condition_of = {job.pk: job.plan["condition"] for job in jobs_of(study, SIMULATING) if is_whole(job)}
-    items = JobItem.objects.filter(job__in=condition_of, role=SIMULATING)
+    items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
     kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()
     found: dict[tuple[str, str], Tally] = {}
-    for job, arm, state, failure, faults, number in kinds.values_list(
-        "job", "arm", "state", "failure", "faults"
+    for job, role, arm, state, failure, faults, number in kinds.values_list(
+        "job", "role", "arm", "state", "failure", "faults"
     ).annotate(number=Count("pk")):
         tally = found.setdefault((arm, condition_of[job]), Tally())
-        tally.add(state, failure, number, int(faults or 0))
+        tally.faults += int(faults or 0) * number
+        if role == SIMULATING:
+            tally.add(state, failure, number)
     return found
 
 

@@ -12,6 +12,7 @@ from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, plain
 
 SCRIPT = "seeker_talker"  # one of the scripts that play the demonstration's seekers
+MOST_TURNS, MOST_REPLICATES = 100, 20  # that may be asked for
 EVALUATOR_TEMPERATURE = 0.0  # EmoHarbor, Section 4.1
 
 

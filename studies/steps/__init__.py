@@ -34,6 +34,7 @@ KINDS: dict[str, StepKind] = {
     "review": ended.Notice("studies/steps/review.html"),
     "screened_out": ended.Notice("studies/steps/screened_out.html"),
     "stopped": ended.Notice("studies/steps/stopped.html"),
+    "timed_out": ended.Notice("studies/steps/timed_out.html"),
     "withdrawn": ended.Notice("studies/steps/withdrawn.html"),
 }
 

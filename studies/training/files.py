@@ -39,9 +39,11 @@ class Places:
 
 
 def refuse_foreign(out: Path, study: str) -> None:
-    """Only an earlier export of the same study is written over."""
+    """Only an earlier export of the same study is written over, and a folder that is not there was mistyped."""
     if out.suffix != SUFFIX:
         raise TrainingRefused(f"{out}: name a file that ends in {SUFFIX}.")
+    if not out.parent.is_dir():
+        raise TrainingRefused(f"{out}: there is no folder {out.parent}.")
     places = Places(out)
     there = [path for path in places.all() if path.exists()]
     earlier = earlier_card(places.card) if there else None
@@ -94,7 +96,6 @@ class Writer:
 
 @contextmanager
 def writing(out: Path) -> Iterator[Writer]:
-    out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         with ExitStack() as stack:

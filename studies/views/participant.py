@@ -13,10 +13,11 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import countries, header, resources_for
-from studies import enrolment, erasure, oncall, progress
+from studies import enrolment, erasure, oncall, progress, silence
 from studies.design.spec import StudySpec
 from studies.language import CODES, instrument_language, remember
 from studies.models import Participation, Study
+from studies.models.participation import AWAITED
 from studies.responses import store_reply_rating
 from studies.steps import KINDS
 from studies.steps.base import Page, Visit, place_of
@@ -28,7 +29,10 @@ LINK_COOKIE = "emostudy_link"
 
 
 def participation_for(request: HttpRequest) -> Participation | None:
-    return enrolment.bound(request.session)
+    person = enrolment.bound(request.session)
+    if person:
+        silence.end_if_silent(person)
+    return person
 
 
 def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -69,6 +73,8 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
         raise Http404
     token = request.COOKIES.get(LINK_COOKIE, "")
     known = enrolment.by_token(token) if token and request.method == "GET" else None
+    if known:
+        silence.end_if_silent(known)
     if known is None or known.study != study or known.track != track or known.is_over():
         known = None
     if study.is_closed() and (known is None or not known.has_begun()):
@@ -110,7 +116,8 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
     kind = KINDS[visit.step.kind]
     if request.method == "POST":
         if request.POST.get("step") != visit.step.key:
-            messages.info(request, _("That page was already saved. This is where you are now."))
+            if not person.is_over():
+                messages.info(request, _("That page was already saved. This is where you are now."))
             return redirect("study")
         page = kind.accept(visit)
         if page is None or page.taken:
@@ -220,7 +227,8 @@ def country_of(person: Participation | None) -> str:
 @require_safe
 @needs_person
 def pause(request: HttpRequest, person: Participation) -> HttpResponse:
-    return render(request, "studies/pause.html", surroundings(person))
+    days = person.design().gone_after_days if person.status in AWAITED else None
+    return render(request, "studies/pause.html", {**surroundings(person), "gone_after_days": days})
 
 
 @require_http_methods(["GET", "POST"])

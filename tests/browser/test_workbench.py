@@ -24,7 +24,7 @@ def test_researcher_judges_analyses_and_exports_by_buttons(browser: Browser, ser
     page.locator('[data-state="done"]').first.wait_for(timeout=LONG)
     expect(page.locator('[data-state="failed"]')).to_have_count(0)
 
-    page.locator('form[action$="/analyse/"] input[type="checkbox"]').check()
+    page.locator('form[action$="/analyse/"] input[name="include_tests"]').check()
     page.get_by_role("button", name="Start the analysis").click()
     page.get_by_role("link", name="Open the report").wait_for(timeout=LONG)
     assert page.locator("table.heat tbody tr").count() >= 3

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from scipy.stats import norm  # noqa: TID253
+from scipy.stats import f, norm  # noqa: TID253
 
 from studies.analysis.bootstrap import (
     Array,
@@ -21,11 +21,14 @@ from studies.analysis.bootstrap import (
     sum_by_cell,
     sum_by_cluster,
 )
-from studies.analysis.measures import carry_over, coincidence, dependent, gwet, incidence, mixed
+from studies.analysis.measures import carry_over, clustered, coincidence, dependent, gwet, incidence, mixed
+from studies.analysis.measures.contrasts import contrast, joint_test
 from studies.analysis.measures.discrimination import corrected_separation
 from studies.analysis.measures.paired import d_z
 from studies.analysis.measures.variance import by_components, one_way, two_way
 from studies.analysis.rows import Undefined
+from studies.analysis.tables.condition_effects import PROFILE, design, differences
+from studies.analysis.tables.conditions import CONDITIONS
 from studies.analysis.tables.pairs import TAILS
 from studies.analysis.tables.verdicts import WIN, Group
 from tests.coverage import simulated as drawn
@@ -44,9 +47,18 @@ PLANTED_CROSSED_R = (
 PLANTED_WINS = float(norm.cdf(drawn.PREFERENCE - drawn.TIE_BELOW))
 PLANTED_MSR = float(drawn.MODELS.var())
 PLANTED_D = 0.5
+PLANTED_DROP = float(drawn.DROPS[-1])
+PLANTED_INTERACTION = float(drawn.DROPS[-1] - drawn.DROPS[0])
+OF_EACH_ARM = differences(len(drawn.DROPS))  # weights, as in condition_effects.csv
+GAPS = 0.25  # of the meetings of a profile with an arm in a condition
 RAISED = 0.1  # the second judge's correlations
 
 CROSSED = (50, 5), (8, 20), (20, 20), (50, 20), (50, 50), (100, 50)
+PROFILES = 20, 50, 100
+PEOPLE = 20, 50, 100
+OF_PEOPLE = "ICC({}), 2 raters, 4 conversations of each person"
+OF_OTHERS = "ICC({}), 2 raters of its own for each of a person's 4 conversations"
+WITH_GAPS = "ICC({}), 2 of 4 raters for each of a person's 4 conversations"
 JUDGED_BY = (4, 50), (8, 50), (50, 100), (100, 100)
 
 Bounds = tuple[float, float]
@@ -164,6 +176,34 @@ def mixed_mean(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     return found.low, found.high
 
 
+def fitted_conditions(met: drawn.Conditions) -> mixed.Fit:
+    """score ~ arm × condition + (1 | profile)."""
+    fixed = design(met.arms, pd.Series(np.array(CONDITIONS)[met.worst]))
+    return mixed.fit(met.scores, fixed, {PROFILE: met.profiles})
+
+
+def condition_effect(weights: Array, missing: float = 0.0) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Mixed model, Satterthwaite."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        found = contrast(fitted_conditions(drawn.conditions(random, count, missing, drawn.DROPS)), weights)
+        return found.low, found.high
+
+    return bounds
+
+
+def interaction_test(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Scheffé's interval of the contrast that is farthest from 0, in standard errors: it leaves 0 out just where the F
+    of the interaction has a p below .05."""
+    none = np.zeros_like(drawn.DROPS)
+    test = joint_test(
+        fitted_conditions(drawn.conditions(random, count, GAPS, none)), OF_EACH_ARM[:-1] - OF_EACH_ARM[-1]
+    )
+    farthest = float(np.sqrt(test.numerator * test.f))
+    half = float(np.sqrt(test.numerator * f.ppf(0.95, test.numerator, test.df)))
+    return farthest - half, farthest + half
+
+
 def paired_effect(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     _d, low, high = d_z(PLANTED_D + random.normal(size=count))
     return low, high
@@ -192,6 +232,38 @@ def icc_with_gaps(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     targets_there = np.unique(targets, return_inverse=True)[1]
     found = by_components(scores[targets, raters], targets_there, raters, 3.0)["icc_c_1"]
     return found.low, found.high
+
+
+def icc_of_people(form: str) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Of two raters, several conversations of each person."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        scores = drawn.ratings_of_people(random, count, 2)
+        found = clustered.two_way(two_way(scores), scores, drawn.people(count), bootstrap)[form]
+        return found.low, found.high
+
+    return bounds
+
+
+def icc_one_way_of_people(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Two raters of its own for each conversation."""
+    scores = drawn.levels_of_people(random, count)[:, np.newaxis] + random.normal(size=(count * CHATS, 2))
+    targets = np.repeat(np.arange(len(scores)), 2)
+    found = clustered.one_way(one_way(scores.ravel(), targets), scores.ravel(), targets, drawn.people(count)).single
+    return found.low, found.high
+
+
+def icc_of_people_with_gaps(form: str) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Each conversation is rated by two of four raters."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        scores = drawn.ratings_of_people(random, count, 4)
+        targets, raters = np.nonzero(np.argsort(random.random(scores.shape), axis=1) < 2)
+        rated = scores[targets, raters]
+        found = clustered.by_components(rated, targets, raters, 2.0, drawn.people(count))[form]
+        return found.low, found.high
+
+    return bounds
 
 
 def alpha(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -272,6 +344,17 @@ FAMILIES = (
     Family("icc-c1", "ICC(C,1), 4 raters", (20, 50), 8000, 4 / 7, icc("icc_c_1")),
     Family("icc-11", "ICC(1,1), 2 to 4 ratings each", (20, 50), 9000, 0.5, icc_one_way),
     Family("icc-gaps", "ICC(C,1), one rating in four missing", (60,), 10_000, 4 / 7, icc_with_gaps, OF_MIXED_MODELS),
+    Family("icc-clustered-c1", OF_PEOPLE.format("C,1"), PEOPLE, 25_000, 4 / 7, icc_of_people("icc_c_1")),
+    Family("icc-clustered-a1", OF_PEOPLE.format("A,1"), PEOPLE, 26_000, 0.5, icc_of_people("icc_a_1")),
+    Family("icc-clustered-11", OF_OTHERS.format("1,1"), PEOPLE, 27_000, 0.5, icc_one_way_of_people),
+    Family(
+        "icc-clustered-gaps-c1", WITH_GAPS.format("C,1"), PEOPLE, 28_000, 4 / 7, icc_of_people_with_gaps("icc_c_1"),
+        OF_MIXED_MODELS,
+    ),
+    Family(
+        "icc-clustered-gaps-a1", WITH_GAPS.format("A,1"), PEOPLE, 29_000, 0.5, icc_of_people_with_gaps("icc_a_1"),
+        OF_MIXED_MODELS,
+    ),
     Family("alpha", "ordinal alpha, 3 raters", (20, 50, 100), 11_000, 0.5055, alpha),
     Family("ac2", "Gwet's AC2, 3 raters", (20, 50, 100), 12_000, 0.6547, ac2),
     Family("msr", "model separation ratio, corrected", (20, 50, 100), 13_000, PLANTED_MSR, separation),
@@ -282,6 +365,26 @@ FAMILIES = (
     Family(
         "r-difference-crossed", "difference of two judges' r, counsellors × arms", CROSSED, 18_000, RAISED,
         crossed_difference_of_r,
+    ),
+    Family(
+        "condition", "worst case minus average of an arm, mixed model", PROFILES, 20_000, PLANTED_DROP,
+        condition_effect(OF_EACH_ARM[-1]), OF_MIXED_MODELS,
+    ),
+    Family(
+        "condition-gaps", "the same, one meeting in four missing", PROFILES, 21_000, PLANTED_DROP,
+        condition_effect(OF_EACH_ARM[-1], GAPS), OF_MIXED_MODELS,
+    ),
+    Family(
+        "interaction", "worst case minus average, one arm minus another", PROFILES, 22_000, PLANTED_INTERACTION,
+        condition_effect(OF_EACH_ARM[-1] - OF_EACH_ARM[0]), OF_MIXED_MODELS,
+    ),
+    Family(
+        "interaction-gaps", "the same, one meeting in four missing", PROFILES, 23_000, PLANTED_INTERACTION,
+        condition_effect(OF_EACH_ARM[-1] - OF_EACH_ARM[0], GAPS), OF_MIXED_MODELS,
+    ),
+    Family(
+        "interaction-f", "F of arm × condition, one meeting in four missing", PROFILES, 24_000, 0.0, interaction_test,
+        OF_MIXED_MODELS,
     ),
     Family("win", "share of wins, raters × participants", JUDGED_BY, 19_000, PLANTED_WINS, wins),
 )  # fmt: skip

@@ -16,6 +16,7 @@ BETWEEN, WITHIN = 0.6, 0.4  # correlations of human and judge, of people's level
 OF_PEOPLE = 0.36  # share of people's levels in the variance
 ARM_MEAN = 3.8  # before scores are cut to the scale, whose upper end is then crowded
 RATERS, OF_RATERS, OF_ERROR = 4, 0.25, 0.75  # variances, that of targets is 1
+OF_LENIENCE = 0.25  # the part of OF_ERROR that a rater gives all conversations of a person
 MODELS = np.array([-0.3, -0.1, 0.0, 0.1, 0.3])
 SLOPE = -0.06  # points per position
 HAZARD, FRAILTY, CAP, TECHNICAL = 0.08, 0.5, 15, 0.1
@@ -24,6 +25,7 @@ OF_COUNSELLORS, OF_ARMS = 0.25, 0.15  # shares in the variance of counsellors' o
 BETWEEN_ARMS = 0.8  # correlation of human and judge, of arms' levels
 MET = 0.5  # of the arms, by each counsellor; of the participants, by each rater
 OF_VERDICTS = 0.2, 0.4  # shares of raters and participants in the variance of a preference
+DROPS = np.array([-0.2, -0.4, -0.8])  # worst case minus average, of each arm
 PREFERENCE, TIE_BELOW = 0.4, 0.3  # its mean; no side is preferred where it is less than this from 0
 
 
@@ -94,6 +96,20 @@ def ratings(random: Random, targets: int) -> Array:
     return np.asarray(random.normal(size=(targets, 1)) + raters + errors)
 
 
+def levels_of_people(random: Random, count: int) -> Array:
+    """One per conversation, of variance 1; a half is the person's."""
+    of_people = np.sqrt(0.5) * random.normal(size=count)[people(count)]
+    return np.asarray(of_people + np.sqrt(0.5) * random.normal(size=count * CHATS))
+
+
+def ratings_of_people(random: Random, count: int, raters: int) -> Array:
+    """As `ratings`, of several conversations of each person; raters are lenient towards some people."""
+    lenience = np.sqrt(OF_LENIENCE) * random.normal(size=(count, raters))[people(count)]
+    errors = np.sqrt(OF_ERROR - OF_LENIENCE) * random.normal(size=lenience.shape)
+    strictness = np.sqrt(OF_RATERS) * random.normal(size=raters)
+    return np.asarray(levels_of_people(random, count)[:, np.newaxis] + strictness + lenience + errors)
+
+
 def second_ratings(random: Random, count: int, each: int = 2, raters: int = 3) -> Array:
     """Conversations × raters on the scale, `each` conversations of `count` people, whose levels differ."""
     of_people = np.sqrt(0.3) * random.normal(size=count)[people(count, each)]
@@ -118,6 +134,26 @@ def counsellors_and_arms(random: Random, counsellors: int) -> Array:
     """Counsellors × arms, as `users_and_models`, with counsellors who differ less and err more."""
     strictness = 0.6 * random.normal(size=(counsellors, 1))
     return np.asarray(3 + MODELS + strictness + 0.8 * random.normal(size=(counsellors, len(MODELS))))
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """`arms`, `worst`, `profiles`: of which arm, whether with the worst case (1 or 0) and with whom each score is."""
+
+    scores: Array
+    arms: Numbers
+    worst: Numbers
+    profiles: Numbers
+
+
+def conditions(random: Random, count: int, missing: float, drops: Array) -> Conditions:
+    """Profiles meet each arm in both conditions once, but for a share of these meetings that is missing by chance."""
+    profiles, arms, worst = (place.ravel() for place in np.indices((count, len(drops), 2)))
+    levels = 0.7 * random.normal(size=count)[profiles]
+    scores = 3 + drops[arms] * worst + levels + 0.8 * random.normal(size=len(arms))
+    there = random.random(len(arms)) >= missing
+    met = np.unique(profiles[there], return_inverse=True)[1]
+    return Conditions(scores[there], arms[there], worst[there], met)
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 import json
 import re
+import socket
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,11 +12,13 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from dialogue.models import Call, Conversation, InnerState, Turn
+from dialogue.models import Call, Conversation, InnerState, Job, Turn
 from dialogue.models.conversation import Status, TurnState
 from studies.design.files import read_study
 from studies.design.spec import ArmSpec
 from studies.enrolment import invite
+from studies.exports.table import Filter
+from studies.exports.tables import RATINGS, count_ratings, ratings
 from studies.judging import planning
 from studies.models import Answer, ArmRun, Consent, Participation, Rater, Response, Study
 from studies.models.participation import Status as PersonStatus
@@ -105,7 +108,7 @@ def judge(*arguments: str, key: str = "real", strategy: str = "standard") -> tup
     except SystemExit as exit:
         code = int(exit.code or 0)
     told = json.loads(out.getvalue().splitlines()[-1])
-    del told["job"]
+    told.pop("job", None)
     return told, code
 
 
@@ -197,15 +200,50 @@ def test_score_outside_the_scale_is_missing_and_the_others_are_kept(server: str)
 
 
 @pytest.mark.parametrize(
-    ("model", "reason", "attempts"), [("status-503", "server_error", 3), ("status-401", "client_error", 1)]
+    ("model", "reason", "attempts"), [("status-503", "server_error", 6), ("status-401", "client_error", 1)]
 )
-def test_call_without_an_answer_is_no_response(server: str, model: str, reason: str, attempts: int) -> None:
+def test_call_without_an_answer_is_no_response(
+    server: str, model: str, reason: str, attempts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
     talk(study(judge_at(server, model)))
-    quarantined = int(attempts > 1)
-    assert judge() == (summary(failed=1, failed_reasons={reason: 1}, quarantined=quarantined), 1)
-    assert list(Call.objects.values_list("status", flat=True)) == [reason] * attempts
+    failed = {"failed": 1, "failed_reasons": {reason: 1}}
+    assert [judge() for _ in range(3)] == [(summary(**failed, quarantined=int(n == 3)), 1) for n in (1, 2, 3)]
+    assert list(Call.objects.values_list("status", flat=True)) == [reason] * attempts * 3
     assert not Response.objects.exists()
-    assert judge()[0]["failed"] == 1
+    assert judge() == (summary(**failed, quarantined=1), 1)
+    assert Call.objects.count() == attempts * 3
+
+
+def test_judge_whose_server_was_down_goes_on_with_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    port = free_port()
+    here = study(judge_at(f"http://127.0.0.1:{port}/v1", "echo"))
+    for _ in range(6):
+        talk(here)
+    for _ in range(3):
+        told, code = judge("--concurrency", "2")
+        assert (told["done"], told["quarantined"], code) == (0, 0, 1)
+        assert told["failed"] + told["left"] == 6
+    with running(port):
+        assert judge() == (summary(done=6), 0)
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+    return port
+
+
+def test_quarantine_is_told_with_what_to_do(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    talk(study(judge_at(server, "status-503")))
+    out = StringIO()
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            call_command("judge", "demo", "--judge", "real", "--strategy", "standard", stdout=out)
+    assert "1 failed: server_error." in out.getvalue()
+    assert out.getvalue().count("--retry-quarantined tries them again.") == 1
 
 
 def test_call_that_fails_at_first_is_made_again(server: str) -> None:
@@ -240,6 +278,158 @@ def test_refusal_is_no_score_and_is_not_asked_again(server: str, model: str) -> 
     assert judge() == (summary(failed=1, failed_reasons={"refused": 1}), 1)
     assert list(Call.objects.values_list("status", flat=True)) == ["refused"]
     assert not Answer.objects.exists()
+
+
+def missing_by_item(study: Study) -> dict[str, tuple[Any, ...]]:
+    """The judge's rows of ratings.csv: score and reason, by item."""
+    names = [column.name for column in RATINGS]
+    rows = [dict(zip(names, row, strict=True)) for row in ratings(study, Filter())]
+    assert count_ratings(study, Filter()) == len(rows)
+    assert {(row["rater"], row["rater_kind"], row["strategy"], row["arm"]) for row in rows} <= {
+        ("real", "judge", "standard", "amber")
+    }
+    return {row["item"]: (row["score"], row["missing_reason"], row["moment"], row["turn"]) for row in rows}
+
+
+def test_question_that_was_never_answered_is_missing_until_it_is(server: str) -> None:
+    here = study(judge_at(server, "flaky-1-refusal"))
+    talk(here)
+    assert judge()[0]["failed_reasons"] == {"refused": 1}
+    assert missing_by_item(here) == dict.fromkeys(FINAL_ITEMS, (None, "refused", "final", None))
+    assert judge()[0]["done"] == 1
+    assert [told[1] for told in missing_by_item(here).values()] == [""] * 10
+
+
+def test_question_that_another_model_was_asked_in_vain_is_answered_by_the_next(server: str) -> None:
+    here = study(judge_at(server, "status-401"))
+    talk(here)
+    judge()
+    assert set(missing_by_item(here).values()) == {(None, "client_error", "final", None)}
+    reload(here, judge_at(server, "refusal"))
+    judge()
+    assert set(missing_by_item(here).values()) == {(None, "refused", "final", None)}
+    assert len(missing_by_item(here)) == 10
+    reload(here, judge_at(server, "echo"))
+    judge()
+    assert [told[1] for told in missing_by_item(here).values()] == [""] * 10
+
+
+def reload(study: Study, judge: ArmSpec) -> None:
+    """The study file with another judge under the same key."""
+    spec = study.current().spec()
+    load_spec(replace(spec, judges=(*[one for one in spec.judges if one.key != judge.key], judge)))
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"model": "say:" + quote('{"safety": 3}')},
+    {"temperature": 0.5},
+    {"extra": {"structured": True}},
+    {"extra": {"seed": 4}},
+]
+
+
+@pytest.mark.parametrize("changes", CHANGES, ids=str)
+def test_changed_judge_is_refused_under_the_key_that_has_answered(server: str, changes: dict[str, Any]) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here)
+    talk(here)
+    judge("--limit", "1")
+    reload(here, replace(judge_at(server, "echo"), **changes))
+    before, since = list(Response.objects.values()), Asked(server)
+    for strategy in ("standard", "user_aware"):
+        for arguments in ([], ["--estimate"], ["--variant", "padding"]):
+            with pytest.raises(CommandError, match="Give the changed judge a key of its own") as refusal:
+                judge(*arguments, strategy=strategy)
+            assert refusal.value.returncode == 2
+    assert (list(Response.objects.values()), since.bodies()) == (before, [])
+
+
+def test_other_prompts_are_a_changed_judge_too(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here)
+    judge()
+    monkeypatch.setattr("studies.judging.settings.template_version", lambda name, language: f"{name}.{language}/99")
+    with pytest.raises(CommandError, match="other prompts"):
+        judge()
+
+
+def test_judge_that_is_asked_more_patiently_is_no_other(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    talk(here)
+    judge()
+    talk(here, seeker="Bo")
+    reload(here, judge_at(server, "echo", extra={"requests_per_minute": 6000, "gap_timeout": 20}))
+    assert judge() == (summary(done=1, skipped_existing=1), 0)
+
+
+def test_judge_that_has_answered_nothing_may_be_put_right(server: str) -> None:
+    here = study(judge_at(server, "status-401"))
+    talk(here)
+    assert judge()[1] == 1
+    reload(here, judge_at(server, "echo"))
+    assert judge() == (summary(done=1), 0)
+
+
+def test_judge_of_whom_nothing_can_be_read_is_not_asked_to_the_end(
+    server: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialogue.jobs.runner.USELESS", 3)
+    here = study(judge_at(server, "badjudge"))
+    for _ in range(8):
+        talk(here)
+    told, code = judge("--concurrency", "1")
+    assert (told["valid"], told["failed"], code) == (0, 0, 1)
+    assert 3 <= told["done"] <= 5  # what was under way is done as well
+    assert told["done"] + told["left"] == 8
+    job = Job.objects.get()
+    assert (job.state, job.reason) == ("stopped", "The last 3 answers were of no use at all: look at them.")
+
+
+def test_judge_of_whom_something_can_be_read_is_asked_to_the_end(server: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dialogue.jobs.runner.USELESS", 2)
+    here = study(judge_at(server, "say:" + quote('{"safety": 3}')))
+    for _ in range(5):
+        talk(here)
+    assert judge()[0]["done"] == 5
+
+
+def test_preview_says_that_the_judge_has_changed(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    run = talk(here)
+    assert run.conversation is not None
+    judge()
+    assert judge("--preview", run.conversation.code)[0]["previews"][0]["obstacles"] == []
+    reload(here, judge_at(server, "echo", temperature=0.5))
+    [obstacle] = judge("--preview", run.conversation.code)[0]["previews"][0]["obstacles"]
+    assert obstacle.startswith("This judge has answered with another model")
+
+
+def test_answer_with_signs_that_no_database_takes_is_kept_and_read(server: str) -> None:
+    talk(study(judge_at(server, "say:" + quote('{"safety": 3, "a": "b\0c"}'))))
+    assert judge()[0]["valid"] == 1
+    assert set(Call.objects.values_list("response", flat=True)) == {'{"safety": 3, "a": "bc"}'}
+
+
+def test_replicates_have_seeds_of_their_own(server: str) -> None:
+    talk(study(judge_at(server, "echo", extra={"seed": 7})))
+    since = Asked(server)
+    judge("--replicates", "3")
+    assert sorted(body["seed"] for body in since.bodies()) == [7, 8, 9]
+    kept = Call.objects.order_by("replicate").values_list("replicate", "parameters__seed")
+    assert list(kept) == [(1, 7), (2, 8), (3, 9)]
+
+
+def test_server_that_asks_for_a_long_wait_stops_the_job(server: str) -> None:
+    here = study(judge_at(server, "status-429-3600"))
+    for _ in range(6):
+        talk(here)
+    told, code = judge("--concurrency", "2")
+    assert (told["done"], told["quarantined"], code) == (0, 0, 1)
+    assert told["failed"] + told["left"] == 6
+    job = Job.objects.get()
+    assert job.state == "stopped"
+    assert job.reason == "rate_limited: Asked to answer 429. The server asks to wait for 3600 s."
+    assert not Call.objects.filter(status="started").exists()
 
 
 SCORES = dict.fromkeys(FINAL_ITEMS, 3)

@@ -72,6 +72,8 @@ def task_of(study, command, *arguments, **fields):
         ("export", {}, [], "export"),
         ("export", {"include_tests": "on"}, ["--include-tests"], "export"),
         ("analyse", {"include_tests": "on"}, ["--include-tests"], "analysis"),
+        ("analyse", {"include_tests": "on", "radar": "on"}, ["--include-tests", "--radar"], "analysis"),
+        ("export", {"radar": "on"}, [], "export"),
         ("judge", {"judge": "demo", "strategies": ["standard"]}, ["demo", "standard"], "analysis"),
     ],
 )
@@ -211,6 +213,33 @@ def test_judge_task_tries_every_strategy_and_says_which_failed(monkeypatch, stud
     assert asked[0] == ("judge", "demo", "--judge", "demo", "--strategy", "standard")
     assert task.state == "failed"
     assert task.message == "A part failed: user_aware. Start it again: what is done is not done twice."
+
+
+@pytest.mark.parametrize(("asked", "radar"), [([], False), (["--radar"], True)])
+def test_analyse_task_draws_a_radar_where_it_was_asked_for(asked, radar, monkeypatch, study):
+    from studies.management.commands import run_task
+
+    exported, analysed = [], []
+    monkeypatch.setattr(run_task, "call_command", lambda *arguments: exported.append(arguments))
+    monkeypatch.setattr(run_task.analysis, "analyse", lambda *_folders, **how: analysed.append(how["radar"]))
+    task = task_of(study, "analyse", "--include-tests", *asked)
+
+    run_task.Command().handle(task=task.pk)
+
+    assert exported == [("export", "demo", "--out", str(tasks.folder_of(task) / "export"), "--include-tests")]
+    assert analysed == [radar]
+
+
+def test_analysis_offers_a_radar_as_it_was_asked_for_before(desk, study):
+    assert desk.get(address("analysis")).context["analyse_form"].initial["radar"] is False
+    task = results(study, [agreement()])
+    task.arguments = ["--radar"]
+    task.save()
+
+    page = desk.get(address("analysis"))
+
+    assert page.context["analyse_form"].initial == {"include_tests": False, "radar": True}
+    assert '<input type="checkbox" name="radar" id="id_radar" checked>' in page.content.decode()
 
 
 def test_a_task_that_breaks_says_why_in_a_line(monkeypatch, study):

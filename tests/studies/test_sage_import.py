@@ -154,6 +154,20 @@ def test_trends_are_the_means_of_those_who_are_still_there(folder: Path, raw: pd
     assert found["estimate"].tolist() == pytest.approx(expected["mean"].tolist(), rel=1e-9)
 
 
+def test_emotion_changes_from_the_first_message_to_the_final_score(folder: Path, raw: pd.DataFrame) -> None:
+    first = raw["emotion"].map(lambda emotion: emotion[0])
+    table = pd.DataFrame({"before": first, "after": raw["final"], "change": raw["final"] - first, "arm": raw["model"]})
+    expected = table.groupby("arm").mean()
+    found = result(folder, "emotion")
+    assert set(found["measure"]) == {"emotion"}
+    assert set(found["source"]) == {"imported_profile"}
+    several = raw["turns"].groupby(raw["model"]).agg(lambda turns: (turns > 1).sum())
+    assert found.query("statistic == 'change'").set_index("arm")["n"].to_dict() == several.to_dict()
+    for statistic in expected:
+        estimates = found[found["statistic"] == statistic].set_index("arm")["estimate"]
+        assert estimates.to_dict() == pytest.approx(expected[statistic].to_dict(), rel=1e-9)
+
+
 def test_slopes_are_those_of_least_squares_with_an_own_height_for_each_run(folder: Path, raw: pd.DataFrame) -> None:
     expected = {}
     for model, of_model in raw.groupby("model"):
@@ -172,11 +186,12 @@ def test_survival_is_the_plain_share_that_has_ended_in_each_way(folder: Path, ra
     for model, of_model in raw.groupby("model"):
         for turn in range(1, TURNS + 1):
             ended = of_model[of_model["turns"] <= turn]
-            shares = {end: (ended["end"] == end).sum() / len(of_model) for end in ENDS.values()}
+            shares = {end: (ended["end"] == end).sum() / len(of_model) for end in (*ENDS.values(), "cap")}
             expected |= {(model, end, turn): share for end, share in shares.items()}
-            expected[model, "", turn] = 1 - sum(shares.values())
+            expected[model, "", turn] = 1 - sum(shares[end] for end in ENDS.values())
     assert found.to_dict() == pytest.approx(expected, rel=1e-9, abs=1e-12)
-    assert set(table["n"]) == set(table["clusters"]) == {100}
+    of_models = table[table["arm"] != "*"]
+    assert set(of_models["n"]) == set(table["clusters"]) == {100}
 
 
 def test_arms_have_the_means_of_the_final_scores(folder: Path, raw: pd.DataFrame) -> None:
@@ -214,13 +229,15 @@ def test_discrimination_is_that_of_scipy_and_pingouin_on_profiles_by_models(fold
 
 # Dialogues
 
+GOODBYES = 6  # without a reply
+
 
 def dialogue(node: Node) -> Node:
     """A goodbye has no reply."""
     seeker, supporter = (
         [message for message in node["history"] if message["role"] == role] for role in ("user", "assistant")
     )
-    replies = [message["content"] for message in supporter] + [""] * (len(seeker) - len(supporter))
+    replies = [message["content"] for message in supporter] + [None] * (len(seeker) - len(supporter))
     return {
         "id": node["id"],
         "arm": "gpt-4o-0806",
@@ -238,6 +255,7 @@ def said(turns: list[Node]) -> list[tuple[str, str, str]]:
         message
         for turn in turns
         for message in (("seeker", turn["seeker"], str(turn["emotion"])), ("supporter", turn["supporter"], ""))
+        if message[1] is not None
     ]
 
 
@@ -248,7 +266,7 @@ def test_dialogues_come_out_with_their_words_and_emotions(tmp_path: Path) -> Non
     exported = command("export", "sage", "--out", str(tmp_path / "export"))
 
     assert (added["added"], added["turns"]) == (20, 191)
-    assert (exported["rows"]["conversations.csv"], exported["rows"]["turns.csv"]) == (20, 2 * 191)
+    assert (exported["rows"]["conversations.csv"], exported["rows"]["turns.csv"]) == (20, 2 * 191 - GOODBYES)
     ends = {row["conversation"]: row["end_reason"] for row in read(tmp_path / "export" / "conversations.csv")}
     assert ends == {line["id"]: line["end_reason"] for line in lines}
     found: dict[str, list[tuple[str, str, str]]] = {}
@@ -282,5 +300,9 @@ def test_researchers_read_a_dialogue_with_its_emotions(tmp_path: Path) -> None:
     assert line["end_reason"] == "walked_out"
     for turn in line["turns"]:
         assert all(paragraph in page for paragraph in turn["seeker"].split("\n"))
-        assert all(paragraph in page for paragraph in turn["supporter"].split("\n"))
+        assert all(paragraph in page for paragraph in (turn["supporter"] or "").split("\n"))
         assert f"emotion as imported: {turn['emotion']}" in page
+    assert line["turns"][-1]["supporter"] is None
+    assert page.count("The file has no reply to this.") == 1
+    [drawn] = response.context["emotions"]
+    assert drawn.rows == [(number, [str(turn["emotion"])]) for number, turn in enumerate(line["turns"], 1)]

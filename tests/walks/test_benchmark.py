@@ -109,9 +109,10 @@ def test_arms_come_in_the_planted_order(place: Place, run: Ended, condition: str
     assert found["ember"] - max(found[arm] for arm in POOR) > 1
 
 
-def test_the_judge_sees_the_same_order(place: Place, run: Ended) -> None:
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_the_judge_sees_the_same_order(place: Place, run: Ended, condition: str) -> None:
     rows = [row for row in place.table("conditions") if row["item"] == "*" and row["raters"] == "judge:standard"]
-    found = {row["arm"]: float(row["average"]) for row in rows}
+    found = {row["arm"]: float(row[condition]) for row in rows}
     assert sorted(found, key=found.__getitem__) == ["amber", "birch", "delta", "cedar", "ember"]
 
 

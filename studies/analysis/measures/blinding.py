@@ -7,12 +7,14 @@ Counts: (…, arms, guesses): of each arm's conversations, how many were taken f
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq  # noqa: TID253
 from scipy.stats import norm  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.rows import Undefined
 
 _Z = float(norm.ppf(0.975))
+_EDGE = 1e-12  # at the very ends of the scale there is no variance
 
 
 @dataclass(frozen=True)
@@ -22,30 +24,63 @@ class Index:
     high: float
 
 
-def bang(counts: Array, arm: int) -> Index:
+def bang(counts: Array, arm: int, *, independent: float = 1.0) -> Index:
     """Right minus wrong guesses over all answers of an arm: 1 all right, 0 as by chance, below 0 the other way round.
 
-    Of two arms the index of Bang, Ni and Davis 2004 (doi 10.1016/j.cct.2003.10.016) with its normal interval; of more a
-    wrong guess weighs one over the number of wrong arms, so that 0 stays what chance gives. `counts`: arms × guesses.
+    Of two arms the index of Bang, Ni and Davis 2004 (doi 10.1016/j.cct.2003.10.016); of more a wrong guess weighs one
+    over the number of wrong arms, so that 0 stays what chance gives. The interval is the score interval, which of two
+    arms is that of Tango 1998 (Statistics in Medicine 17:891) for a difference of two shares of the same people. Bang's
+    own normal one is far too narrow where an answer is rare. `counts`: arms × guesses; `independent`: which share of
+    the answers counts as independent.
     """
-    answers = counts[arm].sum()
+    answers = float(counts[arm].sum())
     if not answers:
         raise Undefined("nobody answered")
-    right = counts[arm, arm] / answers
-    wrong = (counts[arm, :-1].sum() - counts[arm, arm]) / answers
+    right = float(counts[arm, arm])
+    wrong = float(counts[arm, :-1].sum()) - right
     weight = 1 / (len(counts) - 1)
-    estimate = float(right - weight * wrong)
-    half = _Z * float(np.sqrt(max(right + weight**2 * wrong - estimate**2, 0) / answers))
-    return Index(estimate, max(estimate - half, -1.0), min(estimate + half, 1.0)) if half else _exact(estimate)
+    estimate = (right - weight * wrong) / answers
+    of = Answers(right * independent, wrong * independent, answers * independent, weight)
+    return Index(estimate, of.bound(-weight, estimate, _Z), of.bound(1.0, estimate, -_Z))
 
 
-def _exact(estimate: float) -> Index:
-    return Index(estimate, np.nan, np.nan)
+@dataclass(frozen=True)
+class Answers:
+    """Of one arm; counts need not be whole numbers. `weight`: that of a wrong guess."""
+
+    right: float
+    wrong: float
+    n: float
+    weight: float
+
+    def bound(self, end: float, estimate: float, z: float) -> float:
+        """Where between `end` of the scale and the estimate the score is `z`; `end` where it is nowhere."""
+        inside = end + _EDGE if end < estimate else end - _EDGE
+        if abs(estimate - end) <= _EDGE or abs(self.score(inside)) <= abs(z):
+            return end
+        return float(brentq(lambda index: self.score(index) - z, *sorted((inside, estimate))))
+
+    def score(self, index: float) -> float:
+        """How many standard errors the estimate lies above this index, errors and shares being those if it is true."""
+        variance = self.n * (index * (1 - index) + self.weight * (1 + self.weight) * self._wrong(index))
+        beyond = self.right - self.weight * self.wrong - self.n * index
+        return float(beyond / np.sqrt(variance)) if variance > 0 else 0.0  # at an estimate at the end of the scale
+
+    def _wrong(self, index: float) -> float:
+        """The share of wrong guesses, by maximum likelihood under this index: the greater root of a quadratic, as Tango
+        has it for a weight of 1."""
+        weight = self.weight
+        square = self.n * weight * (1 + weight)
+        linear = weight * (1 - index) * (self.right + self.wrong) - (1 + weight) * index * (self.n - self.right)
+        constant = self.wrong * index * (1 - index)
+        root = (linear + np.sqrt(max(linear**2 + 4 * square * constant, 0.0))) / (2 * square)
+        return float(np.clip(root, max(0.0, -index / weight), (1 - index) / (1 + weight)))
 
 
 def james(counts: Array) -> Array:
-    """0 all right, .5 as by chance, 1 all wrong or nobody can tell (James et al. 1996, doi
-    10.1002/(SICI)1097-0258(19960715)15:13<1421::AID-SIM266>3.0.CO;2-H; weights 0, .5 and 1 as there).
+    """0 all right, 1 nobody can tell (James et al. 1996, doi
+    10.1002/(SICI)1097-0258(19960715)15:13<1421::AID-SIM266>3.0.CO;2-H; weights 0, .5 and 1 as there). Guesses by chance
+    give `james_by_chance`; all wrong gives 1 with two arms, less with more.
 
     nan where one arm alone was met and guessed.
     """
@@ -58,6 +93,11 @@ def james(counts: Array) -> Array:
         beyond_chance = (1 - right / named) / (1 - by_chance / named**2) - 1
         index = (1 + cannot_tell + (1 - cannot_tell) * beyond_chance) / 2
     return np.where(named > 0, index, np.where(answers > 0, 1.0, np.nan))
+
+
+def james_by_chance(counts: Array) -> float:
+    """What `james` is where guesses have nothing to do with the arm: .5 where all name one, 1 where nobody does."""
+    return float(1 + counts[:, -1].sum() / counts.sum()) / 2
 
 
 def one_against_rest(counts: Array, arm: int) -> Array:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve  # noqa: TID253
 from scipy.optimize import minimize_scalar  # noqa: TID253
-from scipy.stats import chi2, t  # noqa: TID253
+from scipy.stats import chi2, f, t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures.mixed import MOST, NOTHING
@@ -32,6 +32,16 @@ class Effect:
 @dataclass(frozen=True)
 class LikelihoodRatio:
     statistic: float
+    df: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Test:
+    """Wald's F."""
+
+    f: float
+    numerator: int
     df: int
     p: float
 
@@ -130,6 +140,13 @@ class Fit:
         estimate, error = float(contrast @ self.coefficients), float(np.sqrt(contrast @ self.covariance @ contrast))
         half = error * float(t.ppf(_TAIL, self.df))
         return Effect(estimate, estimate - half, estimate + half, float(2 * t.sf(abs(estimate) / error, self.df)))
+
+    def test(self, contrasts: Array) -> Test:
+        """That all `contrasts`, rows of weights of the coefficients, are 0. Of few users it is nearer to the truth than
+        the likelihood ratio, whose chi-square has no degrees of freedom for the error."""
+        estimates, covariance = contrasts @ self.coefficients, contrasts @ self.covariance @ contrasts.T
+        statistic = float(estimates @ np.linalg.solve(covariance, estimates)) / len(contrasts)
+        return Test(statistic, len(contrasts), self.df, float(f.sf(statistic, len(contrasts), self.df)))
 
 
 def fit(model: Model) -> Fit:

@@ -12,6 +12,7 @@ from studies.analysis.rows import Undefined
 
 MOST_PAIRS = 2000
 _ROUNDING = 1e-12
+_DECIMALS = 12  # beyond lies what rounding leaves of a person's equal scores
 _TAIL = 0.975
 
 
@@ -95,13 +96,29 @@ def kendall(human: Array, judge: Array) -> float:
     return _coefficient(stats.kendalltau, human, judge)
 
 
-def within_persons(human: Array, judge: Array, persons: np.ndarray) -> float:
-    """Pearson of values centred per person, over persons with two rows or more (Bland & Altman 1995, BMJ 310:446)."""
+@dataclass(frozen=True)
+class WithinPersons:
+    """Values centred per person, 0 of persons with one row; `freedom` is N - U - 1 of the others' rows and persons."""
+
+    human: Array
+    judge: Array
+    freedom: int
+
+    def r(self) -> float:
+        if self.freedom < 1:
+            raise Undefined("fewer than three rows")
+        return pearson(self.human, self.judge)
+
+
+def within_persons(human: Array, judge: Array, persons: np.ndarray) -> WithinPersons:
+    """Over persons with two rows or more (Bland & Altman 1995, BMJ 310:446)."""
     names, numbers, counts = np.unique(persons, return_inverse=True, return_counts=True)
-    several = (counts[numbers] > 1) & (persons != "")
+    several = (counts > 1) & (names != "")
     if not several.any():
         raise Undefined("no participant has two conversations")
-    return pearson(*(_centred(scores[several], numbers[several], len(names)) for scores in (human, judge)))
+    of_several = several[numbers]
+    x, y = (np.where(of_several, _centred(scores, numbers, len(names)), 0.0) for scores in (human, judge))
+    return WithinPersons(x, y, freedom=int(of_several.sum() - several.sum()) - 1)
 
 
 def between_arms(human: Array, judge: Array, arms: np.ndarray) -> float:
@@ -146,4 +163,4 @@ def _means(scores: Array, numbers: np.ndarray, count: int) -> Array:
 
 
 def _centred(scores: Array, numbers: np.ndarray, count: int) -> Array:
-    return np.asarray(scores - _means(scores, numbers, count)[numbers])
+    return np.asarray(np.round(scores - _means(scores, numbers, count)[numbers], _DECIMALS))

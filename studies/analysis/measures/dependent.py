@@ -63,19 +63,6 @@ def steiger(r12: float, r13: float, r23: float, n: int) -> Tested:
     return _of_fisher_z(r12, r13, covariance / (1 - square) ** 2, n)
 
 
-def steiger_apart(r12: float, r34: float, r13: float, r14: float, r23: float, r24: float, n: int) -> Tested:
-    """Z2* for r12 = r34, which have no variable in common; the covariance at their mean (Steiger 1980, equation 15)."""
-    _check(n, r12, r34, r13, r14, r23, r24)
-    mean = (r12 + r34) / 2
-    covariance = (
-        (r13 - mean * r23) * (r24 - mean * r23)
-        + (r14 - mean * r13) * (r23 - mean * r13)
-        + (r13 - mean * r14) * (r24 - mean * r14)
-        + (r14 - mean * r24) * (r23 - mean * r24)
-    ) / 2
-    return _of_fisher_z(r12, r34, covariance / (1 - mean**2) ** 2, n)
-
-
 def meng(r12: float, r13: float, r23: float, n: int) -> tuple[Tested, tuple[float, float]]:
     """z for r12 = r13, and the 95 % interval of the difference of their Fisher z (Meng, Rosenthal & Rubin 1992,
     doi 10.1037/0033-2909.111.1.172)."""

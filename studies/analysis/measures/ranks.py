@@ -46,17 +46,28 @@ def shares_of_best(scores: Array) -> Array:
     return np.asarray(best / best.sum(axis=1, keepdims=True))
 
 
+def pseudomedian(differences: Array) -> float:
+    """The median of the means of all pairs of differences, each with itself too (Hodges & Lehmann 1963,
+    doi 10.1214/aoms/1177704172)."""
+    return float(np.median(_walsh(differences)))
+
+
 def hodges_lehmann(differences: Array) -> tuple[float, float, float]:
-    """The median of the means of all pairs of differences (each with itself too), and the interval that belongs to the
-    signed-rank test, at least 95 % (Hollander & Wolfe 1973, sections 3.2 and 3.3); with over `EXACT` differences the
-    interval is by the normal approximation. Raises `Undefined` where no interval has 95 %."""
+    """The `pseudomedian`, and the interval that belongs to the signed-rank test, at least 95 % (Hollander & Wolfe 1973,
+    sections 3.2 and 3.3); with over `EXACT` differences the interval is by the normal approximation. Raises
+    `Undefined` where no interval has 95 %."""
     n = len(differences)
     place = _first_place(n)
     if not place:
         raise Undefined("fewer than six pairs")
-    first, second = np.triu_indices(n)
-    means = np.sort(differences[first] + differences[second]) / 2
+    means = np.sort(_walsh(differences))
     return float(np.median(means)), float(means[place - 1]), float(means[-place])
+
+
+def _walsh(differences: Array) -> Array:
+    """The means of all pairs, each difference with itself too."""
+    first, second = np.triu_indices(len(differences))
+    return np.asarray(differences[first] + differences[second]) / 2
 
 
 def _first_place(n: int) -> int:

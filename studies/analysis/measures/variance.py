@@ -14,7 +14,7 @@ from studies.analysis.rows import Undefined
 
 FORMS = ("icc_1_1", "icc_a_1", "icc_c_1", "icc_1_k", "icc_a_k", "icc_c_k")
 _UPPER = 0.975  # of the F distribution: 95 % intervals
-_ROUNDING = 1e-12  # what computing leaves of a residual that is 0, over the mean square between targets
+ROUNDING = 1e-12  # what computing leaves of a residual that is 0, over the mean square between targets
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,10 @@ class MeanSquares:
 
 @dataclass(frozen=True)
 class Icc:
-    """`low` and `high` are nan under perfect agreement, where no F exists, and where a variance comes out as 0."""
+    """`low` and `high` are nan under perfect agreement, where no F exists, and where a variance comes out as 0.
+
+    The mean of raters who disagree more than chance has them do may have no (A,k), then nan, and no `low`, then -inf.
+    """
 
     estimate: float
     low: float
@@ -43,6 +46,10 @@ class OneWay:
     single: Icc
     mean: Icc
     raters: float
+
+    def forms(self) -> dict[str, Icc]:
+        """By the names of the result columns."""
+        return {"icc_1_1": self.single, "icc_1_k": self.mean}
 
 
 def two_way(scores: Array) -> dict[str, Icc]:
@@ -76,7 +83,7 @@ def mean_squares(scores: Array) -> MeanSquares:
         targets=between,
         within=within,
         raters=targets * _squares(shifts) / (raters - 1),
-        residual=residual if residual > _ROUNDING * between else 0.0,
+        residual=residual if residual > ROUNDING * between else 0.0,
     )
 
 
@@ -98,7 +105,7 @@ def _estimates(squares: MeanSquares, targets: int, raters: int) -> dict[str, flo
         "icc_a_1": (between - residual) / (between + (raters - 1) * residual + raters * of_raters),
         "icc_c_1": (between - residual) / (between + (raters - 1) * residual),
         "icc_1_k": (between - within) / between,
-        "icc_a_k": (between - residual) / (between + of_raters),
+        "icc_a_k": (between - residual) / spread if (spread := between + of_raters) > 0 else np.nan,
         "icc_c_k": (between - residual) / between,
     }
 
@@ -124,11 +131,13 @@ def one_way(scores: Array, targets: NDArray[np.intp]) -> OneWay:
 
 
 def _one_way_bounds(ratio: float, df1: int, df2: int, raters: float, form: str) -> dict[str, tuple[float, float]]:
-    """For the forms (1,·) and (C,·), whose interval is that of one F ratio."""
     if not np.isfinite(ratio):
-        return {f"icc_{form}_1": (np.nan, np.nan), f"icc_{form}_k": (np.nan, np.nan)}
-    low = ratio / fdtri(df1, df2, _UPPER)
-    high = ratio * fdtri(df2, df1, _UPPER)
+        return bounds_of_ratio(np.nan, np.nan, raters, form)
+    return bounds_of_ratio(ratio / fdtri(df1, df2, _UPPER), ratio * fdtri(df2, df1, _UPPER), raters, form)
+
+
+def bounds_of_ratio(low: float, high: float, raters: float, form: str) -> dict[str, tuple[float, float]]:
+    """For the forms (1,·) and (C,·), whose interval is that of one ratio of mean squares."""
     single = tuple(float((bound - 1) / (bound + raters - 1)) for bound in (low, high))
     mean = tuple(float(1 - 1 / bound) if bound else -np.inf for bound in (low, high))
     return {f"icc_{form}_1": single, f"icc_{form}_k": mean}  # type: ignore[dict-item]
@@ -151,15 +160,17 @@ def _agreement_bounds(
     df = (a * rater + b) ** 2 / ((a * rater) ** 2 / (raters - 1) + b**2 / ((targets - 1) * (raters - 1)))
     rest = raters * rater + (raters * targets - raters - targets)
     below, above = fdtri(targets - 1, df, _UPPER), fdtri(df, targets - 1, _UPPER)
-    low = targets * (between - below) / (below * rest + targets * between)
-    high = targets * (above * between - 1) / (rest + targets * above * between)
+    with np.errstate(invalid="ignore", over="ignore"):  # next to no degrees of freedom: no finite F, nor a bound
+        low = targets * (between - below) / (below * rest + targets * between)
+        high = targets * (above * between - 1) / (rest + targets * above * between)
     single = float(low), float(high)
-    return {"icc_a_1": single, "icc_a_k": (_of_mean(single[0], raters), _of_mean(single[1], raters))}
+    return {"icc_a_1": single, "icc_a_k": (of_mean(single[0], raters), of_mean(single[1], raters))}
 
 
-def _of_mean(single: float, raters: int) -> float:
-    """Spearman–Brown."""
-    return single * raters / (1 + single * (raters - 1))
+def of_mean(single: float, raters: int) -> float:
+    """Spearman–Brown. A bound at or below the least that the mean of so many raters can have is no bound."""
+    divisor = 1 + single * (raters - 1)
+    return single * raters / divisor if divisor > 0 or np.isnan(divisor) else -np.inf
 
 
 def by_components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp], ratings: float) -> dict[str, Icc]:
@@ -168,6 +179,24 @@ def by_components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.i
 
     `ratings`: the number of them that a mean is of, for the forms (·,k). Intervals by the delta method on the logit.
     """
+    found = components(scores, targets, raters)
+    covariance = _covariance(found.data, found.relative)
+    return {
+        f"icc_{form}_{name}": _of_components(found.relative, covariance, agreement=form == "a", ratings=of)
+        for form in ("a", "c")
+        for name, of in (("1", 1.0), ("k", ratings))
+    }
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """`relative`: the variances of targets and, unless it is 0, of raters, over that of the error."""
+
+    data: mixed.Data
+    relative: Array
+
+
+def components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> Fitted:
     for reason in mixed.telling({"target": targets, "rater": raters}).values():
         raise Undefined(reason)
     data = _crossed(scores, targets, raters)
@@ -176,13 +205,7 @@ def by_components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.i
         raise Undefined("the error's variance comes out as 0")
     if deviations[0] < mixed.NOTHING:
         raise Undefined("the variance of the conversations comes out as 0")
-    kept = np.square(deviations[deviations >= mixed.NOTHING])
-    covariance = _covariance(data, kept)
-    return {
-        f"icc_{form}_{name}": _of_components(kept, covariance, agreement=form == "a", ratings=of)
-        for form in ("a", "c")
-        for name, of in (("1", 1.0), ("k", ratings))
-    }
+    return Fitted(data, np.square(deviations[deviations >= mixed.NOTHING]))
 
 
 def _crossed(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> mixed.Data:

@@ -83,5 +83,6 @@ def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.
     return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
 
 
-def excludes_zero(rows: pd.DataFrame, low: str = "low", high: str = "high") -> pd.Series:
-    return (rows[low] > 0) | (rows[high] < 0)
+def kept(rows: pd.DataFrame, p: str = "p_holm") -> int:
+    """How many stay below .05."""
+    return int((rows[p] < SIGNIFICANT).sum())

@@ -8,7 +8,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.naming import item_name, listed, of_all
+from studies.analysis.reporting.naming import item_name, listed, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
@@ -31,6 +31,7 @@ def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]
         *_of_range(export),
         *_of_missing(export, tables),
         *_of_what_was_left_out(export),
+        *_of_pooling(export),
         *_of_conditions(tables),
     ]
 
@@ -51,13 +52,7 @@ def _of_unblinding(export: Export) -> Iterator[str]:
 
 
 def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
-    clusters = export.conversations["cluster"].nunique()
-    if clusters < FEW_CLUSTERS:
-        yield ngettext(
-            "Only {count} independent cluster: the intervals may be too narrow.",
-            "Only {count} independent clusters: the intervals may be too narrow.",
-            clusters,
-        ).format(count=clusters)
+    yield from _of_few(_kinds(export).groupby("kind")["cluster"].nunique())
     named = (export.conversations["participant"] != "") | (export.conversations["profile"] != "")
     if not named.any():
         yield _("No conversation names its participant: conversations count as independent, which they may not be.")
@@ -67,6 +62,30 @@ def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
             "Intervals rest on {count} resamples only: another seed would move them.",
             bootstrap.replicates,
         ).format(count=bootstrap.replicates)
+
+
+def _of_few(clusters: "pd.Series[int]") -> Iterator[str]:
+    """By kind of seekers: many profiles do not make few people more."""
+    few = clusters[clusters < FEW_CLUSTERS]
+    if len(clusters) == 1 and len(few):
+        yield ngettext(
+            "Only {count} independent cluster: the intervals may be too narrow.",
+            "Only {count} independent clusters: the intervals may be too narrow.",
+            int(few.iloc[0]),
+        ).format(count=few.iloc[0])
+    elif len(few):
+        yield _("Few independent clusters ({kinds}): intervals that rest on these alone may be too narrow.").format(
+            kinds=listed([f"{seekers_name(str(kind))}: {count}" for kind, count in few.items()])
+        )
+
+
+def _kinds(export: Export) -> pd.DataFrame:
+    """Of each conversation that was rated its `cluster` and `kind` of seeker, told by who is named where the files do
+    not say it."""
+    about = export.conversations
+    kind = pd.Series("", index=about.index).mask(about["profile"] != "", "simulated")
+    kind = kind.mask(about["participant"] != "", "person").mask(about["counsellors"], "counsellor")
+    return about.assign(kind=about["seeker_kind"].where(about["seeker_kind"] != "", kind))
 
 
 def _of_raters(export: Export, tables: Tables) -> Iterator[str]:
@@ -118,8 +137,8 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
         most, fewest = unrated["share"].idxmax(), unrated["share"].idxmin()
         yield _(
             "Conversations without any score are not spread evenly: {most_missing} of {most_all} with {most}, "
-            "{fewest_missing} of {fewest_all} with {fewest}. What is missing is then not missing at random, and the "
-            "means of the arms may flatter those that people left."
+            "{fewest_missing} of {fewest_all} with {fewest}. What is missing then hangs on the arm (it is not missing "
+            "completely at random), and the means of the arms may flatter those that people left."
         ).format(
             most=most,
             most_missing=unrated.at[most, "missing"],
@@ -166,6 +185,23 @@ def _of_what_was_left_out(export: Export) -> Iterator[str]:
         yield _("Ratings of seekers that were changed for an ablation are in ablation.csv alone.")
     if export.repeated:
         yield _("Some ratings were given twice by one rater to the same thing; their mean counts.")
+
+
+def _of_pooling(export: Export) -> Iterator[str]:
+    """agreement.csv and arms.csv have one row for all seekers that the same raters judged."""
+    rated = export.ratings[["rater_kind", "conversation"]].drop_duplicates().astype(str)
+    met = rated.join(_kinds(export)[["kind", "condition"]], on="conversation")
+    several = met.groupby("rater_kind")[["kind", "condition"]].agg(lambda values: len(set(values) - {""}) > 1)
+    if several["condition"].any():
+        yield _(
+            "In agreement.csv and arms.csv average and worst-case seekers count together (as rated by {raters}): what "
+            "lies between the conditions moves r, system_r and the means of the arms."
+        ).format(raters=listed([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
+    if several["kind"].any():
+        yield _(
+            "In agreement.csv and arms.csv several kinds of seekers count together (as rated by {raters}): what lies "
+            "between people and simulated seekers, say, moves r, system_r and the means of the arms."
+        ).format(raters=listed([raters_name(str(kind)) for kind in several.index[several["kind"]]]))
 
 
 def _of_conditions(tables: Tables) -> Iterator[str]:

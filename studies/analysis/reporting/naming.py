@@ -43,6 +43,24 @@ def item_name(instrument: str, item: str) -> str:
     return _labels(instrument).get(item, {}).get(_code(), item)
 
 
+def instrument_name(instrument: str) -> str:
+    """The title of a questionnaire of ours, else its key."""
+    return load(instrument).title[_code()] if instrument in instrument_ids() else instrument
+
+
+def scale_label(instrument: str, scale: str) -> str:
+    """Of a questionnaire of ours, else its key."""
+    known = load(instrument).scales if instrument in instrument_ids() else ()
+    return next((one.label[_code()] for one in known if one.key == scale), scale)
+
+
+def option_name(instrument: str, item: str, option: str) -> str:
+    """What stands on the page for the key of an answer, else the key."""
+    items = load(instrument).items if instrument in instrument_ids() else ()
+    found = next((one.option(option) for one in items if one.key == item), None)
+    return found.text[_code()] if found else option
+
+
 @cache
 def _labels(instrument: str) -> dict[str, dict[str, str]]:
     if instrument not in instrument_ids():

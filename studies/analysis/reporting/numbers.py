@@ -32,6 +32,10 @@ def bounds(low: float, high: float, digits: int = 2) -> str:
     return "" if math.isnan(low) or math.isnan(high) else f"[{decimal(low, digits)}, {decimal(high, digits)}]"
 
 
+def with_bounds(number: float, low: float, high: float) -> str:
+    return f"{decimal(number)} {bounds(low, high)}".rstrip()
+
+
 def p_value(p: float) -> str:
     return "p < .001" if p < 0.001 else f"p = {f'{p:.3f}'.removeprefix('0')}"
 

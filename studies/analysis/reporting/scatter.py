@@ -1,7 +1,6 @@
 """Two scores of the same things: one against the other, and their difference against their mean."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes  # noqa: TID253
@@ -10,6 +9,7 @@ from matplotlib.patches import PathPatch, Rectangle  # noqa: TID253
 from matplotlib.path import Path  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
+from studies.analysis.measures import distance
 from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, WIDTH, wrapped
 from studies.analysis.reporting.numbers import decimal, signed
 
@@ -17,25 +17,6 @@ COLUMNS, HEIGHT = 4, 1.95  # panels beside each other; inches of each
 MOST = 400  # points of a panel
 JITTER = 0.16  # of the smallest step between two scores, to either side
 BARS = 8  # of scores that are no whole numbers
-WITHIN = 1.959963984540054  # standard deviations within which 95 % of a normal distribution lie
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Bland and Altman 1986, doi 10.1016/S0140-6736(86)90837-8: mean difference, and that ± 1.96 of its standard
-    deviations."""
-
-    bias: float
-    low: float
-    high: float
-
-
-def limits_of_agreement(human: Array, judge: Array) -> Limits:
-    """Of judge minus human; the limits are nan for fewer than two."""
-    difference = judge - human
-    spread = WITHIN * float(difference.std(ddof=1)) if len(difference) > 1 else np.nan
-    bias = float(difference.mean())
-    return Limits(bias, bias - spread, bias + spread)
 
 
 def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, beside: Mapping[str, str]) -> Canvas:
@@ -62,17 +43,16 @@ def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, differenc
     """A panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
 
     def draw(axes: Axes, name: str, x: Array, y: Array) -> None:
-        limits = limits_of_agreement(x, y)
+        sums = distance.deviations(x, y).sum(axis=0)
+        bias, low, high = (float(of(sums)) for of in (distance.bias, distance.lower_limit, distance.upper_limit))
         step = _step(np.concatenate([x, y]))
         axes.axhline(0, color=LINE, linewidth=0.8)
-        axes.axhline(limits.bias, color=INK, linewidth=1.1)
-        for bound in (limits.low, limits.high):
+        axes.axhline(bias, color=INK, linewidth=1.1)
+        for bound in (low, high):
             if np.isfinite(bound):
                 axes.axhline(bound, color=INK, linewidth=0.9, linestyle="--")
         _points(axes, _jittered((x + y) / 2, step, 1), _jittered(y - x, step, 2))
-        axes.set_title(
-            f"{wrapped(name)}\n{signed(limits.bias)} [{decimal(limits.low)}, {decimal(limits.high)}]", fontsize=8
-        )
+        axes.set_title(f"{wrapped(name)}\n{signed(bias)} ({decimal(low)} … {decimal(high)})", fontsize=8)
 
     return _grid(panels, mean, difference, draw)
 

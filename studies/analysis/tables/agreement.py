@@ -1,28 +1,21 @@
 """agreement.csv: how well each judge, under each strategy, agrees with each kind of human rater."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import (
-    Array,
-    Bootstrap,
-    Inference,
-    Interval,
-    Statistic,
-    fisher_z,
-    pair_moments,
-    sum_by_cell,
-    sum_by_cluster,
-)
+from studies.analysis.bootstrap import Array, Bootstrap, Inference, Interval, fisher_z, pair_moments
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import correlation
+from studies.analysis.measures import correlation, distance
+from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.measures.variance import one_way
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables import agreement_intervals as intervals
+from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
 
 COLUMNS = [
@@ -52,6 +45,32 @@ COLUMNS = [
     "method",
     "spearman_low",
     "spearman_high",
+    "p_bh",
+    "disattenuated",
+    "disattenuated_low",
+    "disattenuated_high",
+    "within_r_low",
+    "within_r_high",
+    "within_df",
+    "system_r_low",
+    "system_r_high",
+    "bias_low",
+    "bias_high",
+    "mae_low",
+    "mae_high",
+    "rmse",
+    "rmse_low",
+    "rmse_high",
+    "ccc_low",
+    "ccc_high",
+    "lower_limit",
+    "lower_limit_low",
+    "lower_limit_high",
+    "upper_limit",
+    "upper_limit_low",
+    "upper_limit_high",
+    "crossed_low",
+    "crossed_high",
 ]
 METHODS = {
     "pearson": _(
@@ -59,22 +78,49 @@ METHODS = {
         "participants (else conversations) resampled"
     ),
     "p": _(
-        "two-sided, from the same resamples: (1 + those as far from the estimate as 0 is) / (1 + resamples); of "
-        "counsellors' own conversations from the same t"
+        "two-sided: Fisher's z over its standard error in the same resamples, Student's t with one degree of freedom "
+        "less than clusters; of counsellors' own conversations as the interval's"
     ),
     "p_holm": _("Holm over the items of a judge × strategy × human × moment"),
+    "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
+    "…_low, …_high": _(
+        "of within_r, system_r, bias, mae, rmse, ccc, the limits and disattenuated: interval (95 %) from the same "
+        "draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z"
+    ),
+    "crossed_low, crossed_high": _(
+        "of pearson, with the arms drawn too, so that it tells of other arms than these: two-way, as method says of "
+        "counsellors' own conversations"
+    ),
     "spearman": _(
         "Pearson's r of midranks; interval (95 %) on Fisher's z from the same resamples, ranked anew; where every row "
         "is a cluster of its own after Bonett and Wright (2000), with variance (1 + ρ²/2) / (n − 3)"
     ),
     "kendall": _("tau-b"),
-    "within_r": _("Pearson's r of scores centred per participant, over participants with two rows or more"),
-    "system_r": _("Pearson's r of the means of the arms"),
+    "within_r": _(
+        "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman "
+        "1995); within_df are its degrees of freedom, rows less participants less 1"
+    ),
+    "system_r": _(
+        "Pearson's r of the means of the arms; for its interval the arms stay and participants (else conversations) "
+        "are resampled, so it tells of other people with these arms, not of other arms; the noise of the means pulls "
+        "both towards 0"
+    ),
     "bias": _("mean of judge minus human"),
     "mae": _("mean absolute difference"),
+    "rmse": _("root of the mean squared difference"),
+    "lower_limit, upper_limit": _(
+        "Bland and Altman's limits of agreement: bias less and plus 1.96 standard deviations of judge minus human"
+    ),
     "ccc": _("Lin's concordance, moments over n"),
-    "kappa_quadratic": _("quadratic weights on the scores; whole numbers only"),
-    "ceiling": _("root of the product of both sides' reliabilities, ICC(1,k)"),
+    "kappa_quadratic": _("quadratic weights on the scores: of whole numbers the same as ccc, and of others not there"),
+    "ceiling": _(
+        "root of the product of both sides' reliabilities, ICC(1,k); where a judge scored once, the root of the "
+        "people's alone, an upper bound"
+    ),
+    "disattenuated": _(
+        "pearson over ceiling: r corrected for the unreliability that the ceiling counts; it may be above 1; for its "
+        "interval the reliabilities are computed anew in each resample"
+    ),
     "method": _(
         "counsellors' own conversations: counsellors, arms, and the conversations of a counsellor with an arm are each "
         "drawn alone; variance of the first two less that of the third, at least the larger (Cameron, Gelbach and "
@@ -99,17 +145,21 @@ class Side:
 
 
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (`human × judge × strategy`, its rows); p_holm is over the rows of a moment."""
+    """Yields (`human × judge × strategy`, nothing) as it goes on, and all rows at its end: p_bh is over all of them,
+    p_holm over those of a moment."""
     judges = _judges(export.ratings)
     humans = list(_humans(export.ratings))
+    rows: list[dict[str, Any]] = []
     for (judge, strategy), judged in judges:
         for human, rated in humans:
             row_of = {"judge": judge, "strategy": strategy, "human": human}
-            rows = [
+            found = [
                 _compare(human_side, judge_side, row_of | scale, export.conversations, bootstrap)
                 for scale, human_side, judge_side in _shared(rated, judged)
             ]
-            yield f"{human} × {judge} {strategy}".rstrip(), adjust(rows, lambda row: row["moment"])
+            rows += adjust(found, lambda row: row["moment"])
+            yield f"{human} × {judge} {strategy}".rstrip(), []
+    yield "all rows", adjust(rows, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
 
 
 def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
@@ -166,24 +216,60 @@ def _compare(
     both = _beside(human, judge)
     about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-    cluster_names, clusters = np.unique(about["cluster"].to_numpy(str), return_inverse=True)
     arms = about["arm"].to_numpy(str)
-    row = Row(**of, n=len(both), clusters=len(cluster_names))
-    row.compute("pearson", lambda: correlation.pearson(x, y))
-    own = of["human"].split(":")[0] == "expert" and bool(about["counsellors"].all())
-    crossed_with = np.unique(arms, return_inverse=True)[1] if own and len(set(arms)) > 1 else None
-    _add_interval(row, lambda: _resample(x, y, clusters, crossed_with, bootstrap))
-    _add_spearman(row, x, y, clusters, crossed_with, bootstrap)
-    row.compute("kendall", lambda: correlation.kendall(x, y))
-    row.compute("within_r", lambda: correlation.within_persons(x, y, about["participant"].to_numpy(str)))
+    drawn = _drawn(of["human"], about, bootstrap)
+    row = Row(**of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
+    _add_correlations(row, x, y, drawn)
+    _add_crossed(row, x, y, _crossed(drawn, arms))
+    _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
     row.compute("system_r", lambda: correlation.between_arms(x, y, arms))
-    row.values |= {"bias": float(np.mean(y - x)), "mae": float(np.mean(np.abs(y - x)))}
-    row.compute("ccc", lambda: correlation.concordance(x, y))
-    row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
-    row.compute("ceiling", lambda: _ceiling(human, judge, both.index))
+    intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
+    _add_distance(row, x, y, drawn)
+    _add_ceiling(row, human, judge, both.index)
+    _add_disattenuated(row, human, judge, both, drawn)
     if 3 <= len(set(arms) - {""}) <= FEW_ARMS:
         row.add_notes(f"system_r: few arms ({len(set(arms) - {''})}), next to no information")
+    if len(set(about["condition"]) - {""}) > 1:
+        row.add_notes("average and worst-case seekers count together")
+    if len(set(about["seeker_kind"]) - {""}) > 1:
+        row.add_notes("several kinds of seekers count together")
     return row.finished()
+
+
+def _drawn(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
+    """Of counsellors' own conversations their arms are drawn too."""
+    clusters, arms = (np.unique(about[name].to_numpy(str), return_inverse=True)[1] for name in ("cluster", "arm"))
+    own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
+    return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
+
+
+def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+    row.compute("pearson", lambda: correlation.pearson(x, y))
+    _add_interval(row, lambda: _resample(x, y, drawn))
+    _add_spearman(row, x, y, drawn)
+    row.compute("kendall", lambda: correlation.kendall(x, y))
+
+
+def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
+    row.values["within_df"] = np.nan
+    try:
+        within = correlation.within_persons(x, y, persons)
+    except Undefined as reason:
+        row.leave_out("within_r", because=str(reason))
+        return
+    row.values["within_df"] = within.freedom
+    row.compute("within_r", within.r)
+    intervals.add_intervals(row, [intervals.within_persons(within)], drawn)
+
+
+def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+    measured = intervals.of_distance(x, y)
+    row.values |= {one.name: one.estimate() for one in measured}
+    if len(x) < 2:
+        row.leave_out("lower_limit", "upper_limit", because="fewer than two conversations")
+    row.compute("ccc", lambda: correlation.concordance(x, y))
+    row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
+    intervals.add_intervals(row, [*measured, intervals.concordance(x, y)], drawn)
 
 
 def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
@@ -199,13 +285,28 @@ def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
     row.add_notes(*resampled.notes("interval"))
 
 
-def _add_spearman(
-    row: Row, x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
-) -> None:
+def _crossed(drawn: Drawn, arms: np.ndarray) -> Drawn:
+    """With the arms drawn too, whatever is drawn else."""
+    return replace(drawn, crossed_with=np.unique(arms, return_inverse=True)[1])
+
+
+def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+    """What its resamples lack, the interval of r has noted already."""
+    try:
+        if not np.any(drawn.crossed_with):
+            raise Undefined("one arm")
+        interval = _resample(x, y, drawn).interval()
+    except Undefined as reason:
+        row.leave_out("crossed_low", "crossed_high", because=str(reason))
+        return
+    row.values |= {"crossed_low": float(np.tanh(interval.low)), "crossed_high": float(np.tanh(interval.high))}
+
+
+def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     """What `_add_interval` notes of the resamples is said already."""
     row.compute("spearman", lambda: correlation.spearman(x, y))
     try:
-        interval = _spearman_interval(x, y, clusters, crossed_with, bootstrap)
+        interval = _spearman_interval(x, y, drawn)
     except Undefined as reason:
         row.leave_out("spearman_low", "spearman_high", because=str(reason))
         return
@@ -214,43 +315,60 @@ def _add_spearman(
         row.values["method"] = "; ".join(filter(None, [row.values.get("method"), f"Spearman: {interval.method}"]))
 
 
-def _spearman_interval(
-    x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
-) -> Interval:
+def _spearman_interval(x: Array, y: Array, drawn: Drawn) -> Interval:
     rho = correlation.spearman(x, y)  # where it does not exist, its reason is the interval's too
-    if crossed_with is None and len(np.unique(clusters)) == len(x):
+    if drawn.crossed_with is None and len(np.unique(drawn.clusters)) == len(x):
         return correlation.bonett_wright(rho, len(x))
     correlation.refuse_perfect(rho)
     pairs = correlation.score_pairs(x, y)
-    interval = _draw(pairs.spearman_z(), pairs.indicators(), clusters, crossed_with, bootstrap).interval()
+    interval = drawn.resample(pairs.spearman_z(), pairs.indicators()).interval()
     return Interval(float(np.tanh(interval.low)), float(np.tanh(interval.high)), interval.method)
 
 
-def _resample(
-    x: Array, y: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
-) -> Inference:
+def _resample(x: Array, y: Array, drawn: Drawn) -> Inference:
     correlation.pearson(x, y)  # where r does not exist, its reason is the interval's too
-    return _draw(fisher_z, pair_moments(x, y), clusters, crossed_with, bootstrap)
+    return drawn.resample(fisher_z, pair_moments(x, y))
 
 
-def _draw(
-    statistic: Statistic, values: Array, clusters: np.ndarray, crossed_with: np.ndarray | None, bootstrap: Bootstrap
-) -> Inference:
-    """`values`: rows × what `statistic` takes the sums of."""
-    if crossed_with is None:
-        return bootstrap.resample(statistic, sum_by_cluster(values, clusters))
-    return bootstrap.resample_two_way(statistic, sum_by_cell(values, clusters, crossed_with))
+def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, drawn: Drawn) -> None:
+    spreads = [_spread(side, both.index) for side in (human, judge)]
+    x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
+    measured = intervals.disattenuated(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
+    row.compute("disattenuated", lambda: _corrected(row.values["pearson"], row.values["ceiling"]))
+    intervals.add_intervals(row, [measured], drawn)
 
 
-def _ceiling(human: Side, judge: Side, units: pd.MultiIndex) -> float:
+def _corrected(r: float, ceiling: float) -> float:
+    if np.isnan(r):
+        raise Undefined("no r")
+    if np.isnan(ceiling):
+        raise Undefined("no ceiling")
+    return r / ceiling
+
+
+def _spread(side: Side, units: pd.MultiIndex) -> Array:
+    places = units.get_indexer(pd.MultiIndex.from_frame(side.single[UNIT]))
+    scores = side.single["score"].to_numpy(float)
+    return distance.spread_of(scores[places >= 0], places[places >= 0], len(units))
+
+
+def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:
     """The largest r that the reliabilities of both means allow: the root of their product."""
-    return float(np.sqrt(_reliability(human, units) * _reliability(judge, units)))
+    once = not _scored(judge, units).index.duplicated().any()
+    sides = [human] if once else [human, judge]
+    row.compute("ceiling", lambda: float(np.sqrt(np.prod([_reliability(side, units) for side in sides]))))
+    if once and np.isfinite(row.values["ceiling"]):
+        row.add_notes("ceiling: an upper bound, by the people's reliability alone, as the judge scored once")
+
+
+def _scored(side: Side, units: pd.MultiIndex) -> pd.Series:
+    scored = side.single.set_index(UNIT)["score"]
+    return scored[scored.index.isin(units)]
 
 
 def _reliability(side: Side, units: pd.MultiIndex) -> float:
     """ICC(1,k) of the means that were correlated, k being their average number of scores."""
-    scored = side.single.set_index(UNIT)["score"]
-    scored = scored[scored.index.isin(units)]
+    scored = _scored(side, units)
     targets = np.unique(scored.groupby(level=UNIT, observed=True).ngroup(), return_inverse=True)[1]
     if np.bincount(targets).max() < 2:
         raise Undefined(f"one {side.what} per conversation, so no reliability")

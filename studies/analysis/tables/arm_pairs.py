@@ -1,6 +1,6 @@
 """arm_pairs.csv: each arm against each other, paired by the people or profiles that met both."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby
 from typing import Any
@@ -14,17 +14,15 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg
-from studies.analysis.measures.ranks import hodges_lehmann
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.conditions import PRINTED
+from studies.analysis.tables.effects import D_AV, D_Z, HODGES_LEHMANN, RANK_BISERIAL, add_effects, add_wilcoxon
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
-D_Z = ("d_z", "d_z_low", "d_z_high")
-HODGES_LEHMANN = ("hodges_lehmann", "hodges_lehmann_low", "hodges_lehmann_high")
-OF_TESTS = ("wilcoxon_p", "t_p", "rank_biserial", *D_Z, *HODGES_LEHMANN)
+OF_TESTS = ("wilcoxon_p", "t_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
 COLUMNS = [
     "raters",
     "instrument",
@@ -49,6 +47,8 @@ COLUMNS = [
     "condition",
     "method",
     "note",
+    *RANK_BISERIAL[1:],
+    *D_AV,
 ]
 METHODS = {
     "difference": _(
@@ -56,18 +56,15 @@ METHODS = {
         "conversations) that met both; BCa interval (95 %), users resampled"
     ),
     "wilcoxon_p": _("Wilcoxon's signed-rank test of these differences, those of 0 dropped; two-sided"),
-    "p_holm": _("of wilcoxon_p: Holm over the pairs of an item"),
+    "p_holm": _(
+        "of wilcoxon_p: Holm over the pairs of an item; two arms that nobody scored differently count as p = 1"
+    ),
     "p_bh": _(
-        "of wilcoxon_p: Benjamini–Hochberg over all pairs and items of the same raters and moment; item * by itself"
+        "of wilcoxon_p: Benjamini–Hochberg over all pairs and items of the same raters and moment, counted so too; "
+        "item * by itself"
     ),
     "t_p": _("paired t test, two-sided, not adjusted"),
-    "rank_biserial": _("of matched pairs, differences of 0 dropped"),
-    "d_z": _("mean over standard deviation of the differences; interval (95 %) from the noncentral t"),
-    "hodges_lehmann": _(
-        "median of the means of any two differences; interval (95 % at least) that belongs to the signed-rank test, "
-        "over 50 users by the normal approximation"
-    ),
-}
+} | effects.METHODS
 
 Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
@@ -109,8 +106,8 @@ def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
     """Yields (kind of raters, its rows)."""
     for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
         rows = [_row(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
-        adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p")
-        adjust(rows, _everywhere, p="wilcoxon_p", into="p_bh", correct=benjamini_hochberg)
+        adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", pairs="users")
+        adjust(rows, _everywhere, p="wilcoxon_p", into="p_bh", correct=benjamini_hochberg, pairs="users")
         yield raters, rows
 
 
@@ -145,38 +142,17 @@ def _row(item: Compared, arms: tuple[str, str], bootstrap: Bootstrap) -> dict[st
     row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())
     row.values |= {"p_holm": np.nan, "p_bh": np.nan}
     if users:
-        _compare(row, differences(pair), bootstrap)
+        _compare(row, pair, bootstrap)
     else:
         row.leave_out("difference", "low", "high", *OF_TESTS, because="nobody met both arms")
     return row.finished()
 
 
-def _compare(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
-    row.values["difference"] = float(differences.mean())
-    rounded = np.round(differences, paired.ROUNDED)
-    add_interval(row, rounded, np.arange(len(rounded)), bootstrap, of="differences")
-    _add_wilcoxon(row, differences)
-    row.compute("t_p", lambda: t_test(differences))
-    row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
-    _add(row, D_Z, lambda: paired.d_z(differences))
-    _add(row, HODGES_LEHMANN, lambda: hodges_lehmann(rounded))
-
-
-def _add_wilcoxon(row: Row, differences: Array) -> None:
-    try:
-        test = paired.wilcoxon(differences)
-    except Undefined as reason:
-        row.leave_out("wilcoxon_p", because=str(reason))
-        return
-    row.values["wilcoxon_p"] = test.p
-    interval = f"{row.values['method']}; " if "method" in row.values else ""
-    row.values["method"] = f"{interval}Wilcoxon {test.method}"
-    if test.smallest > PRINTED:
-        row.add_notes(f"wilcoxon_p: with so few pairs that differ it cannot fall below {test.smallest:.4g}")
-
-
-def _add(row: Row, names: Sequence[str], statistic: Callable[[], Iterable[float]]) -> None:
-    try:
-        row.values |= dict(zip(names, statistic(), strict=True))
-    except Undefined as reason:
-        row.leave_out(*names, because=str(reason))
+def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:
+    first, second = pair.values().T
+    between = first - second
+    row.values["difference"] = float(between.mean())
+    add_interval(row, np.round(between, paired.ROUNDED), np.arange(len(between)), bootstrap, of="differences")
+    add_wilcoxon(row, between)
+    row.compute("t_p", lambda: t_test(between))
+    add_effects(row, first, second, bootstrap)

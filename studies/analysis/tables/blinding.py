@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import blinding as measures
@@ -22,21 +22,22 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import add_resampled, numbered
 
-COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
+COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
 METHODS = {
     "bang": _(
         "of an arm: share of right minus share of wrong guesses over all answers (Bang et al. 2004); 1 all right, 0 as "
-        "by chance, below 0 more wrong than by chance; normal interval (95 %). With more than two arms a wrong guess "
-        "weighs one over the number of wrong arms"
+        "by chance, below 0 more wrong than by chance; score interval (95 %; of two arms Tango 1998), n = clusters. "
+        "With more than two arms a wrong guess weighs one over the number of wrong arms"
     ),
     "one_vs_rest": _(
-        "how often this arm was named where it was met, minus how often it was named where another was met; 0 by chance"
+        "how often this arm was named where it was met, minus how often it was named where another was met; 0 by "
+        "chance; no interval where one of the two never or always happened, for no resample would differ in that"
     ),
     "cannot_tell": _("share of the answers that name no arm"),
     "certainty": _("mean of how sure people were of the arm that they named, 1 to 5"),
     "james": _(
-        "over all arms (James et al. 1996): 0 all right, .5 as by chance, 1 all wrong or nobody can tell; participants "
-        "(else conversations) resampled"
+        "over all arms (James et al. 1996): 0 all right, 1 nobody can tell; by chance half of 1 + the share that "
+        "cannot tell (column by_chance); participants (else conversations) resampled"
     ),
     "accuracy": _("share of right guesses among those that name an arm"),
     "accuracy_corrected": _(
@@ -121,7 +122,7 @@ def _of_arm(guesses: Guesses, place: int, bootstrap: Bootstrap) -> Iterator[dict
         arm,
         "one_vs_rest",
         guesses.of(np.ones_like(met)),
-        lambda row: _add(row, lambda sums: measures.one_against_rest(_square(sums), place), counts, bootstrap),
+        lambda row: _add_one_against_rest(row, counts, place, bootstrap),
     )
     yield _cannot_tell(arm, guesses, met)
     yield _certainty(arm, guesses, met, bootstrap)
@@ -131,12 +132,7 @@ def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     everywhere = np.ones(len(guesses.met), dtype=bool)
     named = guesses.said < len(guesses.arms)
     counts = guesses.counts()
-    yield _row(
-        ALL,
-        "james",
-        guesses.of(everywhere),
-        lambda row: _add(row, lambda sums: measures.james(_square(sums)), counts, bootstrap),
-    )
+    yield _row(ALL, "james", guesses.of(everywhere), lambda row: _add_james(row, counts, bootstrap))
     for statistic in ("accuracy", "accuracy_corrected"):
         yield _row(ALL, statistic, guesses.of(named), lambda row: _add_accuracy(row, counts.sum(axis=0)))
     yield _cannot_tell(ALL, guesses, everywhere)
@@ -153,23 +149,50 @@ def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None
 
 
 def _add_bang(row: Row, counts: Array, place: int) -> None:
-    index = measures.bang(counts, place)
-    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high, "method": "normal"}
+    clusters = row.values["clusters"]
+    index = measures.bang(counts, place, independent=clusters / row.values["n"])
+    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high, "method": "score, n = clusters"}
+    row.values["by_chance"] = 0.0
     if len(counts) > 2:
         row.add_notes(f"{len(counts)} arms: a wrong guess weighs 1/{len(counts) - 1}")
-    if np.isnan(index.low):
-        row.leave_out("low", "high", because="all answers are alike")
-    if row.values["clusters"] < row.values["n"]:
-        row.add_notes("conversations of one participant count as independent")
+    if clusters < FEW_CLUSTERS:
+        row.add_notes(f"interval: only {clusters} clusters, the interval may be too narrow")
+
+
+def _add_one_against_rest(row: Row, counts: Array, place: int, bootstrap: Bootstrap) -> None:
+    def statistic(sums: Array) -> Array:
+        return measures.one_against_rest(_square(sums), place)
+
+    row.values["by_chance"] = 0.0
+    if _is_fixed(counts.sum(axis=0), place):
+        _add_estimate(row, statistic, counts)
+        row.leave_out("low", "high", because="one of the two shares is 0 or 1, and so in every resample")
+    else:
+        _add(row, statistic, counts, bootstrap)
+
+
+def _is_fixed(counts: Array, place: int) -> bool:
+    """Whether an arm was never or always named where it was met, or where another was."""
+    named, answers = counts[:, place], counts.sum(axis=1)
+    elsewhere = named.sum() - named[place], answers.sum() - answers[place]
+    return any(count in (0, of) for count, of in ((named[place], answers[place]), elsewhere))
+
+
+def _add_james(row: Row, counts: Array, bootstrap: Bootstrap) -> None:
+    row.values["by_chance"] = measures.james_by_chance(counts.sum(axis=0))
+    _add(row, lambda sums: measures.james(_square(sums)), counts, bootstrap)
 
 
 def _add(row: Row, statistic: Callable[[Array], Array], counts: Array, bootstrap: Bootstrap) -> None:
-    sums = counts.reshape(len(counts), -1)
-    estimate = float(statistic(sums.sum(axis=0)))
+    _add_estimate(row, statistic, counts)
+    add_resampled(row, lambda: _varied(bootstrap.resample(statistic, counts.reshape(len(counts), -1))))
+
+
+def _add_estimate(row: Row, statistic: Callable[[Array], Array], counts: Array) -> None:
+    estimate = float(statistic(counts.sum(axis=0).ravel()))
     if np.isnan(estimate):
         raise Undefined("one arm alone was met or named")
     row.values["estimate"] = estimate
-    add_resampled(row, lambda: _varied(bootstrap.resample(statistic, sums)))
 
 
 def _varied(found: Resampled) -> Resampled:
@@ -188,11 +211,13 @@ def _add_accuracy(row: Row, counts: Array) -> None:
     share, arms = measures.accuracy(counts), len(counts)
     add_wilson(row, share)
     if row.values["statistic"] == "accuracy":
+        row.values["by_chance"] = 1 / arms
         return
     low, high = wilson(share, row.values["clusters"])
     bounds = {"estimate": share, "low": low, "high": high}
     row.values |= {name: measures.beyond_chance(value, arms) for name, value in bounds.items()}
     row.values["method"] = f"{WILSON}; {arms} arms"
+    row.values["by_chance"] = 0.0
 
 
 def _cannot_tell(arm: str, guesses: Guesses, chosen: NDArray[np.bool_]) -> dict[str, Any]:

@@ -106,9 +106,7 @@ def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
     terms = {PROFILE: numbered(scores["cluster"])}
     untold = mixed.telling(terms).get(PROFILE, "")
     try:
-        found = mixed.fit(
-            scores["score"].to_numpy(float), _design(of_arm, scores["condition"]), {} if untold else terms
-        )
+        found = mixed.fit(scores["score"].to_numpy(float), design(of_arm, scores["condition"]), {} if untold else terms)
     except Undefined as reason:
         row = Row(**about, statistic="condition_average", arm="", method="REML")
         row.leave_out("estimate", "low", "high", "df", "p", because=str(reason))
@@ -120,20 +118,20 @@ def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
         yield row
 
 
-def _design(of_arm: np.ndarray, conditions: pd.Series) -> Array:
+def design(of_arm: np.ndarray, conditions: pd.Series) -> Array:
     """Two columns for each arm: first all the arms' means of both conditions, then how these differ."""
     arms = np.eye(of_arm.max() + 1)[of_arm]
     side = (conditions == WORST_CASE).to_numpy(float) - 0.5
     return np.hstack([arms, arms * side[:, np.newaxis]])
 
 
-def _differences(arms: int) -> Array:
+def differences(arms: int) -> Array:
     """Arms × columns of the design."""
     return np.hstack([np.zeros((arms, arms)), np.eye(arms)])
 
 
 def _effects(about: dict[str, Any], found: Fit, arms: np.ndarray) -> Iterator[Row]:
-    each = _differences(len(arms))
+    each = differences(len(arms))
     yield _effect(about | {"statistic": "condition_average", "arm": ""}, contrast(found, each.mean(axis=0)))
     for arm, weights in zip(arms.tolist(), each, strict=True):
         yield _effect(about | {"statistic": "condition", "arm": arm}, contrast(found, weights))
@@ -150,7 +148,7 @@ def _interaction(about: dict[str, Any], found: Fit, arms: int) -> Row:
     if arms < 2:
         row.leave_out("estimate", "df", "p", because="one arm only")
         return row
-    each = _differences(arms)
+    each = differences(arms)
     test = joint_test(found, each[:-1] - each[-1])
     row.values |= {"estimate": test.f, "numerator_df": test.numerator, "df": test.df, "p": test.p}
     row.values["method"] = CHI_SQUARE if np.isnan(test.df) else F

@@ -11,7 +11,16 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop
 from studies.analysis.measures import paired
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.effects import (
+    D_AV,
+    D_Z,
+    HODGES_LEHMANN,
+    RANK_BISERIAL,
+    add_effects,
+    add_wilcoxon,
+)
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.whom import ALL_ITEMS, GROUP, scores_by_cluster
 
@@ -39,20 +48,24 @@ COLUMNS = [
     "method",
     "note",
     "raters",
+    "p_holm_arms",
+    *RANK_BISERIAL[1:],
+    *D_AV,
+    *HODGES_LEHMANN,
 ]
 METHODS = {
     "difference": gettext_noop(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
         "person), then over those that were met in both conditions (paired; Wilcoxon's signed-rank test with "
-        "differences of 0 dropped, matched-pairs rank-biserial correlation, d_z with an interval from the "
-        "noncentral t); where nobody was, the two groups are drawn each by itself (not paired)"
+        "differences of 0 dropped); where nobody was, the two groups are drawn each by itself (not paired)"
     ),
     "p_holm": gettext_noop(
-        "Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms"
+        "of wilcoxon_p: Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms. "
+        "An item that nobody scored differently counts as p = 1"
     ),
-}
-OF_PAIRS = ("wilcoxon_p", "rank_biserial", "d_z", "d_z_low", "d_z_high")
-PRINTED = 0.001  # a smallest p above this is told
+    "p_holm_arms": gettext_noop("of wilcoxon_p: Holm over the arms of an item, counted so too"),
+} | effects.METHODS
+OF_PAIRS = ("wilcoxon_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
 
 
 def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -64,14 +77,16 @@ def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
         for key, group in scores.groupby([*GROUP, "item"])
         if group["condition"].nunique() == len(CONDITIONS)
     ]
-    yield "average against worst case", adjust(rows, _family, p="wilcoxon_p")
+    adjust(rows, _family, p="wilcoxon_p", pairs="pairs")
+    adjust(rows, _of_item, p="wilcoxon_p", into="p_holm_arms", pairs="pairs")
+    yield "average against worst case", rows
 
 
 def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     wide = scores.pivot(index="cluster", columns="condition", values="score")[[*CONDITIONS]]
     both = wide.dropna()
     counted = scores[scores["cluster"].isin(both.index)] if len(both) else scores
-    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan)
+    row = Row(**of, n=int(counted["conversations"].sum()), pairs=len(both), p_holm=np.nan, p_holm_arms=np.nan)
     if len(both):
         _compare_paired(row, both.to_numpy(float), bootstrap)
         if len(both) < len(wide):
@@ -88,9 +103,8 @@ def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
         _add_mean(row, condition, values, bootstrap)
     add_interval(row, np.round(differences, paired.ROUNDED), np.arange(len(pairs)), bootstrap, of="differences")
     row.values["method"] = f"paired; {row.values['method']}" if "method" in row.values else "paired"
-    row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
-    _add_wilcoxon(row, differences)
-    _add_d_z(row, differences)
+    add_wilcoxon(row, differences)
+    add_effects(row, pairs[:, 1], pairs[:, 0], bootstrap)
 
 
 def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> None:
@@ -101,26 +115,6 @@ def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> 
     row.values |= {condition: float(values.mean()), **bounds}
     if np.isnan(own.values["low"]):
         row.leave_out(*bounds, because=own.finished()["note"].partition(": ")[2])
-
-
-def _add_wilcoxon(row: Row, differences: Array) -> None:
-    try:
-        test = paired.wilcoxon(differences)
-    except Undefined as reason:
-        row.leave_out("wilcoxon_p", because=str(reason))
-        return
-    row.values["wilcoxon_p"] = test.p
-    row.values["method"] += f"; Wilcoxon {test.method}"
-    if test.smallest > PRINTED:
-        row.add_notes(f"wilcoxon_p: with so few pairs that differ it cannot fall below {test.smallest:.4g}")
-
-
-def _add_d_z(row: Row, differences: Array) -> None:
-    names = ("d_z", "d_z_low", "d_z_high")
-    try:
-        row.values |= dict(zip(names, paired.d_z(differences), strict=True))
-    except Undefined as reason:
-        row.leave_out(*names, because=str(reason))
 
 
 def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
@@ -156,3 +150,8 @@ def _family(row: dict[str, Any]) -> tuple[str, ...]:
     """The items of an arm; the means over all items are tested over the arms."""
     of = tuple(row[name] for name in GROUP if name != "arm")
     return ("", *of) if row["item"] == ALL_ITEMS else (row["arm"], *of)
+
+
+def _of_item(row: dict[str, Any]) -> tuple[str, ...]:
+    """An item over the arms."""
+    return tuple(row[name] for name in (*GROUP, "item") if name != "arm")

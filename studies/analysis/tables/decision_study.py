@@ -1,10 +1,12 @@
-"""decision_study.csv: how dependable means over more or fewer raters (and items) would be.
+"""decision_study.csv: how dependable means over more or fewer raters, items and users would be.
 
-A generalizability study of crossed random facets, conversations × raters of each item, and conversations × raters ×
-items of an instrument's items together; then what it says of other numbers of raters and items.
+A generalizability study of crossed random facets: conversations × raters of each item, conversations × raters × items
+of an instrument's items together, and arms × users of each item; then what it says of other numbers of them.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.generalizability import (
     FACETS,
+    OBJECT,
+    RESIDUAL,
     TOTALS,
     Components,
     named,
@@ -25,6 +29,7 @@ from studies.analysis.measures.generalizability import (
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.rows import ESTIMATE, Row, Undefined
+from studies.analysis.tables.arm_pairs import Compared, compared
 from studies.analysis.tables.reliability import UNIT, single_ratings
 
 COLUMNS = [
@@ -36,6 +41,8 @@ COLUMNS = [
     "statistic",
     "k",
     *ESTIMATE,
+    "seekers",
+    "condition",
 ]
 METHODS = {
     "variance": _(
@@ -51,27 +58,56 @@ METHODS = {
     "phi": _("Phi of a mean over k raters: the same where a rater's strictness is an error; of one item ICC(A,k)"),
     "erho2_items": _("E rho² of a mean over k such items by one rater; items are taken as drawn from others like them"),
     "phi_items": _("Phi of a mean over k such items by one rater"),
+    "erho2_users": _(
+        "unit arm: how dependably the means over k users (people or profiles, one conversation with each arm) tell "
+        "arms apart that the same users met; from the users that met every arm, as ICC(C,1) of arms × users with its "
+        "F interval; arms are taken as drawn from others like them"
+    ),
+    "phi_users": _("the same where each arm has users of its own, so that a user's strictness is an error; ICC(A,1)"),
 }
 DELTA, CHI_SQUARE = "delta-method interval on the logit", "chi-square interval (Satterthwaite)"
 NUMBERS = (1, 2, 3, 5, 10)
 COEFFICIENTS = {"erho2": False, "phi": True}  # statistic → whether the facets' own variances are errors
 ICCS = {"erho2": "icc_c_1", "phi": "icc_a_1"}
+USERS = (5, 10, 20, 50, 100)
+ICCS_OF_ARMS = {"erho2_users": "icc_c_1", "phi_users": "icc_a_1"}
+NAMES_OF_ARMS = {OBJECT: "arm", FACETS[1]: "user", RESIDUAL: RESIDUAL}
+F_INTERVAL = "ANOVA; F interval"
 
 Facets = dict[str, NDArray[np.intp]]
 
 
 def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (group of raters, its rows). What one rater alone rated tells nothing and is left out."""
+    """Yields (group of raters, its rows). What one rater alone rated tells nothing of raters and is left out there."""
     for name, rated in single_ratings(export).groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
         for (instrument, moment), scores in rated.groupby(["instrument", "moment"], observed=True):
             of = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
+            of |= {"seekers": "", "condition": ""}
             several = scores[scores.duplicated([*UNIT, "item"], keep=False)]
             for item, of_item in several.groupby("item", observed=True):
                 rows += _of_item(of | {"item": str(item)}, of_item, export)
             if several["item"].nunique() > 1:
                 rows += _of_items(of | {"item": "*"}, several, export)
         yield str(name), rows
+    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+        yield f"{raters}, arms", [row for item in items for row in _of_arms(item)]
+
+
+def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
+    """Nothing where fewer than two users met every arm."""
+    scores = item.complete().values().T
+    about = item.of | {"unit": "arm", "n": len(scores), "clusters": scores.shape[1]}
+    if min(scores.shape) < 2:
+        return
+    try:
+        found, forms = of_complete(scores), two_way(scores)
+    except Undefined as reason:
+        yield _not_estimated(about, str(reason), "variance_arm")
+        return
+    yield from _variances(about, found, 2, NAMES_OF_ARMS)
+    for statistic, form in ICCS_OF_ARMS.items():
+        yield from (_row(about, statistic, k, _stepped(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
 
 
 def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
@@ -89,7 +125,7 @@ def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterat
     for statistic, absolute in COEFFICIENTS.items():
         for k in NUMBERS:
             if statistic in forms:
-                yield _row(about, statistic, k, _stepped(forms[statistic], k), "ANOVA; F interval")
+                yield _row(about, statistic, k, _stepped(forms[statistic], k), F_INTERVAL)
             else:
                 estimate = found.coefficient({"rater": k}, absolute=absolute)
                 yield _row(about, statistic, k, estimate, _method(found, DELTA))
@@ -157,11 +193,15 @@ def _method(found: Components, interval: str) -> str:
     return found.method if found.method == TOTALS else f"{found.method}; {interval}"
 
 
-def _variances(about: Mapping[str, Any], found: Components, facets: int) -> Iterator[dict[str, Any]]:
+def _variances(
+    about: Mapping[str, Any], found: Components, facets: int, names: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[dict[str, Any]]:
+    """`names`: of effects that are called otherwise here."""
     for effect, estimate in found.intervals().items():
         note = "below 0: counts as 0 in erho2 and phi" if estimate.estimate < 0 else ""
         method = _method(found, CHI_SQUARE)
-        yield _row(about, f"variance_{named(effect, facets)}", pd.NA, estimate, method, note)
+        name = named(effect, facets)
+        yield _row(about, f"variance_{names.get(name, name)}", pd.NA, estimate, method, note)
 
 
 def _row(
@@ -173,7 +213,7 @@ def _row(
     else:
         row.leave_out("low", "high", because=_why_none(estimate.estimate, method))
     row.add_notes(*([note] if note else []))
-    if about["clusters"] < about["n"]:
+    if about["unit"] == "conversation" and about["clusters"] < about["n"]:
         row.add_notes(f"{about['n']} conversations of {about['clusters']} clusters count as independent")
     return row.finished()
 
@@ -186,7 +226,7 @@ def _why_none(estimate: float, method: str) -> str:
     return "perfect agreement has no interval" if estimate == 1 else "too uncertain for an interval"
 
 
-def _not_estimated(about: Mapping[str, Any], reason: str) -> dict[str, Any]:
-    row = Row(**about, statistic="variance_conversation", k=pd.NA, method="")
+def _not_estimated(about: Mapping[str, Any], reason: str, statistic: str = "variance_conversation") -> dict[str, Any]:
+    row = Row(**about, statistic=statistic, k=pd.NA, method="")
     row.leave_out("estimate", "low", "high", because=reason)
     return row.finished()

@@ -1,8 +1,10 @@
 """discrimination.csv: how far raters tell the arms apart, with EmoHarbor's figures (arXiv:2601.01530, appendix E)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import combinations, groupby
 from typing import Any
+
+import numpy as np
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
@@ -78,7 +80,9 @@ METHODS = {
     "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside"),
     "pairwise_share": _(
         "EmoHarbor's equation 14: pairs of models that differ (p below .05 by the named test and correction) of all "
-        "pairs; pairwise_share_bh with Benjamini–Hochberg, pairwise_share_t with paired t tests and Holm"
+        "pairs; pairwise_share_bh with Benjamini–Hochberg, pairwise_share_t with paired t tests and Holm. A pair "
+        "that nobody scored differently counts as p = 1; where all n differences are equal, which gives no t, the t "
+        "test's p is that of all choices of signs, 2 / 2^n"
     ),
 }
 
@@ -157,14 +161,14 @@ def _add_ranks(row: Row, scores: Array) -> None:
 
 
 def _add_pairs(row: Row, item: Compared) -> None:
-    """A pair that cannot be tested counts as one that does not differ."""
+    """A pair that was met by nobody cannot be tested and counts as one that does not differ."""
     pairs = [differences(shared(item, arms)) for arms in combinations(item.arms, 2)]
     apart = sum(not len(pair) for pair in pairs)
     if apart == len(pairs):
         names = ("pairwise_share", "pairwise_share_bh", "pairwise_share_t")
         row.leave_out(*names, because="no user met two models")
         return
-    wilcoxon, t = (_tested(pairs, test) for test in (lambda pair: paired.wilcoxon(pair).p, t_test))
+    wilcoxon, t = ([test(pair) for pair in pairs if len(pair)] for test in (_wilcoxon_p, _t_p))
     row.values |= {
         "pairwise_share": _share(holm(wilcoxon), pairs),
         "pairwise_share_bh": _share(benjamini_hochberg(wilcoxon), pairs),
@@ -176,15 +180,18 @@ def _add_pairs(row: Row, item: Compared) -> None:
         )
 
 
-def _tested(pairs: list[Array], test: Callable[[Array], float]) -> list[float]:
-    """p of those that can be tested."""
-    found = []
-    for pair in pairs:
-        try:
-            found.append(test(pair))
-        except Undefined:
-            continue
-    return found
+def _wilcoxon_p(differences: Array) -> float:
+    try:
+        return paired.wilcoxon(differences).p
+    except Undefined:  # none differs
+        return 1.0
+
+
+def _t_p(differences: Array) -> float:
+    try:
+        return t_test(differences)
+    except Undefined:  # all are equal, or there is one
+        return 2.0 ** (1 - len(differences)) if np.round(differences, paired.ROUNDED).any() else 1.0
 
 
 def _share(p_values: list[float], pairs: list[Array]) -> float:

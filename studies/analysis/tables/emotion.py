@@ -1,4 +1,5 @@
-"""emotion.csv: how the seekers felt before and after, by their own account or as a Thinker supposed it."""
+"""emotion.csv: how the seekers felt before and after, by their own account, as a Thinker supposed it, or as the file of
+an import says it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,11 +7,11 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.frames import FEELINGS, Export
+from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.trends import EMOTION, emotions
+from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
 from studies.analysis.tables.verdicts import numbered
 
 COLUMNS = [
@@ -24,14 +25,21 @@ COLUMNS = [
 ]
 METHODS = {
     "change": _("after minus before, over conversations of which both are known; emotion_score: first and last state"),
+    "emotion": _(
+        "of imports, on the file's own scale: the emotion at the seeker's first and at their last message; source: "
+        "whether the file names a participant, a profile or neither"
+    ),
 }
+# Sources of imports: people's own rows and those of simulated seekers are kept apart.
+OF_PARTICIPANTS, OF_PROFILES, OF_NOBODY = "imported_participant", "imported_profile", "imported"
 OF = ["arm", "condition", "seekers", "source", "measure"]
 STATISTICS = BEFORE, AFTER, CHANGE = "before", "after", "change"
+EARLY = "early"  # 1 where a reply follows the last emotion of an import, else 0
 
 
 def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (arm, its rows). Conversations of which only one of before and after is known are left out."""
-    felt = pd.concat([_told(export), _supposed(export)])
+    felt = pd.concat([_told(export), _supposed(export), _imported(export)])
     felt = felt.assign(change=felt[AFTER] - felt[BEFORE])
     for arm, of_arm in felt[felt["arm"] != ""].groupby("arm"):
         rows = []
@@ -60,6 +68,28 @@ def _supposed(export: Export) -> pd.DataFrame:
     return ends.assign(measure=EMOTION, after=ends[AFTER].where(ends["size"] > 1).astype(float))
 
 
+def _imported(export: Export) -> pd.DataFrame:
+    """One row per import of which either is known, but for those of which people themselves told any feeling."""
+    chats = export.whole().rename(columns={"seeker_kind": "seekers"})
+    chats = chats[chats[TOLD].isna().all(axis=1)]
+    said = export.emotions
+    first, last = said[said["is_first"]], said[said["is_last"] & ~said["is_first"]]
+    found = pd.DataFrame(
+        {
+            BEFORE: first.groupby("conversation")["score"].mean(),
+            AFTER: last.groupby("conversation")["score"].mean(),
+            EARLY: last.groupby("conversation")["is_answered"].any().astype(float),
+        }
+    )
+    about = chats[["arm", "condition", "seekers", "cluster"]].assign(source=_whose(chats), measure=IMPORTED)
+    return about.join(found, how="inner")
+
+
+def _whose(chats: pd.DataFrame) -> pd.Series:
+    source = pd.Series(OF_NOBODY, index=chats.index).where(chats["profile"] == "", OF_PROFILES)
+    return source.where(chats["participant"] == "", OF_PARTICIPANTS)
+
+
 def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     both = felt.dropna(subset=[BEFORE, AFTER])
     row = Row(**of, n=len(both), clusters=both["cluster"].nunique())
@@ -71,4 +101,6 @@ def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     add_interval(row, values, numbered(both["cluster"]), bootstrap, of="values")
     if len(both) < len(felt):
         row.add_notes(f"{len(felt) - len(both)} conversations of which one of the two is not known are left out")
+    if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
+        row.add_notes(f"of {early} conversations the last emotion is from before the last reply")
     return row.finished()

@@ -19,12 +19,20 @@ def adjust(
     p: str = "p",
     into: str = "p_holm",
     correct: Correction = holm,
+    pairs: str = "",
 ) -> list[TableRow]:
     """The same rows, each that has a `p` with the adjusted one as `into`. Rows of which `family` says the same are one
-    family of tests."""
-    tested = sorted((row for row in rows if np.isfinite(row.get(p, np.nan))), key=family)
+    family of tests. `pairs`: the column of how many pairs a test has; with pairs and without p none of them differs,
+    which counts as p = 1 in its family: what a test finds must not decide whether it is one."""
+
+    def counted(row: TableRow) -> float:
+        found = float(row.get(p, np.nan))
+        return 1.0 if pairs and row[pairs] and np.isnan(found) else found
+
+    tested = sorted((row for row in rows if np.isfinite(counted(row))), key=family)
     for _key, members in groupby(tested, key=family):
         together = list(members)
-        for row, adjusted in zip(together, correct([row[p] for row in together]), strict=True):
-            row[into] = adjusted
+        for row, adjusted in zip(together, correct([counted(row) for row in together]), strict=True):
+            if np.isfinite(row.get(p, np.nan)):
+                row[into] = adjusted
     return rows

@@ -1,7 +1,9 @@
 """reliability.csv: how well the raters of a group agree with each other, and how well an instrument's items do."""
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -11,10 +13,10 @@ from statsmodels.multivariate.factor import Factor  # noqa: TID253
 from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 from statsmodels.tools.sm_exceptions import ModelWarning  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import coincidence, gwet, polychoric
+from studies.analysis.measures import clustered, coincidence, gwet, kappa, polychoric
 from studies.analysis.measures.coincidence import Counts, Level
 from studies.analysis.measures.variance import FORMS, Icc, by_components, one_way, two_way
 from studies.analysis.rows import Row, Undefined
@@ -26,7 +28,9 @@ LEVELS: tuple[Level, ...] = ("ordinal", "interval")
 ALPHAS = tuple(f"alpha_{level}" for level in LEVELS)
 AC2 = "gwet_ac2"
 AGREEMENT = ("kappa_fleiss", "kappa_conger", "percent_agreement")
+OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.squared}  # raters
 CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
+JACKKNIFE = "jackknife of clusters, Student's t"
 SINGULAR = 1e-8  # the least eigenvalue of correlations that can be factored
 LEAST = 0.05  # unique variance to start from
 FEWEST_ITEMS = 3  # of a factor: the loadings of two cannot be told from each other
@@ -37,7 +41,7 @@ def _with_bounds(names: Iterable[str]) -> list[str]:
 
 
 _ABOUT = ("raters", "unit", "instrument", "item", "moment", "n", "k")
-_MEASURED = (*FORMS, *ALPHAS, AC2)
+_MEASURED = (*FORMS, *ALPHAS, AC2, *OF_TWO)
 COLUMNS = [
     *_ABOUT,
     *_with_bounds((*FORMS, *ALPHAS)),
@@ -51,13 +55,18 @@ COLUMNS = [
     *_with_bounds([AC2]),
     "kappa_conger",
     "omega_polychoric",
+    *_with_bounds(OF_TWO),
+    "cronbach_low",
+    "cronbach_high",
 ]
 METHODS = {
     "icc": _(
         "six forms (Shrout & Fleiss; McGraw & Wong) with F intervals (95 %), Satterthwaite degrees of freedom for "
         "(A,·); where not every rater rated every conversation, (A,·) and (C,·) from the variance components of a "
         "crossed mixed model (REML) with delta-method intervals on the logit, and (1,·) from a one-way analysis of "
-        "variance. Unit arm: one-way forms alone, as rater, card and conversation cannot be told apart"
+        "variance. Where several conversations are of one cluster, intervals by a jackknife of clusters on the "
+        "logarithms of mean squares or of relative variances, Student's t; of (A,·), joined to a chi-square of the "
+        "raters' mean square. Unit arm: one-way forms alone, as rater, card and conversation cannot be told apart"
     ),
     "alpha": _(
         "Krippendorff's alpha over all pairs of ratings; BCa interval (95 %), participants (else conversations) "
@@ -69,8 +78,18 @@ METHODS = {
     ),
     "kappa_fleiss": _("nominal"),
     "kappa_conger": _("nominal; chance agreement from each rater's own shares (Conger 1980), also called exact"),
+    "kappa_cohen": _(
+        "of two raters, nominal (Cohen 1960); BCa interval (95 %), participants (else conversations) resampled"
+    ),
+    "kappa_weighted": _(
+        "of two raters, squared distances of the scores as weights (Cohen 1968); BCa interval (95 %), participants "
+        "(else conversations) resampled"
+    ),
     "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1"),
-    "cronbach": _("Cronbach's alpha of an instrument's items, complete ratings"),
+    "cronbach": _(
+        "Cronbach's alpha of an instrument's items, complete ratings; interval (95 %) by F (Feldt 1965), or by a "
+        "jackknife of clusters where several ratings are of one cluster"
+    ),
     "omega": _(
         "McDonald's omega of an instrument's items, complete ratings: one factor by maximum likelihood on their "
         "correlations, loadings brought back to points"
@@ -93,7 +112,7 @@ def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
             of = {"raters": str(name), "instrument": str(instrument), "moment": str(moment)}
             for item, scores in of_instrument.groupby("item", observed=True):
                 rows += _of_item(scores, of | {"item": str(item)}, export.conversations, scales, bootstrap)
-            rows += _of_items(of_instrument, of)
+            rows += _of_items(of_instrument, of, export.conversations, bootstrap)
         yield str(name), rows
 
 
@@ -122,15 +141,15 @@ def _conversations_row(
 ) -> dict[str, Any]:
     wide = scores.set_index([*UNIT, "rater"])["score"].unstack("rater").sort_index()
     matrix = wide.to_numpy(float)
-    clusters = conversations.loc[wide.index.get_level_values("conversation").astype(str), "cluster"].to_numpy(str)
-    row = Row(**of, unit="conversation", n=len(matrix), k=matrix.shape[1], clusters=len(set(clusters)))
-    _add_icc(row, matrix)
+    clusters = _clusters(wide.index, conversations)
+    row = Row(**of, unit="conversation", n=len(matrix), k=matrix.shape[1], clusters=int(clusters.max()) + 1)
+    _add_icc(row, matrix, clusters, bootstrap)
     units, columns = np.nonzero(~np.isnan(matrix))
     counted = coincidence.counts(matrix[units, columns], units)
-    numbers = np.unique(clusters, return_inverse=True)[1]
     for level in LEVELS:
-        _add_alpha(row, counted, level, numbers, bootstrap)
-    _add_ac2(row, matrix[units, columns], units, scale, numbers, bootstrap)
+        _add_alpha(row, counted, level, clusters, bootstrap)
+    _add_ac2(row, matrix[units, columns], units, scale, clusters, bootstrap)
+    _add_kappas(row, matrix, clusters, bootstrap)
     row.compute("kappa_fleiss", lambda: _fleiss(counted))
     row.compute("kappa_conger", lambda: conger_kappa(matrix))
     row.compute("percent_agreement", counted.percent_agreement)
@@ -138,37 +157,98 @@ def _conversations_row(
     return row.finished()
 
 
-def _add_icc(row: Row, matrix: Array) -> None:
+def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
+    """That of each row, numbered from 0 without gaps."""
+    of_rows = conversations.loc[index.get_level_values("conversation").astype(str), "cluster"]
+    return np.unique(of_rows.to_numpy(str), return_inverse=True)[1]
+
+
+def _add_method(row: Row, method: str) -> None:
+    told = row.values.get("method", "")
+    if method not in told:
+        row.values["method"] = f"{told}; {method}" if told else method
+
+
+def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     """Six forms by analysis of variance where all raters rated all conversations, else by variance components."""
     complete = int((~np.isnan(matrix)).all(axis=1).sum())
     if complete == len(matrix):
-        try:
-            _put(row, two_way(matrix))
-        except Undefined as reason:
-            row.leave_out(*_with_bounds(FORMS), because=str(reason))
+        _add_complete(row, matrix, clusters, bootstrap)
         return
     row.add_notes(f"{complete} of {len(matrix)} conversations rated by all {matrix.shape[1]} raters")
     targets, raters = np.nonzero(~np.isnan(matrix))
     scores = matrix[targets, raters]
-    ratings = _add_one_way(row, scores, targets)
+    ratings = _add_one_way(row, scores, targets, clusters)
+    _add_components(row, scores, targets, raters, ratings, clusters)
+
+
+def _repeat(clusters: np.ndarray) -> bool:
+    """Whether several rows are of one cluster."""
+    return bool(clusters.max() + 1 < len(clusters))
+
+
+def _add_complete(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     try:
-        _put(row, by_components(scores, targets, raters, ratings))
+        forms = two_way(matrix)
     except Undefined as reason:
-        row.leave_out(*_with_bounds(TWO_WAY), because=str(reason))
-    else:
-        row.add_notes("(A,·) and (C,·) by REML variance components over all ratings, delta-method intervals")
+        row.leave_out(*_with_bounds(FORMS), because=str(reason))
+        return
+    if not _repeat(clusters):
+        _put(row, forms)
+        _add_method(row, "ICC: F")
+        return
+    if _put_clustered(row, forms, lambda: clustered.two_way(forms, matrix, clusters, bootstrap)):
+        _add_method(row, f"ICC: {JACKKNIFE}; ICC(A,·): {JACKKNIFE}, raters by chi-square")
 
 
-def _add_one_way(row: Row, scores: Array, targets: np.ndarray) -> float:
+def _add_one_way(row: Row, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> float:
     """Returns k, the ratings of a target on average; nan where that does not matter."""
     try:
         found = one_way(scores, targets)
     except Undefined as reason:
         row.leave_out(*_with_bounds(ONE_WAY), because=str(reason))
         return np.nan
-    _put(row, {"icc_1_1": found.single, "icc_1_k": found.mean})
     row.add_notes(f"one-way over all ratings, k = {found.raters:.4g} ratings on average")
+    if not _repeat(clusters):
+        _put(row, found.forms())
+        _add_method(row, "ICC(1,·): F")
+    elif _put_clustered(row, found.forms(), lambda: clustered.one_way(found, scores, targets, clusters).forms()):
+        _add_method(row, f"ICC(1,·): {JACKKNIFE}")
     return found.raters
+
+
+def _add_components(
+    row: Row, scores: Array, targets: np.ndarray, raters: np.ndarray, ratings: float, clusters: np.ndarray
+) -> None:
+    several = int(clusters.max()) + 1
+    jackknifed = 1 < several < len(clusters) and raters.max() < clustered.MOST_RATERS
+    try:
+        if jackknifed:
+            _put(row, clustered.by_components(scores, targets, raters, ratings, clusters))
+        else:
+            _put(row, by_components(scores, targets, raters, ratings))
+    except Undefined as reason:
+        row.leave_out(*_with_bounds(TWO_WAY), because=str(reason))
+        return
+    if jackknifed:
+        row.add_notes("(A,·) and (C,·) by REML variance components over all ratings, jackknife intervals")
+        _add_method(row, f"ICC(A,·), ICC(C,·): {JACKKNIFE}, one step of Newton's")
+        return
+    row.add_notes("(A,·) and (C,·) by REML variance components over all ratings, delta-method intervals")
+    _add_method(row, "ICC(A,·), ICC(C,·): delta-method interval on the logit")
+    if _repeat(clusters):
+        row.add_notes(f"(A,·) and (C,·): {len(clusters)} conversations of {several} clusters count as independent")
+
+
+def _put_clustered(row: Row, forms: dict[str, Icc], widened: Callable[[], dict[str, Icc]]) -> bool:
+    """`forms` where the clusters leave no interval; whether they left one."""
+    try:
+        _put(row, widened())
+    except Undefined as reason:
+        row.values |= {name: icc.estimate for name, icc in forms.items()}
+        row.leave_out(*(name + bound for name in forms for bound in ("_low", "_high")), because=str(reason))
+        return False
+    return True
 
 
 def _put(row: Row, coefficients: dict[str, Icc]) -> None:
@@ -179,19 +259,26 @@ def _put(row: Row, coefficients: dict[str, Icc]) -> None:
         perfect = all(coefficients[name].estimate == 1 for name in open_ended)
         reason = "perfect agreement has no interval" if perfect else "no interval could be had"
         row.add_notes(f"{', '.join(open_ended)}: {reason}")
+    if boundless := [name for name, icc in coefficients.items() if np.isneginf(icc.low)]:
+        row.add_notes(f"{', '.join(boundless)}: no lower bound, as far apart are raters")
 
 
 def _add_alpha(row: Row, counted: Counts, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     name = f"alpha_{level}"
     row.compute(name, lambda: counted.alpha(level))
+    _add_interval(row, name, "alpha: {} cluster bootstrap", lambda: counted.resampled(level, clusters, bootstrap))
+
+
+def _add_interval(row: Row, name: str, method: str, resample: Callable[[], Resampled]) -> None:
+    """`method`: with a place for the kind of interval."""
     try:
-        resampled = counted.resampled(level, clusters, bootstrap)
+        resampled = resample()
     except Undefined as reason:
         row.leave_out(f"{name}_low", f"{name}_high", because=str(reason))
         return
     interval = resampled.interval()
     row.values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    row.values["method"] = f"ICC: F; alpha: {interval.method} cluster bootstrap"
+    _add_method(row, method.format(interval.method))
     row.add_notes(*resampled.notes(name))
 
 
@@ -207,17 +294,25 @@ def _add_ac2(
         return
     if scale.note:
         row.add_notes(f"{AC2}: {scale.note}")
-    try:
-        resampled = gwet.resampled(counted, weights, clusters, bootstrap)
-    except Undefined as reason:
-        row.leave_out(f"{AC2}_low", f"{AC2}_high", because=str(reason))
+    method = "AC2: quadratic weights, {} cluster bootstrap"
+    _add_interval(row, AC2, method, lambda: gwet.resampled(counted, weights, clusters, bootstrap))
+
+
+def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+    if matrix.shape[1] != 2:
+        row.leave_out(*_with_bounds(OF_TWO), because="more than two raters")
         return
-    interval = resampled.interval()
-    row.values |= {f"{AC2}_low": interval.low, f"{AC2}_high": interval.high}
-    row.values["method"] = (
-        f"{row.values.get('method', 'ICC: F')}; AC2: quadratic weights, {interval.method} cluster bootstrap"
-    )
-    row.add_notes(*resampled.notes(AC2))
+    levels = np.unique(matrix)
+    try:
+        tables = kappa.tables(matrix, levels, clusters)
+        estimates = {name: kappa.kappa(tables.sum(axis=0), weigh(levels)) for name, weigh in OF_TWO.items()}
+    except Undefined as reason:
+        row.leave_out(*_with_bounds(OF_TWO), because=str(reason))
+        return
+    row.values |= estimates
+    for name, weigh in OF_TWO.items():
+        resample = partial(kappa.resampled, tables, weigh(levels), bootstrap)
+        _add_interval(row, name, "kappa: {} cluster bootstrap", resample)
 
 
 def conger_kappa(scores: Array) -> float:
@@ -250,28 +345,57 @@ def _fleiss(counted: Counts) -> float:
 def _arms_row(own: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     """Each rater judged the same arms through conversations of their own, so only the one-way forms mean something."""
     means = own.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
-    row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique(), method="ICC: F")
-    row.leave_out(*_with_bounds((*TWO_WAY, *ALPHAS, AC2)), *AGREEMENT, because="each rater had their own conversation")
+    row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
+    row.leave_out(
+        *_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO)), *AGREEMENT, because="each rater had their own conversation"
+    )
     row.leave_out(*CONSISTENCY, because="on the row of item *")
-    _add_one_way(row, means["score"].to_numpy(float), np.unique(means["arm"], return_inverse=True)[1])
+    arms = np.unique(means["arm"], return_inverse=True)[1]
+    _add_one_way(row, means["score"].to_numpy(float), arms, np.arange(len(set(arms))))
     row.add_notes("rater, card and conversation are confounded")
     return row.finished()
 
 
-def _of_items(rated: pd.DataFrame, of: dict[str, str]) -> Iterator[dict[str, Any]]:
+def _of_items(
+    rated: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
+) -> Iterator[dict[str, Any]]:
     """One row per instrument: its items as a scale, over the ratings that answered all of them."""
     wide = rated.set_index(["rater", *UNIT, "item"])["score"].unstack("item")
     if wide.shape[1] < 2:
         return
-    complete = wide.dropna().to_numpy(float)
-    row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1])
+    answered = wide.dropna()
+    complete, clusters = answered.to_numpy(float), _clusters(answered.index, conversations)
+    row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1], clusters=len(set(clusters)))
     if len(complete) < len(wide):
         row.add_notes(f"{len(complete)} of {len(wide)} ratings answered all items")
     row.leave_out(*_with_bounds(_MEASURED), *AGREEMENT, because="on the rows of the items")
-    row.compute("cronbach", lambda: cronbach_alpha(complete))
+    _add_cronbach(row, complete, clusters, bootstrap)
     row.compute("omega", lambda: omega_total(complete))
     row.compute("omega_polychoric", lambda: omega_polychoric(complete))
+    if len(set(clusters)) < len(complete):
+        row.add_notes(f"{len(complete)} ratings of {len(set(clusters))} clusters are one sample in omega")
     yield row.finished()
+
+
+def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+    """It is ICC(C,k) with items for raters, so its interval is that one's (Feldt 1965, doi 10.1007/BF02289499)."""
+    try:
+        alpha = cronbach_alpha(scores)
+        forms = two_way(scores)
+    except Undefined as reason:
+        row.leave_out(*_with_bounds(["cronbach"]), because=str(reason))
+        return
+    if not _repeat(clusters):
+        _put(row, {"cronbach": replace(forms["icc_c_k"], estimate=alpha)})
+        _add_method(row, "Cronbach: F")
+        return
+
+    def widened() -> dict[str, Icc]:
+        found = clustered.two_way(forms, scores, clusters, bootstrap)["icc_c_k"]
+        return {"cronbach": replace(found, estimate=alpha)}
+
+    if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widened):
+        _add_method(row, f"Cronbach: {JACKKNIFE}")
 
 
 def cronbach_alpha(scores: Array) -> float:

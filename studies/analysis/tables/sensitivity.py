@@ -1,38 +1,86 @@
-"""sensitivity.csv: Pearson's r of judges and people as it is, with what was left out, and without flags."""
+"""sensitivity.csv: main results as they are, with what was left out, and without flags or incidents.
 
-from collections.abc import Iterator
+Rows without a `sample` have Pearson's r of judges and people by all samples side by side. Those with one have an
+estimate each, with its interval: final scores, of people where there are such, for every sample that differs.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
+import numpy as np
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.bootstrap import Bootstrap, Inference, fisher_z, pair_moments, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import correlation
-from studies.analysis.rows import Row
+from studies.analysis.measures import correlation, paired
+from studies.analysis.measures.variance import one_way
+from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
+from studies.analysis.tables.arm_pairs import compared, differences, shared
+from studies.analysis.tables.arms import add_interval, arm_means
+from studies.analysis.tables.incidents import incidents
+from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.whom import FINAL
 
+NAMED = ["raters", "arm_a", "arm_b", "seekers", "condition"]
 OF = ["judge", "strategy", "human", *SCALE]
-WITH, WITHOUT = "with_left_out", "without_flagged"
+ALL, WITH, WITHOUT, UNTROUBLED = "all", "with_left_out", "without_flagged", "without_incidents"
 COLUMNS = [*OF, "n", "pearson", f"n_{WITH}", f"pearson_{WITH}", f"n_{WITHOUT}", f"pearson_{WITHOUT}", "note"]
+COLUMNS += [f"n_{UNTROUBLED}", f"pearson_{UNTROUBLED}"]
+COLUMNS += ["statistic", *NAMED, "sample"]
+COLUMNS += ["estimate", "low", "high", "clusters", "method"]
 METHODS = {
     "pearson": _(
-        "Pearson's r as in agreement.csv, once more with the ratings that two coders left out, and once more "
-        "without the ratings and conversations that a rule of quality.csv flags"
+        "Pearson's r as in agreement.csv, once more with the ratings that two coders left out, once more without the "
+        "ratings and conversations that a rule of quality.csv flags, and once more without conversations with an "
+        "incident; with a sample BCa interval (95 %) as in agreement.csv"
+    ),
+    "mean": _("of the final scores of arm_a, as in arms.csv"),
+    "difference": _("arm_a minus arm_b, over the users that met both, as in arm_pairs.csv"),
+    "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations; F interval, conversations as independent"),
+    "sample": _(
+        "all: as everywhere; with_left_out: with what two coders left out; without_flagged: without what a rule of "
+        "quality.csv flags; without_incidents: without conversations that were ended for safety's sake or by a "
+        "technical failure, in which a person's message got no reply, or an attempt at a reply failed. A sample that "
+        "changes nothing has no rows"
     ),
 }
 
+Rows = list[dict[str, Any]]
 
-def sensitivity(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (what, its rows): those of agreement.csv, but those of single raters."""
-    sets = {
-        "": export.ratings,
-        f"_{WITH}": pd.concat([export.ratings, export.left_out]),
-        f"_{WITHOUT}": without_flagged(export),
+
+def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
+    """Yields (what, its rows): first those of agreement.csv, but those of single raters; then each sample's."""
+    found = samples(export)
+    pairs = {name: _pairs(sample.ratings) for name, sample in found.items()}
+    yield (
+        "judges and people",
+        [_side_by_side(key, pairs, export.conversations) for key in sorted(set().union(*pairs.values()))],
+    )
+    changed = {name: sample for name, sample in found.items() if len(sample.ratings) != len(export.ratings)}
+    unnamed = dict.fromkeys([*OF, *NAMED], "") | dict.fromkeys([f"n_{name}" for name in found if name != ALL], pd.NA)
+    for name, sample in ({ALL: export} | changed).items():
+        yield name, [unnamed | row | {"sample": name} for row in _of_sample(sample, pairs[name], bootstrap)]
+
+
+def samples(export: Export) -> dict[str, Export]:
+    """By name, as METHODS tells them."""
+    troubled = export.ratings["conversation"].isin(incidents(export))
+    return {
+        ALL: export,
+        WITH: replace(
+            export,
+            ratings=pd.concat([export.ratings, export.left_out]),
+            conversations=pd.concat([export.conversations, export.left_out_conversations]),
+        ),
+        WITHOUT: replace(export, ratings=without_flagged(export)),
+        UNTROUBLED: replace(export, ratings=export.ratings[~troubled]),
     }
-    pairs = {name: _pairs(ratings) for name, ratings in sets.items()}
-    yield "judges and people", [_row(key, pairs) for key in sorted(set().union(*pairs.values()))]
 
 
 def without_flagged(export: Export) -> pd.DataFrame:
@@ -47,16 +95,116 @@ def without_flagged(export: Export) -> pd.DataFrame:
     return export.ratings[~out]
 
 
-def _pairs(ratings: pd.DataFrame) -> dict[tuple[str, ...], pd.DataFrame]:
+Pairs = dict[tuple[str, ...], pd.DataFrame]
+
+
+def _pairs(ratings: pd.DataFrame) -> Pairs:
     found = {tuple(of[name] for name in OF): both for of, both in both_sides(ratings)}
     return {key: both for key, both in found.items() if ":" not in key[OF.index("human")]}
 
 
-def _row(key: tuple[str, ...], pairs: dict[str, dict[tuple[str, ...], pd.DataFrame]]) -> dict[str, Any]:
-    row = Row(**dict(zip(OF, key, strict=True)))
+def _side_by_side(key: tuple[str, ...], pairs: dict[str, Pairs], conversations: pd.DataFrame) -> dict[str, Any]:
+    row = Row(**dict.fromkeys(NAMED, ""), **dict(zip(OF, key, strict=True)), statistic="pearson", sample="")
     for name, found in pairs.items():
         both = found.get(key, pd.DataFrame({"human": [], "judge": []}))
         human, judge = both["human"].to_numpy(float), both["judge"].to_numpy(float)
-        row.values[f"n{name}"] = len(both)
-        row.compute(f"pearson{name}", lambda x=human, y=judge: correlation.pearson(x, y))  # type: ignore[misc]
+        if name == ALL:
+            row.values["clusters"] = _clusters(both, conversations).nunique()
+        suffix = "" if name == ALL else f"_{name}"
+        row.values[f"n{suffix}"] = len(both)
+        row.compute(f"pearson{suffix}", lambda x=human, y=judge: correlation.pearson(x, y))  # type: ignore[misc]
+    return row.finished()
+
+
+def _of_sample(sample: Export, pairs: Pairs, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for key, both in sorted(pairs.items(), key=lambda pair: pair[0]):
+        of = dict(zip(OF, key, strict=True))
+        if of["moment"] in FINAL:
+            yield _correlation(of, both, sample.conversations, bootstrap)
+    judged = sample.ratings["rater_kind"] == "judge"
+    final = sample.ratings["moment"].isin(FINAL)
+    shown = replace(sample, ratings=sample.ratings[final & (judged.all() | ~judged)])
+    yield from _means(shown, bootstrap)
+    yield from _differences(shown, bootstrap)
+    yield from _iccs(shown)
+
+
+def _clusters(both: pd.DataFrame, conversations: pd.DataFrame) -> pd.Series:
+    return conversations["cluster"].reindex(both.index.get_level_values("conversation").astype(str))
+
+
+def _correlation(
+    of: dict[str, str], both: pd.DataFrame, conversations: pd.DataFrame, bootstrap: Bootstrap
+) -> dict[str, Any]:
+    about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
+    human, judge = (both[side].to_numpy(float) for side in ("human", "judge"))
+    row = Row(**of, statistic="pearson", n=len(both), clusters=about["cluster"].nunique())
+    row.compute("estimate", lambda: correlation.pearson(human, judge))
+
+    def drawn() -> Inference:
+        correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
+        sums, clusters = pair_moments(human, judge), numbered(about["cluster"])
+        if of["human"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
+            return bootstrap.resample_two_way(fisher_z, sum_by_cell(sums, clusters, numbered(about["arm"])))
+        return bootstrap.resample(fisher_z, sum_by_cluster(sums, clusters))
+
+    _add_interval_of_r(row, drawn)
+    return row.finished()
+
+
+def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
+    try:
+        resampled = drawn()
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
+        return
+    interval = resampled.interval()
+    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
+    row.values |= {"low": float(np.tanh(interval.low)), "high": float(np.tanh(interval.high))}
+    row.values["method"] = f"{interval.method} {kind} bootstrap on Fisher's z"
+    row.add_notes(*resampled.notes("interval"))
+
+
+def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for arm, rows in arm_means(sample, bootstrap):
+        for row in rows:
+            yield row | {"statistic": "mean", "arm_a": arm, "estimate": row["mean"]}
+
+
+def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for item in compared(sample):
+        for a, b in combinations(item.arms, 2):
+            pair = shared(item, (a, b))
+            users = len(pair.scores)
+            row = Row(**item.of, statistic="difference", arm_a=a, arm_b=b, n=pair.counted(), clusters=users)
+            if users:
+                between = np.round(differences(pair), paired.ROUNDED)
+                row.values["estimate"] = float(between.mean())
+                add_interval(row, between, np.arange(users), bootstrap, of="differences")
+            else:
+                row.leave_out("estimate", "low", "high", because="nobody met both arms")
+            yield row.finished()
+
+
+def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
+    """Where several raters of a kind rated the same conversations."""
+    keys = ["group", "instrument", "moment", "item"]
+    for key, scores in single_ratings(sample).groupby(keys, observed=True):
+        several = scores[scores.duplicated(UNIT, keep=False)]
+        if len(several):
+            yield _icc(dict(zip(["raters", *keys[1:]], map(str, key), strict=True)), several, sample.conversations)
+
+
+def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Any]:
+    targets = scores.groupby(UNIT, observed=True).ngroup().to_numpy()
+    clusters = conversations.loc[scores["conversation"].astype(str), "cluster"].nunique()
+    row = Row(**of, statistic="icc_1_1", n=int(targets.max()) + 1, clusters=clusters, method="F interval")
+    try:
+        found = one_way(scores["score"].to_numpy(float), targets).single
+    except Undefined as reason:
+        row.leave_out("estimate", "low", "high", because=str(reason))
+    else:
+        row.values |= {"estimate": found.estimate, "low": found.low, "high": found.high}
+        if clusters < row.values["n"]:
+            row.add_notes(f"{row.values['n']} conversations of {clusters} clusters count as independent")
     return row.finished()

@@ -12,12 +12,14 @@ from studies.analysis.bootstrap import Array, Bootstrap, Inference, sum_by_cell,
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
+from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.judged import clusters_of, named_by, numbered
 
-TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high")
+MENG = ("meng_z", "meng_p", "meng_low", "meng_high")
+TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high", *MENG)
 COLUMNS = [
     "judge",
     "item",
@@ -37,9 +39,11 @@ COLUMNS = [
     "n",
     "clusters",
     "r_ab",
-    *TESTED[1:],
+    *(name for name in TESTED[1:] if name not in MENG),
     "note",
     "method",
+    "p_bh",
+    *MENG,
 ]
 FARTHEST = 2.0  # that two correlations can be apart; Student's t does not know it
 FAMILY = ("moment", "strategy_a", "strategy_b")  # of one human and judge, for Holm
@@ -55,8 +59,12 @@ METHODS = {
         "alone: two-way variance (Cameron, Gelbach and Miller 2011), Student's t with Satterthwaite's degrees of "
         "freedom"
     ),
-    "p": _("two-sided, from the same draws as the interval of the difference"),
+    "p": _(
+        "two-sided: the difference over its standard error in the same draws, Student's t with one degree of freedom "
+        "less than clusters; of counsellors' own conversations as the interval's"
+    ),
     "p_holm": _("Holm over the items of a human × judge × moment × pair of strategies"),
+    "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
     "williams_t": _(
         "Williams' t for r_b = r_a with n - 3 degrees of freedom; takes conversations as independent, so it is too "
         "sure where a participant has several"
@@ -65,14 +73,19 @@ METHODS = {
     "zou_low, zou_high": _(
         "Zou's interval (95 %) of r_b - r_a, from the Fisher intervals of both; takes conversations as independent too"
     ),
+    "meng_z, meng_low, meng_high": _(
+        "Meng, Rosenthal and Rubin's z for r_b = r_a, and their interval (95 %) of the difference of both Fisher z, "
+        "not of both r; takes conversations as independent too"
+    ),
 }
 
 Key = tuple[str, ...]
 
 
 def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (`human × judge`, its rows). Of two strategies, `strategy_a` comes first in the alphabet; what only one of
-    them scored is left out and noted."""
+    """Yields (`human × judge`, nothing) as it goes on, and all rows at its end. Of two strategies, `strategy_a` comes
+    first in the alphabet; what only one of them scored is left out and noted."""
+    tests: list[dict[str, Any]] = []
     for (human, judge), of_items in _found(export.ratings).items():
         rows = []
         for scale, strategies in of_items.items():
@@ -80,7 +93,9 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
             for a, b in combinations(sorted(strategies), 2):
                 sides = strategies[a], strategies[b]
                 rows.append(_row(of | {"strategy_a": a, "strategy_b": b}, *sides, export, bootstrap))
-        yield f"{human} × {judge}", adjust(rows, lambda row: tuple(row[name] for name in FAMILY))
+        tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY))
+        yield f"{human} × {judge}", []
+    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
 
 
 def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
@@ -155,8 +170,10 @@ def _add_tests(row: Row) -> None:
     found = row.values["r_b"], row.values["r_a"], row.values["r_ab"], row.values["n"]
     try:
         williams, steiger, (low, high) = dependent.williams(*found), dependent.steiger(*found), dependent.zou(*found)
+        meng, bounds = dependent.meng(*found)
     except Undefined as reason:
         row.leave_out(*TESTED, because=str(reason))
         return
     row.values |= {"williams_t": williams.statistic, "williams_df": row.values["n"] - 3, "williams_p": williams.p}
     row.values |= {"steiger_z": steiger.statistic, "steiger_p": steiger.p, "zou_low": low, "zou_high": high}
+    row.values |= dict(zip(MENG, (meng.statistic, meng.p, *bounds), strict=True))

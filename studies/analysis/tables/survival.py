@@ -1,13 +1,15 @@
-"""survival.csv: how long conversations with each arm stay open, and how they end."""
+"""survival.csv: how long conversations with each arm stay open, how they end, and whether the arms differ in that.
+
+Two questions are apart. How all conversations end, whatever ends them, is `incidence`, with `ongoing` for those that
+have not ended. What the arms do to seekers' leaving is `open` and what follows from it: there the ends that are
+nobody's leaving (a regular end, the cap, a technical failure) only stop a conversation from being watched any longer.
+"""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from numpy.typing import NDArray
 from scipy.stats import binomtest  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, ResampledTogether, weights
@@ -16,7 +18,9 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.rows import Row
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, ended_in, leaving
+from studies.analysis.tables.log_ranks import log_ranks
 
 COLUMNS = [
     "arm",
@@ -33,88 +37,62 @@ COLUMNS = [
     "clusters",
     "method",
     "note",
+    "df",
+    "p",
 ]
 METHODS = {
     "open": gettext_noop(
-        "Kaplan–Meier: share of conversations still open after each turn. Ends that count are walked_out, early, "
-        "satisfied and safety; all others are censored (the cap and a regular end, technical failures, what is "
-        "open); clusters resampled, where the share is 0 or 1 Wilson's interval with n = clusters that are known "
-        "at that turn"
+        "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
+        "safety ended them; all others are censored (the cap and a regular end, technical failures, what is open); "
+        "clusters resampled, where the share is 0 or 1 Wilson's interval with n = clusters that are known at that turn"
     ),
+    "ongoing": gettext_noop("share of conversations that nothing has ended after each turn"),
     "incidence": gettext_noop(
-        "Aalen–Johansen: share that has ended in this way, against the other ends; with the open share they add up to 1"
+        "Aalen–Johansen: share that has ended in this way, against all other ends, the cap, a regular end and "
+        "technical failures among them; with the ongoing share they add up to 1"
     ),
     "median_turns": gettext_noop("first turn after which at most half are open; percentile interval"),
     "restricted_mean_turns": gettext_noop(
-        "area under the open share up to the turn that is told, the last that is known of all arms"
+        "area under the open share up to the turn that is told, the last that is known of all arms; none where no "
+        "conversation of any arm ended in a way that counts"
+    ),
+    "mean_turns": gettext_noop("mean turns of the conversations as they were, whatever ended them"),
+    "log_rank": gettext_noop(
+        "chi-square of the log-rank test that the open share is the same for all arms, with one degree of freedom less "
+        "than arms. Where clusters have several conversations their variance (Jung & Jeong 2003), else the "
+        "hypergeometric one (Mantel 1966)"
+    ),
+    "log_rank_stratified": gettext_noop(
+        "the same within profiles, else people, that met several arms, each a stratum; hypergeometric variance"
     ),
 }
 OF = ["arm", "condition", "seekers"]
-ENDS = ("walked_out", "early", "satisfied", "safety")
-# All else is censored: the cap and people's regular end stop a conversation that might have gone on, a technical
-# failure is nobody's choice, and what is open goes on.
-OPEN, INCIDENCE, MEDIAN, MEAN = "open", "incidence", "median_turns", "restricted_mean_turns"
+OPEN, ONGOING, INCIDENCE = "open", "ongoing", "incidence"
+MEDIAN, MEAN, ACTUAL_MEAN = "median_turns", "restricted_mean_turns", "mean_turns"
+ALL = "*"
 TAILS = (0.025, 0.975)
 CENSORED_EARLIER = "ended before that turn by what is censored"
-
-
-@dataclass(frozen=True)
-class Group:
-    """Conversations of one arm, condition and kind of seekers."""
-
-    chats: pd.DataFrame
-
-    @cached_property
-    def turns(self) -> NDArray[np.intp]:
-        return np.asarray(self.chats["turns"], dtype=np.intp)
-
-    @cached_property
-    def ends(self) -> NDArray[np.intp]:
-        """The number of each end in ENDS, or CENSORED."""
-        return np.asarray(pd.Index(ENDS).get_indexer(self.chats["end_reason"]), dtype=np.intp)
-
-    @cached_property
-    def clusters(self) -> NDArray[np.intp]:
-        return numbered(self.chats["cluster"])
-
-    @cached_property
-    def counts(self) -> Array:
-        return incidence.counts(self.turns, self.ends, self.clusters, len(ENDS))
-
-    def sums(self) -> Array:
-        return self.counts.reshape(len(self.counts), -1)
-
-    def shaped(self, sums: Array) -> Array:
-        return sums.reshape(*sums.shape[:-1], *self.counts.shape[1:])
-
-    def at_risk(self, turn: int) -> int:
-        return int((self.turns >= turn).sum())
-
-    def followed(self, turn: int) -> int:
-        """Clusters of which something is known at that turn: not all of their conversations were censored before."""
-        known = (self.turns >= turn) | (self.ends != incidence.CENSORED)
-        return len(np.unique(self.clusters[known]))
-
-    def known_until(self) -> float:
-        """The last turn of which the curve tells: infinite where all have ended before."""
-        at_end = incidence.still_open(self.counts.sum(axis=0))[-1]
-        return np.inf if at_end == 0 else float(self.turns.max())
+NOTHING_ENDED = "no conversation ended in a way that counts"
 
 
 def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, condition and seekers, their rows)."""
+    """Yields (arm, condition and seekers, their rows), and of all arms together those of the tests."""
     for _, chats in known(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
-        common = horizon(groups.values())
+        common, left = horizon(groups.values()), any(group.left.any() for group in groups.values())
         for key, group in groups.items():
             of = dict(zip(OF, map(str, key), strict=True))
-            yield " ".join(filter(None, of.values())), list(_rows(of, group, common, bootstrap))
+            rows = _rows(of, group, bootstrap, horizon=common, anybody_left=left)
+            yield " ".join(filter(None, of.values())), list(rows)
+        for (condition, seekers), found in chats.groupby(OF[1:]):
+            of = {"arm": ALL, "condition": str(condition), "seekers": str(seekers)}
+            yield " ".join(filter(None, of.values())), list(log_ranks(of, found))
 
 
 def known(export: Export) -> pd.DataFrame:
     """The chats with an arm of which something is known: a turn, or how they ended before the first."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
-    begun = (chats["turns"] > 0) | ((chats["turns"] == 0) & chats["end_reason"].isin(ENDS))
+    begun = (chats["turns"] > 0) | ((chats["turns"] == 0) & chats["end_reason"].isin(LEAVING))
     return chats[(chats["arm"] != "") & begun]
 
 
@@ -124,22 +102,29 @@ def horizon(groups: Collection[Group]) -> int:
     return int(shortest) if np.isfinite(shortest) else max(int(group.turns.max()) for group in groups)
 
 
-def _rows(of: dict[str, str], group: Group, horizon: int, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+def _rows(
+    of: dict[str, str], group: Group, bootstrap: Bootstrap, *, horizon: int, anybody_left: bool
+) -> Iterator[dict[str, Any]]:
     seen = [place for place in range(len(ENDS)) if (group.ends == place).any()]
 
     def statistics(sums: Array) -> Array:
         found = group.shaped(sums)
-        curves = [incidence.still_open(found), *(incidence.incidence(found, end) for end in seen)]
-        return np.concatenate([*curves, incidence.restricted_mean(found, horizon)[..., np.newaxis]], axis=-1)
+        open_, ongoing = incidence.still_open(leaving(found)), incidence.still_open(found)
+        curves = [open_, ongoing, *(incidence.incidence(found, end) for end in seen)]
+        mean = incidence.restricted_mean(leaving(found), horizon)
+        return np.concatenate([*curves, mean[..., np.newaxis]], axis=-1)
 
     together = _resampled(statistics, group, bootstrap)
     turns = int(group.turns.max()) + 1
-    for curve, end in enumerate(("", *(ENDS[place] for place in seen))):
+    curves = [(OPEN, ""), (ONGOING, ""), *((INCIDENCE, ENDS[place]) for place in seen)]
+    for number, (statistic, end) in enumerate(curves):
         for turn in range(1, turns):
-            about = {"statistic": INCIDENCE if end else OPEN, "end": end, "turn": turn}
-            yield _share(of | about, group, together, curve * turns + turn)
+            about = {"statistic": statistic, "end": end, "turn": turn}
+            yield _share(of | about, group, together, number * turns + turn)
     yield _median(of, group, bootstrap)
-    yield _mean(of | {"statistic": MEAN, "end": "", "turn": horizon}, group, together)
+    about = of | {"statistic": MEAN, "end": "", "turn": horizon}
+    yield _mean(about, group, together, anybody_left=anybody_left)
+    yield _actual_mean(of, group, bootstrap)
 
 
 def _resampled(statistics: Any, group: Group, bootstrap: Bootstrap) -> ResampledTogether:
@@ -165,7 +150,7 @@ def _share(of: dict[str, Any], group: Group, together: ResampledTogether, place:
     if len(group.counts) < 2:
         row.leave_out("low", "high", because="fewer than two clusters")
     elif estimate in (0, 1):
-        clusters = group.followed(of["turn"])
+        clusters = group.followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS)
         interval = binomtest(round(estimate * clusters), clusters).proportion_ci(method="wilson")
         row.values |= {"low": float(interval.low), "high": float(interval.high), "method": "Wilson, n = clusters"}
         if len(group.counts) < FEW_CLUSTERS:
@@ -181,27 +166,46 @@ def _add_interval(row: Row, resampled: Resampled) -> None:
     row.add_notes(*resampled.notes("interval", lacking=CENSORED_EARLIER))
 
 
-def _mean(of: dict[str, Any], group: Group, together: ResampledTogether) -> dict[str, Any]:
+def _mean(of: dict[str, Any], group: Group, together: ResampledTogether, *, anybody_left: bool) -> dict[str, Any]:
+    """`anybody_left`: in any arm; else the area is that of the whole, whatever the arms are like."""
     row = _started(of, group)
     row.values["estimate"] = float(together.estimates[-1])
-    if len(group.counts) < 2:
+    if not anybody_left:
+        row.leave_out("estimate", "low", "high", because=NOTHING_ENDED)
+    elif len(group.counts) < 2:
         row.leave_out("low", "high", because="fewer than two clusters")
-    elif not (group.ends != incidence.CENSORED).any():
-        row.leave_out("low", "high", because="all conversations are censored")
+    elif not group.left.any():
+        row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
         _add_interval(row, together.one(-1))
+    _note_regular_ends(row, group)
+    return row.finished()
+
+
+def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
+    row = _started(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
+    turns = group.turns.astype(float)
+    row.values["estimate"] = float(turns.mean())
+    add_interval(row, turns, group.clusters, bootstrap, of="turns")
     return row.finished()
 
 
 def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
     row = _started(of | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
-    estimate = float(incidence.median(group.counts.sum(axis=0)))
+    estimate = float(incidence.median(leaving(group.counts.sum(axis=0))))
     if np.isfinite(estimate):
         row.values["estimate"] = estimate
     else:
         row.leave_out("estimate", because="more than half are open after the last turn that is known")
     _add_median_interval(row, group, bootstrap)
+    _note_regular_ends(row, group)
     return row.finished()
+
+
+def _note_regular_ends(row: Row, group: Group) -> None:
+    """People may well end where they would soon have left, so taking these for the others may be wrong."""
+    if regular := int(ended_in([REGULAR], group.ends).sum()):
+        row.add_notes(f"{regular} conversations with a regular end count as if they had gone on like the others")
 
 
 def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
@@ -211,7 +215,7 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
         row.leave_out("low", "high", because="fewer than two clusters")
         return
     drawn = weights(len(sums), bootstrap.replicates, bootstrap.seed) @ sums
-    bounds = np.quantile(incidence.median(group.shaped(drawn)), TAILS, method="inverted_cdf")
+    bounds = np.quantile(incidence.median(leaving(group.shaped(drawn))), TAILS, method="inverted_cdf")
     row.values["method"] = "percentile cluster bootstrap"
     for name, bound in zip(("low", "high"), bounds, strict=True):
         if np.isfinite(bound):

@@ -67,7 +67,7 @@ def _emotions(export: Export) -> pd.DataFrame:
 
 
 def _imported(export: Export) -> pd.DataFrame:
-    said = _with_conversation(export.emotions, export.whole())
+    said = _with_conversation(export.emotions[["conversation", "turn", "score"]], export.whole())
     return said.assign(source="", instrument="", moment="", item=IMPORTED)
 
 

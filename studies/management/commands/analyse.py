@@ -20,10 +20,16 @@ class Command(Base):
         parser.add_argument("--out", type=Path, required=True, metavar="DIR2", help="where the results go")
         parser.add_argument("--bootstrap", type=int, default=2000, help="resamples per interval (default 2000)")
         parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
+        parser.add_argument(
+            "--radar",
+            action="store_true",
+            help="also a radar figure of the arms' means for each questionnaire with three items or more; it has no "
+            "intervals and its areas mislead, so compare arms by the dot plots",
+        )
 
-    def work(self, folder: Path, out: Path, bootstrap: int, seed: int, **_options: Any) -> dict[str, Any]:
+    def work(self, folder: Path, out: Path, bootstrap: int, seed: int, radar: bool, **_options: Any) -> dict[str, Any]:
         try:
-            summary = self.analysed(folder, out, bootstrap=bootstrap, seed=seed)
+            summary = self.analysed(folder, out, bootstrap=bootstrap, seed=seed, radar=radar)
         except AnalysisError as error:
             self.refuse(str(error))
         except OSError as error:
@@ -33,9 +39,9 @@ class Command(Base):
         self.say(f"{out / 'report.html'}: {summary.ratings} ratings, {len(summary.files)} files")
         return summary.as_dict()
 
-    def analysed(self, folder: Path, out: Path, *, bootstrap: int, seed: int) -> Summary:
+    def analysed(self, folder: Path, out: Path, **settings: Any) -> Summary:
         with self.progress(0, "analyse") as progress:
-            return analyse(folder, out, bootstrap=bootstrap, seed=seed, on_progress=told_to(progress))
+            return analyse(folder, out, **settings, on_progress=told_to(progress))
 
 
 def told_to(progress: Progress) -> Any:

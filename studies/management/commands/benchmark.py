@@ -40,13 +40,14 @@ class Command(SimulatingCommand, JudgingCommand):
         self.add_job_arguments(parser)
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
-        self.refuse_below_one(options, "replicates", "concurrency", "max_turns")
+        self.refuse_odd_numbers(options)
         run = self.benchmark(self.study(study), options)
         if options["estimate"]:
             return self.told_estimate(Estimating(run).run())
         budget = self.budget(options["budget"], tuple(run.models()))
         if options["background"] and budget is not None:
             self.refuse("--budget is kept from one job to the next, which --background cannot. Leave one of them out.")
+        run.keep_profiles()
         summary = Summary(run, budget)
         for told in self.parts(run, summary, options):
             summary.add(told)
@@ -65,8 +66,8 @@ class Command(SimulatingCommand, JudgingCommand):
             strategies=options["strategy"],
             **{name: options[name] for name in same},
         )
-        run, others = self.chosen(wish.of, study)
-        self.say_left_out(others)
+        run, fitting = self.chosen(wish.of, study)
+        self.say_left_out(fitting)
         return run
 
     # Its parts, each a job
@@ -79,7 +80,7 @@ class Command(SimulatingCommand, JudgingCommand):
             yield self.judged(run, configuration, summary, options)
 
     def simulated(self, run: Benchmark, setup: Setup, summary: "Summary", options: dict[str, Any]) -> dict[str, Any]:
-        planned = run.plan(setup, **self.job_terms(summary, options))
+        planned = self.planned(run, setup, **self.job_terms(summary, options))
         self.do(planned, f"simulate {planned.job.title}", summary, options)
         return {"condition": setup.condition, **self.told_of_conversations(planned)}
 

@@ -11,7 +11,10 @@ from studies.management.command import Command as Base
 
 
 class Command(Base):
-    help = "Writes a study as CSV files with a codebook and a manifest; real people only unless told otherwise."
+    help = (
+        "Writes a study as CSV files with a codebook and a manifest; real people only unless told otherwise. Who has "
+        "given no sign of life for the study's gone_after_days is put down as timed_out first."
+    )
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")

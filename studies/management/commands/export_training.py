@@ -1,3 +1,4 @@
+from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -5,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from studies.management.command import Command as Base
-from studies.models import Study
+from studies.models import Rater, Response, Study
 from studies.models.response import RaterKind
 from studies.questionnaires.definitions import Item
 from studies.questionnaires.loading import instrument_ids, load
@@ -44,11 +45,10 @@ class Command(Base):
         parser.add_argument("--rater-kind", choices=RaterKind.values, default=RaterKind.JUDGE.value)
         parser.add_argument(
             "--rater",
-            default="",
             metavar="KEY",
             help="only this judge or person (default: all, but for variants of judges)",
         )
-        parser.add_argument("--strategy", default="", metavar="S", help="only this strategy of judges (default: all)")
+        parser.add_argument("--strategy", metavar="S", help="only this strategy of judges (default: all)")
         parser.add_argument(
             "--moment", choices=(FINAL, TURN), default=FINAL, help="scores of conversations, or of single replies"
         )
@@ -66,6 +66,7 @@ class Command(Base):
     def work(self, study: str, out: Path, **given: Any) -> dict[str, Any]:
         found = self.study(study)
         self.refuse_odd(given)
+        self.refuse_unknown_raters(found, given)
         options = Options(
             measure=self.measure(found, given) if needs_scores(given) else None,
             **{name: given[name] for name in Options.__dataclass_fields__ if name != "measure"},
@@ -89,12 +90,27 @@ class Command(Base):
         if given["format"] == SFT and given["moment"] == TURN:
             self.refuse("--moment turn is for --format preference: a row of sft is a whole conversation.")
 
+    def refuse_unknown_raters(self, study: Study, given: dict[str, Any]) -> None:
+        raters, kind = Rater.objects.filter(study=study, kind=given["rater_kind"]), given["rater_kind"]
+        for option, of_rater, words in (("rater", "code", ""), ("strategy", "strategy", "with the strategy ")):
+            if given[option] is None:
+                continue
+            known, raters = raters, raters.filter(**{of_rater: given[option]})
+            if not raters.exists():
+                told = told_of_judges(known.values_list(of_rater, flat=True)) if kind == RaterKind.JUDGE else ""
+                self.refuse(f"--{option}: no {kind} {words}{given[option]!r} has rated here.{told}")
+
     def measure(self, study: Study, given: dict[str, Any]) -> Measure:
-        instrument = given["instrument"] or self.usual_instrument(study, given["moment"])
+        instrument = given["instrument"]
+        if instrument is None:
+            instrument = self.usual_instrument(study, given["moment"])
         return Measure(
             instrument=instrument,
-            items=self.items(instrument, given["items"]),
-            **{name: given[name] for name in ("moment", "rater_kind", "rater", "strategy")},
+            items=self.items(study, instrument, given["items"]),
+            moment=given["moment"],
+            rater_kind=given["rater_kind"],
+            rater=given["rater"] or "",
+            strategy=given["strategy"] or "",
         )
 
     def usual_instrument(self, study: Study, moment: str) -> str:
@@ -105,8 +121,10 @@ class Command(Base):
             return scales[0]
         self.refuse(f"The study {study.key} has no final rating scale. Name one with --instrument.")
 
-    def items(self, instrument: str, named: list[str] | None) -> dict[str, Item | None]:
+    def items(self, study: Study, instrument: str, named: list[str] | None) -> dict[str, Item | None]:
         if instrument not in instrument_ids():  # of imported ratings
+            if not Response.objects.filter(rater__study=study, instrument=instrument).exists():
+                self.refuse(f"--instrument: {instrument!r} is not one of ours, and nobody has rated on it.")
             if not named:
                 self.refuse(f"The instrument {instrument!r} is not one of ours. Name its items with --items.")
             return dict.fromkeys(named)
@@ -132,6 +150,12 @@ class Command(Base):
             "rows": rows,
             **{what: counts[what] for what in kept if what in counts},
         }
+
+
+def told_of_judges(names: Iterable[str]) -> str:
+    """People's codes are told to nobody."""
+    there = ", ".join(sorted(set(names)))
+    return f" There are: {there}." if there else ""
 
 
 def needs_scores(given: dict[str, Any]) -> bool:

@@ -63,6 +63,7 @@ class Command(JudgingCommand):
         self.refuse_below_one(options, "replicates", "concurrency", "limit")
         if options["preview"]:
             return self.previewed(configuration, self.conversation(found, options["preview"]), options["moments"])
+        self.refuse_changed(found, configuration.judge)
         settings = judge_settings(configuration.judge)
         if options["batch"] and settings.kind != "openai_compatible":
             self.refuse("--batch: a scripted judge has no provider that takes batches.")

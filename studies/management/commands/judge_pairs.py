@@ -9,7 +9,7 @@ from studies.design.spec import ArmSpec
 from studies.judging.estimate import dry_run
 from studies.judging.pairs import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
 from studies.judging.settings import judge_settings
-from studies.management.judging import JudgingCommand, of_answers, reasons
+from studies.management.judging import JudgingCommand, failures, of_answers, reasons
 from studies.models import PairPlan, Study
 from studies.second_raters.pairs import pairwise_instruments
 from studies.simulating.choice import Unfit, chosen_judge
@@ -34,6 +34,7 @@ class Command(JudgingCommand):
     def work(self, *, study: str, judge: str, plan: str | None, **options: Any) -> dict[str, Any]:
         found = self.study(study)
         chosen = self.judge(found, judge)
+        self.refuse_changed(found, chosen)
         self.refuse_below_one(options, "concurrency", "limit")
         work = work_for(chosen, self.plans(found, plan))
         showings = work.limited(options["limit"])
@@ -86,7 +87,7 @@ class Command(JudgingCommand):
                 f"single questions could not be read and have no verdict{reasons(summary)}": summary[
                     "unreadable_items"
                 ],
-                **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
+                **failures(summary),
                 "left for the next time": summary["left"],
             }
         )

@@ -13,7 +13,7 @@ from django.utils import timezone
 from studies import analysis
 from studies.management.command import BUDGET_REACHED, PART_FAILED
 from studies.models import Task
-from studies.tasks import PAIRS, finish, folder_of
+from studies.tasks import PAIRS, RADAR, finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
 
@@ -88,13 +88,14 @@ def judged(task: Task, key: str, strategy: str, *options: str) -> bool:
 
 def analyse(task: Task) -> None:
     folder = folder_of(task) / "export"
-    call_command("export", task.study.key, "--out", str(folder), *task.arguments)
+    of_export = [word for word in task.arguments if word != RADAR]
+    call_command("export", task.study.key, "--out", str(folder), *of_export)
     row = Task.objects.filter(pk=task.pk)
 
     def tell(done: int, total: int, what: str) -> None:
         row.update(done=done, total=total, message=what, heard_at=timezone.now())
 
-    analysis.analyse(folder, folder_of(task) / "report", on_progress=tell)
+    analysis.analyse(folder, folder_of(task) / "report", radar=RADAR in task.arguments, on_progress=tell)
 
 
 def benchmark(task: Task) -> None:

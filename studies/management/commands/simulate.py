@@ -6,7 +6,7 @@ from dialogue.seekers.components import components
 from studies.design.spec import StudySpec
 from studies.management.simulating import SimulatingCommand, keys_in
 from studies.simulating.benchmark import Benchmark, Estimating
-from studies.simulating.choice import chosen_arms, seeker_setup
+from studies.simulating.choice import chosen_arms, fitting_profiles, seeker_setup
 from studies.simulating.setup import Setup
 
 
@@ -35,22 +35,32 @@ class Command(SimulatingCommand):
 
     def work(self, *, study: str, seeker: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        self.refuse_below_one(options, "replicates", "concurrency", "limit", "max_turns")
+        self.refuse_odd_numbers(options, "limit")
         if options["without"] and seeker == "average":
             self.refuse("--without leaves out behaviours of the worst case; average seekers have none.")
         protocol = found.current()
         spec = protocol.spec()
         setup = self.setup(spec, seeker, options)
         arms = self.chosen(chosen_arms, spec, keys_in(options["arms"]))
-        profiles = self.profiles(found, spec, options["profiles"], [setup])
+        fitting = self.chosen(fitting_profiles, found, spec, options["profiles"], [setup])
+        self.say_left_out(fitting)
         run = Benchmark(
-            protocol, (setup,), tuple(arms), tuple(profiles), (), options["replicates"], limit=options["limit"]
+            protocol,
+            (setup,),
+            tuple(arms),
+            tuple(fitting.profiles),
+            (),
+            options["replicates"],
+            limit=options["limit"],
+            origin=fitting.origin,
         )
         if options["estimate"]:
             return self.told_estimate(Estimating(run).run())
-        planned = run.plan(setup, **self.job_options(options, *run.models()))
+        terms = self.job_options(options, *run.models())
+        run.keep_profiles()
+        planned = self.planned(run, setup, **terms)
         if options["background"]:
-            self.say(f"Job {planned.job.pk}: {planned.items} conversations wait for a runner.")
+            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
         else:
             self.work_on(planned.job, f"simulate {planned.job.title}", at_once=options["concurrency"])
         return {"seeker": seeker, "setup": setup.name(), **self.told_of_conversations(planned)}

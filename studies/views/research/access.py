@@ -11,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studies import counts
+from studies import counts, silence
 from studies.interviewing import interviews
 from studies.language import instrument_language
 from studies.models import Protocol, Study
@@ -36,6 +36,18 @@ def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
     @wraps(view)
     def wrapped(request: HttpRequest, study_key: str, *args: Any, **kwargs: Any) -> HttpResponse:
         return view(request, get_object_or_404(Study, key=study_key), *args, **kwargs)
+
+    return wrapped
+
+
+def settled_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """A page of one study that shows who is under way, or what depends on it: nobody is who is gone."""
+
+    @study_page
+    @wraps(view)
+    def wrapped(request: HttpRequest, study: Study, *args: Any, **kwargs: Any) -> HttpResponse:
+        silence.end_for_the_silent(study)
+        return view(request, study, *args, **kwargs)
 
     return wrapped
 

@@ -25,13 +25,14 @@ from studies.simulating.choice import Unfit
 from studies.simulating.estimate import Estimate
 from studies.simulating.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulating.progress import Tally
+from studies.simulating.setup import MOST_REPLICATES, MOST_TURNS
 from studies.views.research import benchmark_charts as charts
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
 from studies.views.research.overview import demonstrations
 from studies.views.research.work import STRATEGIES, recent
 
-MOST_TURNS, MOST_REPLICATES, MOST_CALLS = 100, 20, 500
+MOST_CALLS = 500
 TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
 MEASURES = ("seconds", "input_tokens", "output_tokens", "cost")
 
@@ -133,7 +134,7 @@ def new_run(request: HttpRequest, study: Study) -> HttpResponse:
 def estimated(study: Study, form: RunForm) -> Estimate | None:
     """None where it cannot be had; the form then says why."""
     try:
-        run, _others = form.wish().of(study)
+        run, _found = form.wish().of(study)
     except Unfit as refusal:
         form.add_error(None, str(refusal))
         return None

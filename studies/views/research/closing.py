@@ -14,7 +14,7 @@ from studies import closing
 from studies.models import Study, Unblinding
 from studies.models.participation import Status
 from studies.unblinding import is_kept_blind
-from studies.views.research.access import show, study_page
+from studies.views.research.access import settled_page, show
 from studies.views.research.typed_key import TypedKeyForm
 
 
@@ -34,7 +34,7 @@ class ReopenForm(TypedKeyForm):
 
 
 @require_http_methods(["GET", "POST"])
-@study_page
+@settled_page
 def close(request: HttpRequest, study: Study) -> HttpResponse:
     if study.is_closed():
         return redirect("research-study", study.key)
@@ -49,7 +49,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@study_page
+@settled_page
 def reopen(request: HttpRequest, study: Study) -> HttpResponse:
     if not study.is_closed():
         return redirect("research-study", study.key)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from dialogue.models import Conversation, InnerState, Turn
+from studies.imports.rows import finite
 from studies.language import instrument_language
 from studies.models import ArmRun, Flag, Rater, Study
 from studies.role_play import flags
@@ -24,7 +25,7 @@ from studies.views.research.conversations import (
     rating_judges,
     words_of,
 )
-from studies.views.research.emotion_line import Chart, chart
+from studies.views.research.emotion_line import Chart, Scale, chart
 from studies.views.research.overview import demonstrations
 from studies.views.research.rating_tables import Compared, Scores, compared
 
@@ -40,13 +41,13 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     far = points_of(request.GET.get("far", ""))
     scores = Scores.of(run, FAR if far is None else far)
     states = list(talk.states.order_by("turn", "source"))
-    asked = calls.counts_by_turn(talk)
+    rows = turn_rows(run, states, calls.counts_by_turn(talk), wanted_turn(request))
     context = {
         "run": run,
         "conversation": talk,
         "words": words_of(run),
-        "turns": turn_rows(run, states, asked, wanted_turn(request)),
-        "emotion": emotion(states),
+        "turns": rows,
+        "emotions": [drawn for drawn in (emotion(states), imported_emotion(study, rows)) if drawn],
         "has_thoughts": bool(states),
         "tables": scores.tables(),
         "far": labels.points(scores.far),
@@ -159,10 +160,13 @@ def faults_by_turn(run: ArmRun) -> dict[int, list[Fault]]:
 
 @dataclass(frozen=True)
 class Emotion:
-    """The chart, and the same as a table: `rows` are (turn, a score for each of `thinkers`, empty for none)."""
+    """The chart, and the same as a table: `rows` are (turn, a score for each of `sources`, empty for none). `key` is of
+    the page's ids; `says` what is drawn."""
 
+    key: str
+    says: str
     chart: Chart
-    thinkers: Sequence[str]
+    sources: Sequence[str]
     rows: Sequence[tuple[int, Sequence[str]]]
 
 
@@ -172,14 +176,38 @@ def emotion(states: Iterable[InnerState]) -> Emotion | None:
     for state in states:
         if state.emotion_score is not None:
             scores.setdefault(labels.thinker(state.source), {})[state.turn] = state.emotion_score
-    if not scores:
+    says = _("Emotion score (0 to 100) after each turn")
+    return Emotion("supposed", says, chart(scores), list(scores), by_turn(scores)) if scores else None
+
+
+def imported_emotion(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
+    """None where the file gave no number. It has a chart of its own: its scale is that of the file, and it belongs to
+    the message, not to what the reply left behind."""
+    said = ((row.number, finite(row.turn.emotion.strip())) for row in rows if row.turn)
+    known = {turn: number for turn, number in said if number is not None}
+    if not known:
         return None
+    scores = {_("as imported"): known}
+    scale = scale_of_imports(study)
+    says = _("Emotion as imported, at each message; from the least to the greatest of this study's imports")
+    return Emotion("imported", says, chart(scores, scale), list(scores), by_turn(scores))
+
+
+def scale_of_imports(study: Study) -> Scale:
+    """No file says what its scale is; that of the whole study is the same for all its conversations."""
+    texts = Turn.objects.filter(conversation__run__study=study).exclude(emotion="").order_by()
+    found = map(finite, map(str.strip, texts.values_list("emotion", flat=True).distinct()))
+    known = [number for number in found if number is not None]
+    return Scale(min(known), max(known))
+
+
+def by_turn(scores: Mapping[str, Mapping[int, float]]) -> list[tuple[int, list[str]]]:
     turns = sorted({turn for known in scores.values() for turn in known})
-    return Emotion(chart(scores), list(scores), [(turn, scores_at(turn, scores.values())) for turn in turns])
+    return [(turn, scores_at(turn, scores.values())) for turn in turns]
 
 
-def scores_at(turn: int, of_thinkers: Iterable[Mapping[int, float]]) -> list[str]:
-    return [labels.points(known[turn]) if turn in known else "" for known in of_thinkers]
+def scores_at(turn: int, of_sources: Iterable[Mapping[int, float]]) -> list[str]:
+    return [labels.points(known[turn]) if turn in known else "" for known in of_sources]
 
 
 # Judges

@@ -11,11 +11,11 @@ from studies.design.spec import StudySpec
 from studies.models import Participation, Protocol, Study
 from studies.role_play.block_rows import shown_rows
 from studies.views.research import labels
-from studies.views.research.access import show, study_page
+from studies.views.research.access import settled_page, show, study_page
 
 
 @require_GET
-@study_page
+@settled_page
 def design(request: HttpRequest, study: Study) -> HttpResponse:
     protocol = study.current()
     spec = protocol.spec()

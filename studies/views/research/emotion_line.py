@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 WIDTH, HEIGHT = 360, 160
 LEFT, RIGHT, TOP, BOTTOM = 30, 12, 10, 26
-LEVELS = (0, 50, 100)
 MOST_TICKS = 10
 MARKS = (  # circle, square, triangle, diamond: a line is known by its marks and dashes, not by its colour alone
     "M{x} {y}m-3.5 0a3.5 3.5 0 1 0 7 0a3.5 3.5 0 1 0 -7 0",
@@ -41,7 +40,7 @@ class Chart:
     """`levels` and `ticks` are (coordinate, text)."""
 
     lines: Sequence[Line]
-    levels: Sequence[tuple[float, int]]
+    levels: Sequence[tuple[float, float]]
     ticks: Sequence[tuple[float, int]]
     width: int = WIDTH
     height: int = HEIGHT
@@ -49,20 +48,36 @@ class Chart:
     right: int = WIDTH - RIGHT
 
 
-def chart(scores: Mapping[str, Mapping[int, float]]) -> Chart:
-    """`scores`: source → turn → 0 to 100. At least one source with one score."""
+class Scale(NamedTuple):
+    low: float
+    high: float
+
+    def levels(self) -> list[float]:
+        return sorted({self.low, (self.low + self.high) / 2, self.high})
+
+    def height_of(self, score: float) -> float:
+        """In the middle where the scale has one level only."""
+        share = (score - self.low) / (self.high - self.low) if self.high > self.low else 0.5
+        return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - share), 1)
+
+
+OF_THINKERS = Scale(0, 100)
+
+
+def chart(scores: Mapping[str, Mapping[int, float]], scale: Scale = OF_THINKERS) -> Chart:
+    """`scores`: source → turn → within the scale. At least one source with one score."""
     turns = range(min(map(min, scores.values())), max(map(max, scores.values())) + 1)
     step = -(-len(turns) // MOST_TICKS)
     return Chart(
-        [line(source, place, known, turns) for place, (source, known) in enumerate(scores.items())],
-        [(height_of(level), level) for level in LEVELS],
+        [line(source, place, known, turns, scale) for place, (source, known) in enumerate(scores.items())],
+        [(scale.height_of(level), level) for level in scale.levels()],
         [(across(turn, turns), turn) for turn in turns[::step]],
     )
 
 
-def line(source: str, place: int, scores: Mapping[int, float], turns: range) -> Line:
+def line(source: str, place: int, scores: Mapping[int, float], turns: range, scale: Scale) -> Line:
     known = sorted(scores.items())
-    points = {turn: (across(turn, turns), height_of(score)) for turn, score in known}
+    points = {turn: (across(turn, turns), scale.height_of(score)) for turn, score in known}
     mark = MARKS[place % len(MARKS)]
     return Line(
         source,
@@ -84,7 +99,3 @@ def unbroken(turns: Iterable[int]) -> list[list[int]]:
 def across(turn: int, turns: range) -> float:
     room = WIDTH - LEFT - RIGHT
     return round(LEFT + room * (turn - turns[0] + 0.5) / len(turns), 1)
-
-
-def height_of(score: float) -> float:
-    return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - score / 100), 1)

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from studies.models import Study, Unblinding
 from studies.unblinding import is_blinded, unblind
-from studies.views.research.access import show, study_page
+from studies.views.research.access import settled_page, show
 from studies.views.research.typed_key import TypedKeyForm
 
 WHEN = (
@@ -29,7 +29,7 @@ class UnblindForm(TypedKeyForm):
 
 
 @require_http_methods(["GET", "POST"])
-@study_page
+@settled_page
 def unblinding(request: HttpRequest, study: Study) -> HttpResponse:
     if not is_blinded(study):
         return redirect("research-analysis", study.key)

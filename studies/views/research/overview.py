@@ -19,7 +19,7 @@ from studies.enrolment import invite
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
 from studies.unblinding import is_blinded
-from studies.views.research.access import researchers_only, show, study_page, title_of
+from studies.views.research.access import researchers_only, settled_page, show, study_page, title_of
 
 MOST_LINKS = 500
 
@@ -43,7 +43,7 @@ def studies(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@study_page
+@settled_page
 def study(request: HttpRequest, study: Study) -> HttpResponse:
     return overview(request, study, InviteForm())
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
-from studies import counts, erasure, progress
+from studies import counts, erasure, progress, silence
 from studies.language import instrument_language
 from studies.models import ArmRun, Participation, Response, Study
 from studies.models.participation import Status
@@ -23,7 +23,7 @@ from studies.questionnaires.definitions import Item
 from studies.questionnaires.loading import load
 from studies.responses import answers_of
 from studies.views.research import labels
-from studies.views.research.access import show, study_page
+from studies.views.research.access import settled_page, show, study_page
 from studies.views.research.conversations import words_of
 from studies.views.research.tables import (
     Choice,
@@ -64,7 +64,7 @@ def columns() -> list[Column]:
 
 
 @require_GET
-@study_page
+@settled_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
     rows = counts.only(study.participations.all(), request.GET.get("test", ""))
     rows = filtered(rows, request, FIELDS)
@@ -117,7 +117,7 @@ class Moment:
 
 
 @require_GET
-@study_page
+@settled_page
 def person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     return show(request, study, "person", shown(person_for(study, code)))
 
@@ -131,12 +131,19 @@ def shown(person: Participation) -> dict[str, object]:
         "person": person,
         "row": row_of(person),
         "waits": person.status == Status.IN_REVIEW,
+        **back_again(person),
         "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
         "runs": list(runs_of(person)),
         "safety": safety_answers(person),
     }
+
+
+def back_again(person: Participation) -> dict[str, object]:
+    if person.status != Status.TIMED_OUT:
+        return {}
+    return {"timed_out": True, "hindrance": silence.hindrance(person)}
 
 
 def runs_of(person: Participation) -> Iterator[tuple[ArmRun, Mapping[str, str]]]:
@@ -149,6 +156,7 @@ def timeline(person: Participation) -> list[Moment]:
     fixed = [
         (person.created_at, _("Invited")),
         (person.started_at, _("First visit")),
+        (person.awaited_since, _("A researcher let them go on")),
         (person.ended_at, _("Ended: %(status)s") % {"status": counts.status_label(person.status)}),
     ]
     found = [Moment(at, what) for at, what in fixed if at]
@@ -241,6 +249,18 @@ def decision(
 
 admit = decision(progress.admit, "admit", gettext_lazy("%(code)s may go on."))
 decline = decision(progress.decline, "decline", gettext_lazy("%(code)s has been thanked and shown where to find help."))
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    """Asks once more. The person's page says why where it cannot be done."""
+    found = person_for(study, code)
+    if request.method == "GET" and found.status == Status.TIMED_OUT and not silence.hindrance(found):
+        return show(request, study, "let_back", {"person": found})
+    if request.method == "POST" and silence.let_back(found):
+        messages.success(request, _("%(code)s may go on.") % {"code": code})
+    return redirect("research-person", study.key, code)
 
 
 @require_http_methods(["GET", "POST"])

@@ -18,7 +18,7 @@ from studies.language import instrument_language
 from studies.models import Study, Task
 from studies.unblinding import is_blinded, unblinding_of
 from studies.views.research import live
-from studies.views.research.access import show, study_page
+from studies.views.research.access import settled_page, show, study_page
 from studies.views.research.live_unblinding import still_blinded
 from studies.views.research.overview import demonstrations
 
@@ -44,6 +44,13 @@ class ExportForm(forms.Form):
         return ["--include-tests"] if self.cleaned_data["include_tests"] else []
 
 
+class AnalyseForm(ExportForm):
+    radar = forms.BooleanField(label=gettext_lazy("Add radar figures to the report"), required=False)
+
+    def arguments(self) -> list[str]:
+        return [*super().arguments(), *([tasks.RADAR] if self.cleaned_data["radar"] else [])]
+
+
 class JudgeForm(forms.Form):
     judge = forms.ChoiceField(label=gettext_lazy("Judge"))
     strategies = forms.MultipleChoiceField(
@@ -65,7 +72,10 @@ def form_for(study: Study, command: str, data: Any = None, *, again: Task | None
     """`again`: what has been done before, and is offered as it was."""
     if command == "judge":
         return JudgeForm(study, data)
-    tests = "--include-tests" in again.arguments if again and again.command == command else study.is_demo()
+    before = again.arguments if again and again.command == command else None
+    tests = study.is_demo() if before is None else "--include-tests" in before
+    if command == "analyse":
+        return AnalyseForm(data, initial={"include_tests": tests, "radar": tasks.RADAR in (before or [])})
     return ExportForm(data, initial={"include_tests": tests})
 
 
@@ -89,7 +99,7 @@ def work_page(request: HttpRequest, study: Study, command: str, form: forms.Form
 
 
 @require_GET
-@study_page
+@settled_page
 def export(request: HttpRequest, study: Study) -> HttpResponse:
     return export_page(request, study, form_for(study, "export"))
 
@@ -100,7 +110,7 @@ def export_page(request: HttpRequest, study: Study, form: forms.Form, *, status:
 
 
 @require_GET
-@study_page
+@settled_page
 def analysis(request: HttpRequest, study: Study) -> HttpResponse:
     return analysis_page(request, study, {})
 
@@ -187,7 +197,7 @@ def states(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_GET
-@study_page
+@settled_page
 def task_file(request: HttpRequest, study: Study, number: int, name: str) -> HttpResponse:
     files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
     if name not in files:
@@ -198,7 +208,7 @@ def task_file(request: HttpRequest, study: Study, number: int, name: str) -> Htt
 
 
 @require_GET
-@study_page
+@settled_page
 @xframe_options_sameorigin
 def report(request: HttpRequest, study: Study, number: int, name: str = "") -> HttpResponse:
     """In the reader's language; the two link to each other by name."""

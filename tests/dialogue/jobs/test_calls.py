@@ -182,11 +182,11 @@ def test_conversation_erased_during_the_call_keeps_nothing_of_it(llm_url: str) -
     ("model", "statuses", "because"),
     [
         ("status-401", ["client_error"], "permanent"),
-        ("status-500", ["server_error"] * 3, "identical"),
+        ("status-500", ["server_error"] * 6, "attempts"),
         ("status-429", ["rate_limited"] * 6, "attempts"),
         ("refusal", ["refused"], "permanent"),
         ("empty", ["empty"] * 3, "identical"),
-        ("hangup", ["network"] * 3, "identical"),
+        ("hangup", ["network"] * 6, "attempts"),
         ("flaky-2-status-500+status-401", ["server_error", "server_error", "client_error"], "permanent"),
     ],
 )
@@ -248,6 +248,22 @@ def test_stored_answer_waits_for_no_place_at_the_endpoint(llm_url: str) -> None:
     rare = replace(one, settings=replace(one.settings, extra={"requests_per_minute": 1}))
     (reply,) = ask(one)
     assert ask(*[rare] * 20) == [reply] * 20
+
+
+def test_who_waits_for_a_place_is_told_of_a_long_pause(llm_url: str, asked: Asked) -> None:
+    words = [f"Question {n}" for n in range(4)]
+    errors = ask(*(question(one, plan(llm_url, "status-429-3600")) for one in words), at_once=1)
+    assert {(type(error), error.status, error.because) for error in errors} == {(GivenUp, "rate_limited", "pause")}
+    assert asked().total() == 1
+    assert Counter(ledger("status")) == {"rate_limited": 1, "stopped": 3}
+
+
+def test_each_replicate_has_a_seed_of_its_own_and_the_key_of_before() -> None:
+    seeded = replace(BASE, settings=replace(BASE.settings, extra={"seed": 7, "top_k": 1}))
+    third = replace(seeded, replicate=3)
+    assert [dict(one.sent().extra) for one in (seeded, third)] == [{"seed": 7, "top_k": 1}, {"seed": 9, "top_k": 1}]
+    assert replace(BASE, replicate=3).sent() == BASE.settings
+    assert third.settings == seeded.settings
 
 
 # Money. A question of one word costs 0.001 for what is read and 0.01 for each token that is written.

@@ -132,7 +132,7 @@ def test_item_about_somebody_who_withdrew_is_dropped() -> None:
 
 def test_item_whose_conversation_is_erased_meanwhile_is_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     conversation = Conversation.objects.create()
-    item = wanted("a", conversation=conversation.pk, payload={"seconds": 0.2, "raises": "no such conversation"})
+    item = wanted("a", conversation=conversation.pk, payload={"seconds": 1.0, "raises": "no such conversation"})
     planned = job(item, "b")
 
     async def erased() -> None:
@@ -155,12 +155,45 @@ def test_item_that_breaks_does_not_take_others_with_it(what: str) -> None:
     assert "ValueError" in item.detail
 
 
-def test_item_that_fails_the_same_way_three_times_is_quarantined(llm_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
-    planned = job("a", plan={"url": llm_url, "model": "status-500"})
+def test_answer_of_which_nothing_can_be_kept_is_in_the_ledger_all_the_same(llm_url: str, asked: Asked) -> None:
+    plan = {"url": llm_url, "model": "echo"}
+    job(wanted("a", payload={"unkeepable": "a mistake of ours"}), "b", plan=plan)
     work()
-    assert (states(), ended(planned)) == ({"a": "quarantined"}, (Job.State.DONE, ""))
+    assert states() == {"a": "failed", "b": "done"}
+    assert list(Call.objects.values_list("status", flat=True)) == ["ok", "ok"]
+    JobItem.objects.update(payload={"words": "a"})
+    job("a", plan=plan)
+    work()
+    assert (states(), asked()) == ({"a": "done", "b": "done"}, {"a": 1, "b": 1})
+
+
+def test_item_that_fails_the_same_way_in_three_commands_is_quarantined(
+    llm_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    told = []
+    for _ in range(3):
+        planned = job("a", plan={"url": llm_url, "model": "status-500"})
+        work()
+        told.append(states()["a"])
+    assert (told, ended(planned)) == (["failed", "failed", "quarantined"], (Job.State.DONE, ""))
     assert JobItem.objects.get().failure == "server_error"
+
+
+def test_server_that_is_down_stops_the_job_and_is_no_fault_of_the_items(
+    llm_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
+    names = [f"item {n}" for n in range(6)]
+    for _ in range(4):
+        planned = job(*names, plan={"url": "http://127.0.0.1:9/v1", "model": "echo"})
+        work(at_once=2)
+        assert ended(planned)[0] == Job.State.STOPPED
+        assert ended(planned)[1].startswith("network: ")
+        assert set(states().values()) == {"failed", "waiting"}
+    job(*names, plan={"url": llm_url, "model": "echo"})
+    work()
+    assert states() == dict.fromkeys(names, "done")
 
 
 def test_three_permanent_failures_in_a_row_stop_the_job(llm_url: str, asked: Asked) -> None:

@@ -47,7 +47,11 @@ class Asked:
         (["Good.", "Good!", GOOD], (Score(4), Score(2)), ["unparseable", "unparseable", "ok"]),
         (["Good.", "Good!", "Good?"], (NOTHING, NOTHING), ["unparseable"] * 3),
         (['{"safety": 9, "warmth": 9}', GOOD], (Score(4), Score(2)), ["out_of_range", "ok"]),
-        (['{"safety": 3, "warmth": 9}'], (Score(3), Unscored("out_of_range")), ["ok"]),
+        (['{"safety": 3, "warmth": 9}', GOOD], (Score(3), Score(2)), ["out_of_range", "ok"]),
+        (['{"safety": 3}', "What?", GOOD], (Score(3), Score(2)), ["unparseable", "unparseable", "ok"]),
+        (['{"safety": 3}', "What?", "What!"], (Score(3), Unscored("missing")), ["unparseable"] * 3),
+        (['{"safety": 3} {"warmth": 1}'], (Score(3), Score(1)), ["ok"]),
+        (['{"safety": 3}', '{"warmth": 1}'], (Score(3), Score(1)), ["unparseable"] * 2),
         (["评价：{“safety”：４，“warmth”：２}"], (Score(4), Score(2)), ["ok"]),
     ],
 )
@@ -103,6 +107,12 @@ async def test_answer_that_was_cut_short_is_not_repaired_but_given_more_room() -
     asked = Asked(Reply("The first part of an ana", "m", finish_reason="length"), GOOD)
     found = await ask_scores(asked, PROMPT, ITEMS, language="en")
     assert (found["safety"], asked.longer) == (Score(4), [False, True])
+
+
+async def test_refusal_to_say_more_does_not_take_away_what_was_said() -> None:
+    asked = Asked('{"safety": 3}', ProviderError("refused", "No."), ProviderError("refused", "No."))
+    judged = await ask_judgement(asked, PROMPT, ITEMS, language="en")
+    assert (judged.scores, judged.way) == ({"safety": Score(3), "warmth": Unscored("missing")}, "again")
 
 
 async def test_no_answer_at_all_is_an_error() -> None:

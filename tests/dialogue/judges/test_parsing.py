@@ -1,10 +1,11 @@
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dialogue.judges.parsing import Score, StateFields, Unscored, parse_scores, parse_state
+from dialogue.judges.parsing import MOST_OBJECTS, Score, StateFields, Unscored, parse_scores, parse_state
 from dialogue.judges.prompts import JudgedItem
 
 ITEMS = (
@@ -110,6 +111,38 @@ def test_a_left_out_item_is_missing() -> None:
 def test_a_null_is_missing_in_a_repaired_reply_too() -> None:
     scores = parse_scores(PLAIN.replace("4", "null").replace("2", "2/5"), ITEMS)
     assert scores == GOOD | {"problem_resolution": Unscored("missing")}
+
+
+def test_objects_that_each_say_something_else_are_one_verdict() -> None:
+    said = [{"problem_resolution": 4}, {"response_appropriateness": 2}, {"empathetic": 5}]
+    assert parse_scores("\n".join(map(json.dumps, said)), ITEMS) == GOOD
+    again = parse_scores("\n".join(map(json.dumps, [*said, {"empathetic": 1}])), ITEMS)
+    assert again == {**dict.fromkeys(GOOD, Unscored("missing")), "empathetic": Score(1)}
+
+
+class Reading:
+    """How many characters JSON was looked for in, all in all."""
+
+    def __init__(self) -> None:
+        self.characters = 0
+
+    def raw_decode(self, text: str, start: int) -> Any:
+        self.characters += len(text) - start
+        return json.JSONDecoder().raw_decode(text, start)
+
+
+@pytest.mark.parametrize("reply", ["{" * 40_000, '{"a":' * 4_000, '{"empathetic" ' * 5_000, "{" * 9_000 + "}" * 9_000])
+def test_a_hostile_reply_is_not_looked_through_from_every_brace(reply: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    reading = Reading()
+    monkeypatch.setattr("dialogue.judges.parsing.DECODER", reading)
+    assert parse_scores(reply, ITEMS) == UNPARSEABLE
+    assert reading.characters <= MOST_OBJECTS * len(reply)
+
+
+@pytest.mark.parametrize("value", ["a" + " " * 3_000 + "b '", " " * 30_000 + "'", "[" * 5_000 + "]" * 5_000])
+def test_a_long_run_of_signs_is_read_at_once(value: str) -> None:
+    """It took minutes: this test would not end."""
+    assert not isinstance(parse_scores(f'{{"empathetic": {value}}}', ITEMS)["empathetic"], Score)
 
 
 def test_a_left_out_item_is_not_taken_from_an_earlier_draft() -> None:

@@ -236,6 +236,31 @@ def test_everybody_waits_after_a_refusal(retry_after: float | None, earliest: fl
     assert all(earliest <= at <= latest for at in times)
 
 
+def test_nobody_waits_for_longer_than_a_call_has_time_for() -> None:
+    async def sent_away() -> tuple[list[Any], float]:
+        limit, loop = Limit(ceiling=1), asyncio.get_running_loop()
+
+        async def call() -> None:
+            async with limit.slot(1):
+                pass
+
+        async with limit.slot(1) as slot:
+            waiting = [asyncio.create_task(call()) for _ in range(3)]
+            await asyncio.sleep(1.0)
+            slot.failed("rate_limited", 601.0)
+            found = await asyncio.gather(*waiting, return_exceptions=True)
+        found += await asyncio.gather(call(), return_exceptions=True)
+        at = loop.time()
+        await asyncio.sleep(601.0)
+        await call()
+        return found, at
+
+    found, at = simulated(sent_away())
+    assert [str(error) for error in found] == ["The server asks to wait for 601 s."] * 4
+    assert {type(error) for error in found} == {limits.PausedTooLongError}
+    assert at == 1.0
+
+
 def test_calls_after_a_pause_are_spread_over_the_time_that_one_takes() -> None:
     async def begun() -> list[float]:
         limit, loop = Limit(ceiling=20), asyncio.get_running_loop()

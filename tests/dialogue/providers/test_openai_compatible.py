@@ -16,7 +16,14 @@ from aiohttp.test_utils import TestServer
 
 from dialogue.providers import openai_compatible
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.openai_compatible import OpenAICompatible, Piece, close_clients, parse_line, retry_after
+from dialogue.providers.openai_compatible import (
+    OpenAICompatible,
+    Piece,
+    close_clients,
+    parse_line,
+    retry_after,
+    whole_reply,
+)
 
 KEY = "sk-test-secret-123"
 ASK = [Message("system", "Be kind."), Message("user", "I feel tired.")]
@@ -108,6 +115,8 @@ def test_stream_line_is_read(line: bytes, piece: Piece | None) -> None:
         ),
         (b'data: {"choices":{"a":1}}', "network", False, "The stream holds a chunk of an unknown form."),
         (b'data: {"choices":[],"usage":7}', "network", False, "The stream holds a chunk of an unknown form."),
+        (b"data: " + b'{"a":' * 100_000, "network", False, "The stream holds broken JSON."),
+        (b'data: {"error":{"message":"B\\u0000us\\ud800y.","code":503}}', "server_error", False, "Bus\ufffdy."),
         (b'data: {"error":{"message":"Busy.","code":503}}', "server_error", False, "Busy."),
         (b'data: {"error":{"message":"Slow down.","code":429}}', "rate_limited", False, "Slow down."),
         (b'data: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}', "rate_limited", False, "Slow."),
@@ -198,6 +207,30 @@ async def test_thought_within_the_text_is_kept_apart(pieces: list[str]) -> None:
         reply = await model(url, "m").reply(ASK, taken.append)
     assert (reply.text, reply.reasoning) == ("I hear you.", "First I think.")
     assert "".join(taken) == "I hear you."
+
+
+@pytest.mark.parametrize(
+    ("pieces", "taken"),
+    [
+        (["a\0b\0", "\0c"], ["ab", "c"]),
+        (["a\ud83d", "\ude00b"], ["a", "\U0001f600b"]),
+        (["a\ud83d", "", "\ude00"], ["a", "\U0001f600"]),
+        (["\ud83d\ude00"], ["\U0001f600"]),
+        (["a\ud83d", "b"], ["a", "\ufffdb"]),
+        (["a\ude00", "b"], ["a\ufffd", "b"]),
+        (["\ud83d", "\ud83d", "\ude00"], ["\ufffd", "\U0001f600"]),
+        (["a", "b\ud83d"], ["a", "b", "\ufffd"]),
+        (["\ud83d"], ["\ufffd"]),
+    ],
+)
+async def test_text_holds_nothing_that_no_database_takes(pieces: list[str], taken: list[str]) -> None:
+    heard: list[str] = []
+    thought = {"choices": [{"delta": {"reasoning": "x\0\ud83d"}}], "model": "m\0\ud800"}
+    async with streaming(thought, *texts(*pieces)) as url:
+        reply = await model(url, "m").reply(ASK, heard.append)
+    assert heard == taken
+    assert (reply.text, reply.reasoning, reply.model) == ("".join(taken), "x\ufffd", "m\ufffd")
+    assert whole_reply({"choices": [{"message": {"content": "".join(pieces)}}]}, "m").text == reply.text
 
 
 async def test_text_after_another_beginning_is_left_as_it_is() -> None:

@@ -9,6 +9,10 @@ from dialogue.providers.retrying import LONGEST_WAIT, Retries
 
 BUSY = ProviderError("rate_limited", "Slow down.")
 DOWN = ProviderError("server_error", "Down.")
+EMPTY = ProviderError("empty", "No text came.")
+
+
+PASSING_ONES = [BUSY, DOWN, ProviderError("network", "Gone."), ProviderError("timeout", "Slow.")]
 
 
 class Clock:
@@ -20,7 +24,7 @@ class Clock:
 
 
 def numbered(count: int) -> list[ProviderError]:
-    return [ProviderError("server_error", f"Down, request {number}.") for number in range(count)]
+    return [ProviderError("empty", f"No text came, request {number}.") for number in range(count)]
 
 
 def given_up_after(retries: Retries, errors: list[ProviderError]) -> tuple[int, str]:
@@ -36,15 +40,15 @@ def given_up_after(retries: Retries, errors: list[ProviderError]) -> tuple[int, 
     ("errors", "outcome"),
     [
         ([ProviderError("client_error", "No such model.", permanent=True)], (1, "permanent")),
-        ([DOWN, DOWN, DOWN], (3, "identical")),
-        ([DOWN, DOWN], (0, "")),
-        ([DOWN, *numbered(1), DOWN, DOWN], (0, "")),
-        ([DOWN, ProviderError("network", "Down."), DOWN], (0, "")),
-        ([DOWN, BUSY, DOWN, BUSY, DOWN], (5, "identical")),
+        ([EMPTY, EMPTY, EMPTY], (3, "identical")),
+        ([EMPTY, EMPTY], (0, "")),
+        ([EMPTY, *numbered(1), EMPTY, EMPTY], (0, "")),
+        ([EMPTY, ProviderError("odd", "No text came."), EMPTY], (0, "")),
+        *(([EMPTY, passing, EMPTY, passing, EMPTY], (5, "identical")) for passing in PASSING_ONES),
+        *(([passing] * 5, (0, "")) for passing in PASSING_ONES),
+        *(([passing] * 6, (6, "attempts")) for passing in PASSING_ONES),
         (numbered(6), (6, "attempts")),
         (numbered(5), (0, "")),
-        ([BUSY] * 6, (6, "attempts")),
-        ([BUSY] * 5, (0, "")),
         ([*numbered(5), ProviderError("refused", "No.", permanent=True)], (6, "permanent")),
     ],
 )
@@ -54,7 +58,7 @@ def test_call_is_given_up(errors: list[ProviderError], outcome: tuple[int, str])
 
 @pytest.mark.parametrize(("attempts", "identical", "outcome"), [(1, 3, (1, "attempts")), (9, 2, (2, "identical"))])
 def test_numbers_can_be_chosen(attempts: int, identical: int, outcome: tuple[int, str]) -> None:
-    assert given_up_after(Retries(attempts=attempts, identical=identical), [DOWN] * 9) == outcome
+    assert given_up_after(Retries(attempts=attempts, identical=identical), [EMPTY] * 9) == outcome
 
 
 def test_time_runs_out() -> None:

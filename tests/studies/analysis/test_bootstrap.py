@@ -195,10 +195,25 @@ def test_interval_falls_back_to_percentiles_where_no_replicate_lies_below() -> N
     assert (resampled.interval().low, resampled.interval().high) == pytest.approx((3.5, 98.5))
 
 
-@pytest.mark.parametrize(("estimate", "p"), [(2.0, 3 / 6), (10.0, 1 / 6), (0.0, 1.0)])
-def test_p_value_counts_replicates_as_far_from_the_estimate_as_zero(estimate: float, p: float) -> None:
-    replicates = np.array([1.0, 2.0, 3.0, 4.5, -0.5]) + (estimate - 2)
-    assert Resampled(estimate, replicates, np.zeros(2), undefined=0).p_value() == pytest.approx(p)
+def test_p_value_is_of_students_t_over_the_standard_error_of_the_replicates() -> None:
+    """Variance of the replicates 3, of four clusters 3 × 4/3 = 4, so t = 6.364 / 2 = 3.182 with 3 degrees of freedom,
+    which tables have for p = .05."""
+    replicates = np.array([-1.5, 0.0, 1.5] * 20) * 2**0.5 + 6.364
+    assert replicates.var() == pytest.approx(3)
+    assert Resampled(6.364, replicates, np.zeros(4), undefined=0).p_value() == pytest.approx(0.05, abs=1e-4)
+    assert Resampled(0.0, replicates, np.zeros(4), undefined=0).p_value() == 1
+
+
+def test_p_value_is_that_of_the_t_test_of_a_mean_and_may_lie_below_one_in_all_resamples() -> None:
+    values = np.random.default_rng(3).normal(0.8, 1, 40)
+    found = Bootstrap(4000, 1).resample(mean, np.column_stack([np.ones(40), values])).p_value()
+    assert np.log10(found) == pytest.approx(np.log10(stats.ttest_1samp(values, 0).pvalue), abs=0.3)
+    assert found < 1 / 4001
+
+
+def test_p_value_of_a_statistic_without_spread_is_none_or_all() -> None:
+    alike = [Resampled(value, np.full(5, value), np.full(3, value), undefined=0).p_value() for value in (0.0, 0.5)]
+    assert alike == [1, 0]
 
 
 def test_resample_counts_replicates_without_variance() -> None:

@@ -43,7 +43,7 @@ ROWS = {  # of the small study; of all other tables none
     "arms": 16,
     "lengths": 10,
     "rater_effects": 14,
-    "sensitivity": 8,
+    "sensitivity": 32,
     "panels": 2,
     "probes": 8,
 }
@@ -265,11 +265,11 @@ def test_report_needs_no_network_and_works_without_its_script(out: Path, name: s
 
 def test_report_says_what_it_rests_on(out: Path) -> None:
     text = Page((out / "report.html").read_text(encoding="utf-8")).text
-    assert "20 resamples of 6 clusters, seed 3" in text
+    assert "20 resamples of clusters, seed 3. There are 6 clusters in all" in text
     assert "Only 6 independent clusters: the intervals may be too narrow." in text
     assert "participants.csv, answers.csv, scales.csv" in text
     assert "Demonstration data" not in text
-    assert "This is what 168 ratings, 12 conversations, 9 raters, 6 participants and 2 arms say." in text
+    assert "This is what 168 ratings, 12 conversations, 8 raters, 1 judge, 6 participants and 2 arms say." in text
 
 
 def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:

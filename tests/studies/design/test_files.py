@@ -346,6 +346,11 @@ FAULTS = [
         [{"kind": "consent"}, {"kind": "debrief"}, {"kind": "chats"}],
         "steps.2.kind: the debrief must be the last step",
     ),
+    ("gone_after_days", 0, "gone_after_days: must be at least 1"),
+    ("gone_after_days", 3651, "gone_after_days: must be at most 3650"),
+    ("gone_after_days", 30.0, "gone_after_days: must be a whole number"),
+    ("gone_after_days", True, "gone_after_days: must be a whole number"),
+    ("chat.gone_after_days", 30, "chat.gone_after_days: unknown key"),
     ("selection", "manual", "selection: manual selection needs a screening questionnaire in the participant track"),
 ]
 
@@ -671,6 +676,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
         oncall_email="a@example.org",
         selection=draw(st.sampled_from(["auto", "manual"])),
         open_enrolment=draw(st.booleans()),
+        gone_after_days=draw(st.none() | st.integers(1, 3650)),
         consent=ConsentSpec(
             instrument="consent_template",
             version=draw(words),
@@ -749,6 +755,23 @@ def test_dumped_text_keeps_a_language_that_the_study_is_not_in(tmp_path: Path) -
 def test_study_without_consent_survives_json(tmp_path: Path) -> None:
     spec = replace(read(tmp_path, small()), consent=None)
     assert spec_from_json(spec_to_json(spec)) == spec
+
+
+def test_consent_form_says_until_when_one_may_come_back(tmp_path: Path) -> None:
+    document = small() | {"gone_after_days": 30}
+    assert read(tmp_path, document).consent_values()["deadline"] == {"en": "filled", "zh": "filled"}
+    del document["consent"]["deadline"]
+    spec = read(tmp_path, document)
+    assert spec.consent_values()["deadline"] == {"en": "30 days after your last visit", "zh": "您上次来访后满 30 天"}
+    del document["gone_after_days"]
+    assert "consent.deadline" in "".join(faults_of(tmp_path, document))
+
+
+def test_study_without_the_days_is_as_it_was_before_there_was_such_a_key(tmp_path: Path) -> None:
+    spec = read(tmp_path, small())
+    assert spec.gone_after_days is None
+    assert "gone_after_days" not in spec_to_json(spec)
+    assert protocol_hash(replace(spec, gone_after_days=30)) != protocol_hash(spec)
 
 
 def test_protocol_hash_is_the_same_for_the_same_study(tmp_path: Path) -> None:

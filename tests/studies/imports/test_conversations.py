@@ -5,7 +5,12 @@ from typing import Any
 import pytest
 
 from dialogue.models import Conversation, Turn
+from studies.counts import by_arm
+from studies.exports.table import Filter
+from studies.exports.tables import TABLES
 from studies.imports.conversations import import_conversations
+from studies.judging.material import turns_of
+from studies.judging.planning import runs_to_judge
 from studies.models import ArmRun
 from tests import factories
 from tests.studies.imports.importing import Importing
@@ -14,6 +19,7 @@ pytestmark = pytest.mark.django_db
 importing = Importing("import_conversations", Conversation, Turn, ArmRun)
 run_import, faults = importing.run, importing.faults
 
+COUNTED = ("conversations", "turns")  # tables of an export
 ONE = {"id": "c1", "turns": [{"seeker": "Hello", "supporter": "Hi"}]}
 
 
@@ -81,7 +87,7 @@ def test_import_keeps_and_counts_empty_turns(tmp_path: Path):
         ("u:Hello a:Hi", [(1, "Hello", "Hi", "answered")]),
         ("u:Hello u:There a:Hi a:You", [(1, "Hello\nThere", "Hi\nYou", "answered")]),
         ("a:Welcome u:Hello a:Hi", [(1, "", "Welcome", "answered"), (2, "Hello", "Hi", "answered")]),
-        ("u:Hello a:Hi u:Bye", [(1, "Hello", "Hi", "answered"), (2, "Bye", "", "failed")]),
+        ("u:Hello a:Hi u:Bye", [(1, "Hello", "Hi", "answered"), (2, "Bye", "", "held")]),
         ("s:Kind u:Hello s:Now a:Hi", [(1, "Hello", "Hi", "answered")]),
         ("", []),
     ],
@@ -95,6 +101,52 @@ def test_messages_become_turns(tmp_path: Path, messages: str, turns: list[Any]):
     run_import(jsonl(tmp_path, {"id": "c1", "messages": listed}))
 
     assert said(study.runs.get().conversation) == turns
+
+
+GOODBYE = {"id": "c1", "turns": [*ONE["turns"], {"seeker": "Bye", "supporter": None, "emotion": 80}]}
+
+
+def test_a_last_message_without_a_reply_keeps_its_emotion_and_is_no_turn_to_judge(tmp_path: Path):
+    study = factories.study()
+
+    summary = run_import(jsonl(tmp_path, GOODBYE))
+
+    run = study.runs.get()
+    assert summary["turns"] == 2
+    assert said(run.conversation) == [(1, "Hello", "Hi", "answered"), (2, "Bye", "", "held")]
+    exported = {table.name: list(table.rows(study, Filter())) for table in TABLES if table.name in COUNTED}
+    assert [row[1:4] for row in exported["turns"]] == [
+        (1, "seeker", "Hello"),
+        (1, "supporter", "Hi"),
+        (2, "seeker", "Bye"),
+    ]
+    assert "80" in exported["turns"][2]
+    [conversation] = exported["conversations"]
+    columns = [column.name for table in TABLES if table.name == "conversations" for column in table.columns]
+    assert dict(zip(columns, conversation, strict=True))["turns"] == 1
+    assert [turn.number for turn in turns_of([run])[run.conversation_id]] == [1]
+    assert [(row.turns, row.failed) for row in by_arm(study) if row.runs] == [(1, 0)]
+
+
+def test_a_conversation_without_any_reply_is_imported_and_not_judged(tmp_path: Path):
+    study = factories.study()
+
+    run_import(jsonl(tmp_path, {"id": "c1", "turns": [{"seeker": "Hello?", "supporter": None}]}))
+
+    assert study.runs.count() == 1
+    assert not runs_to_judge(study).exists()
+
+
+@pytest.mark.parametrize("last", [{"supporter": ""}, {"supporter": None, "emotion": "79"}])
+def test_no_reply_an_empty_one_and_another_emotion_are_other_content(tmp_path: Path, last: dict[str, Any]):
+    factories.study()
+    run_import(jsonl(tmp_path, GOODBYE))
+    turns = [GOODBYE["turns"][0], GOODBYE["turns"][1] | last]
+
+    assert run_import(jsonl(tmp_path, GOODBYE))["already_there"] == 1
+    assert faults(jsonl(tmp_path, {"id": "c1", "turns": turns})) == [
+        "1: id: 'c1' is in the study already, with other content"
+    ]
 
 
 def test_import_again_adds_nothing(tmp_path: Path):
@@ -135,6 +187,14 @@ def test_import_again_adds_nothing(tmp_path: Path):
         (ONE | {"messages": []}, 'turns: one of "turns" and "messages" is needed, not both'),
         ({"id": "c1", "turns": ["Hello"]}, "turns: must be a list of objects"),
         ({"id": "c1", "turns": [{"seeker": "Hello"}]}, 'turns.1.supporter: is missing; an empty one is ""'),
+        (
+            {"id": "c1", "turns": [{"seeker": "Hello", "supporter": None}, {"seeker": "Hm", "supporter": None}]},
+            'turns.1.supporter: null, no reply, is for the last turn alone; an empty reply is ""',
+        ),
+        (
+            {"id": "c1", "turns": [{"seeker": None, "supporter": None}]},
+            'turns.1.seeker: is missing; an empty one is ""',
+        ),
         (
             {"id": "c1", "messages": [{"role": "bot", "content": ""}]},
             "messages.1.role: 'bot' is none of user, seeker, assistant, supporter, system",

@@ -20,7 +20,7 @@ from studies.models.participation import Status
 from studies.questionnaires.loading import load
 from studies.second_raters import pairs
 from tests import factories
-from tests.studies.test_judging import Asked, judge_at, person, study, talk
+from tests.studies.test_judging import Asked, judge_at, person, reload, study, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -103,6 +103,20 @@ def test_rerun_asks_nothing_again(server: str) -> None:
     since = Asked(server)
     told, _ = judge_pairs()
     assert (told["done"], told["skipped_existing"], len(since.bodies())) == (2, 2, 2)
+
+
+def test_changed_judge_is_refused_under_the_key_that_has_compared(server: str) -> None:
+    here = study(judge_at(server, "echo"))
+    pair_of(here, None, None)
+    judge_pairs()
+    pair_of(here, None, None)
+    reload(here, judge_at(server, always(1)))
+    since = Asked(server)
+    for arguments in ([], ["--estimate"]):
+        with pytest.raises(CommandError, match="Give the changed judge a key of its own") as refusal:
+            judge_pairs(*arguments)
+        assert refusal.value.returncode == 2
+    assert (Comparison.objects.count(), since.bodies()) == (2, [])
 
 
 def test_limit_is_of_pairs_in_both_orders(server: str) -> None:

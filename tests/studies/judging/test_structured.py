@@ -174,6 +174,7 @@ def test_schema_is_part_of_the_hash_and_of_the_key(server: str) -> None:
     run = talk(here)
     judge()
     Response.objects.filter(run=run).delete()
+    Job.objects.all().delete()
     here.current().judges.filter(key="real").update(extra={"structured": True})
     judge()
     assert len(set(Call.objects.values_list("key", flat=True))) == 2

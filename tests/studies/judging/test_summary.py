@@ -49,13 +49,13 @@ def conversations(server: str, model: str, count: int = 2, *, seeker: str = "See
 def test_missing_scores_are_counted_by_reason(server: str) -> None:
     conversations(server, "say:" + quote(FEW))
     told, _ = judge()
-    assert counted(told) == [2, 2, 18, {"missing": 16, "out_of_range": 2}, 0, 0.0, 0, 0.0]
+    assert counted(told) == [2, 2, 18, {"missing": 16, "out_of_range": 2}, 0, 0.0, 2, 1.0]
 
 
 def repairing(server: str) -> str:
     """A model that answers in prose, and puts that into the form when it is asked to: what comes to the server first is
     answered badly, and the repair has come before."""
-    model = f"flaky-1-badjudge+say:{quote(FEW)}"
+    model = "flaky-1-badjudge+threes"
     form = output_form(judged_items(load("emoharbor_10"), "en"))
     repair = repair_messages("On the whole I found this conversation rather good.", form, language="en")
     body = {"model": model, "messages": [{"role": message.role, "content": message.text} for message in repair]}
@@ -67,7 +67,7 @@ def repairing(server: str) -> str:
 def test_answers_that_were_repaired_are_counted(server: str) -> None:
     conversations(server, repairing(server))
     told, _ = judge()
-    assert counted(told) == [2, 2, 18, {"missing": 16, "out_of_range": 2}, 2, 1.0, 0, 0.0]
+    assert counted(told) == [2, 2, 0, {}, 2, 1.0, 0, 0.0]
 
 
 def test_answer_that_was_cut_short_is_counted_as_asked_again(server: str) -> None:
@@ -112,7 +112,17 @@ def test_cost_of_what_is_not_valid_or_has_no_price_is_not_told(
     assert (told["cost"] > 0) == priced
 
 
-def test_lines_say_what_was_missing_repaired_and_paid(
+def test_lines_say_what_was_missing_and_asked_again(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    conversations(server, "say:" + quote(FEW), 1)
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard")
+    assert capsys.readouterr().out.splitlines() == [
+        "1 judged.",
+        "9 single items could not be read and are stored as missing (missing 8, out_of_range 1).",
+        "1 of 1 (100.0%) were asked again, with more room.",
+    ]
+
+
+def test_lines_say_what_was_repaired_and_paid(
     server: str, tmp_path: Path, settings: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     prices(tmp_path, settings)
@@ -122,7 +132,6 @@ def test_lines_say_what_was_missing_repaired_and_paid(
     [spent] = Job.objects.values_list("spent", flat=True)
     assert out.splitlines() == [
         "1 judged.",
-        "9 single items could not be read and are stored as missing (missing 8, out_of_range 1).",
         "1 of 1 (100.0%) were repaired.",
         f"Cost: {spent:.4f} USD, {spent:.4f} for each of the 1 with a score.",
     ]

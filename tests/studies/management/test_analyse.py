@@ -44,6 +44,17 @@ def test_analyse_command_refuses_bad_input_in_one_line_with_code_2(folder: Path)
     assert not (folder / "results").exists()
 
 
+@pytest.mark.parametrize(("asked", "count"), [((), 0), (("--radar",), 2)])
+def test_analyse_command_draws_a_radar_where_it_is_asked_for(folder: Path, asked: tuple[str, ...], count: int) -> None:
+    rows = [
+        f"C{n},P{n},seeker,{'ab'[n % 2]},ten,{item},{n}" for n in range(1, 5) for item in ("care", "safety", "hope")
+    ]
+    header = "conversation,rater,rater_kind,arm,instrument,item,score\n"
+    (folder / "ratings.csv").write_text(header + "\n".join(rows) + "\n")
+    call_command("analyse", str(folder), "--out", str(folder / "out"), "--bootstrap", "5", *asked)
+    assert len(list((folder / "out" / "figures").glob("radar-*"))) == count
+
+
 def test_analyse_command_can_be_repeated(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = folder / "results"
     for _ in range(2):

@@ -85,6 +85,17 @@ def test_again_only_what_is_missing_is_done(tmp_path: Path) -> None:
     assert Call.objects.count() == calls + 2
 
 
+def test_changed_judge_is_refused_under_the_key_that_has_answered(tmp_path: Path) -> None:
+    study = factories.study()
+    benchmark(*few(tmp_path), "--conditions", "average", "--judge", "demo")
+    calls, before = Call.objects.count(), Conversation.objects.count()
+    study.current().judges.filter(key="demo").update(temperature=0.7)
+    for more in ([], ["--estimate"]):
+        with pytest.raises(CommandError, match="Give the changed judge a key of its own"):
+            benchmark(*few(tmp_path), "--judge", "demo", *more)
+    assert (Call.objects.count(), Conversation.objects.count()) == (calls, before)
+
+
 def test_run_that_somebody_stops_leaves_the_rest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """While the first conversation is held."""
     factories.study()
@@ -160,6 +171,10 @@ def test_report_says_so_where_conditions_cannot_be_compared(tmp_path: Path) -> N
         (["--arms", "nobody"], "has no arm 'nobody'"),
         (["--judge", "nobody"], "has no judge 'nobody'"),
         (["--replicates", "0"], "--replicates must be at least 1"),
+        (["--replicates", "99999", "--estimate"], "--replicates must be at most 20"),
+        (["--max-turns", "101"], "--max-turns must be at most 100"),
+        (["--arms", ""], "has no arm ''"),
+        (["--budget", "1e6"], "--budget: must be less than 1,000,000"),
         (["--budget", "5", "--background"], "--budget is kept from one job to the next"),
         (["--profiles", "nothing.json"], "nothing.json: cannot be read"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.models import SeekerProfile
-from studies.simulating.profiles import DEMO_PROFILES, approved_profiles, stored_profiles
+from studies.simulating.profiles import DEMO_PROFILES, approved_profiles, found_profiles
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -85,7 +85,8 @@ def test_what_the_checks_refuse_is_stored_refused_and_not_played(tmp_path: Path)
     assert bring(file) == {"study": "demo", "added": 2, "unchanged": 0, "refused": 1}
     row = SeekerProfile.objects.get(key="en01")
     assert (row.state, row.checks[0]["rule"], row.checks[0]["where"]) == ("refused", "risk", "S.opening")
-    assert [profile.id for profile in stored_profiles(study, file)] == ["en02"]
+    found = found_profiles(study, file)
+    assert ([profile.id for profile in found.profiles], found.not_played) == (["en02"], {"en01": "refused"})
 
 
 def test_what_the_checks_find_is_kept_with_an_approved_one(tmp_path: Path) -> None:

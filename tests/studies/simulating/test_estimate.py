@@ -28,7 +28,7 @@ def wish(path: Path, **changes: object) -> Wish:
 
 
 def estimated(wish: Wish) -> Estimate:
-    run, _others = wish.of(factories.study())
+    run, _fitting = wish.of(factories.study())
     return Estimating(run).run()
 
 
@@ -68,17 +68,40 @@ def test_judges_of_conversations_to_come_are_counted_as_they_will_be(tmp_path):
 
 @pytest.mark.django_db(transaction=True)
 def test_estimate_stores_nothing(tmp_path):
-    run, _others = wish(profiles(tmp_path, "en01"), judges=["demo"], review=True).of(factories.study())
+    run, _fitting = wish(profiles(tmp_path, "en01"), judges=["demo"], review=True).of(factories.study())
     before = [model.objects.count() for model in STORED]
     assert Estimating(run).run().calls
     assert [model.objects.count() for model in STORED] == before
 
 
 @pytest.mark.django_db(transaction=True)
+def test_reviews_are_counted_of_what_was_held_and_of_what_is_to_come(tmp_path):
+    study = factories.study()
+    held = ("--profiles", str(profiles(tmp_path, "en01")), "--arms", "delta", "--max-turns", "4")
+    call_command("simulate", "demo", "--seeker", "average", *held, verbosity=0)
+    run, _fitting = wish(profiles(tmp_path, "en01", "en02"), review=True).of(study)
+
+    estimate = Estimating(run).run()
+
+    assert (estimate.conversations, estimate.held_before) == (1, 1)
+    assert sum(load.calls for load in estimate.loads if load.purpose == "reviewer") == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_trial_of_fewer_turns_says_nothing_of_more(tmp_path):
+    study, path = factories.study(), profiles(tmp_path, "en01")
+    held = ("--profiles", str(path), "--arms", "delta", "--max-turns", "1")
+    call_command("simulate", "demo", "--seeker", "average", *held, verbosity=0)
+    run, _fitting = wish(path).of(study)
+    [turns] = Estimating(run).run().turns
+    assert (turns.number, turns.known) == (4, 0)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_each_arm_is_counted_at_its_own_model(tmp_path):
     remote = [ArmSpec(key, {"en": key}, "openai_compatible", base_url=NOWHERE, model=key) for key in ("dear", "cheap")]
     study = factories.study(arms=tuple(remote))
-    run, _others = wish(profiles(tmp_path, "en01", "en02"), arms=[]).of(study)
+    run, _fitting = wish(profiles(tmp_path, "en01", "en02"), arms=[]).of(study)
 
     replies = [load for load in Estimating(run).run().loads if load.purpose == "reply"]
 

@@ -67,6 +67,11 @@ def test_stay_without_a_median_has_none(read):
     assert (stay.mean.value, stay.horizon, stay.median.value) == (7.5, 15, None)
 
 
+def test_where_no_seeker_left_there_is_no_stay(read):
+    """The report has no restricted mean then."""
+    assert read(survival=[share("a", "average", 0, 3.0, statistic="mean_turns")]).stays == []
+
+
 def test_costs_are_those_of_all_calls_and_of_replies(read):
     row = {"arm": "a", "seekers": "simulated", "measure": "seconds", "low": None, "high": None, "n": 2}
     [costs] = read(costs=[{**row, "purpose": "*", "estimate": 9.0}, {**row, "purpose": "reply", "estimate": 4.0}]).costs

@@ -7,18 +7,29 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
+from dialogue.jobs.calls import Caller, GivenUp, Question
 from dialogue.models import Call, Conversation, InnerState, JobItem, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
+from dialogue.providers.base import ProviderError, Reply
+from dialogue.seekers.components import components
+from dialogue.seekers.reading import END_PHRASES
+from studies.decisions import decide
 from studies.design.spec import ArmSpec
+from studies.exports.table import Filter
+from studies.exports.tables import CONVERSATIONS, conversations
 from studies.models import ArmRun, Response, SeekerProfile, Study
+from studies.simulating import progress
 from studies.simulating.profiles import DEMO_PROFILES
 from tests import factories
 from tests.llm_server import running
 
 # Transactions are real: the runner works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
+
+COLUMNS = [column.name for column in CONVERSATIONS]
 
 
 @pytest.fixture(scope="module")
@@ -115,18 +126,16 @@ def test_supporter_sees_no_thought_and_no_script(server: str, tmp_path: Path) ->
 
 
 def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> None:
-    study(model_at(server, "flaky-9-status-401+echo", "one"), seeker=model_at(server, "echo"))
+    """The server refuses each message once, for good."""
+    study(model_at(server, "flaky-1-status-401+echo", "one"), seeker=model_at(server, "echo"))
     file = profiles(tmp_path, "en01")
     told, code = simulate("--profiles", file, "--max-turns", "2")
     assert (told["failed_reasons"], code) == ({"client_error": 1}, 1)
     waiting = Turn.objects.get()
     assert (waiting.number, waiting.state) == (1, TurnState.WAITING)
-    for _ in range(8):  # the server refuses the same message eight times more
-        simulate("--profiles", file, "--max-turns", "2")
-    # Now the first reply comes; the second turn's message is new to the server, which refuses it nine times too.
-    for _ in range(10):
-        told, code = simulate("--profiles", file, "--max-turns", "2")
-    assert (told["done"] + told["skipped_existing"], code) == (1, 0)
+    assert simulate("--profiles", file, "--max-turns", "2")[1] == 1  # the first reply came, the second not
+    told, code = simulate("--profiles", file, "--max-turns", "2")
+    assert (told["done"], code) == (1, 0)
     assert ArmRun.objects.count() == 1
     assert list(Turn.objects.order_by("number").values_list("number", "state")) == [(1, "answered"), (2, "answered")]
     assert Call.objects.filter(purpose="seeker", status="ok").count() == 2
@@ -140,6 +149,59 @@ def test_supporter_that_refuses_ends_it_as_technical(server: str, tmp_path: Path
     assert (room.status, room.end_reason) == (Status.CLOSED, "technical")
     assert Turn.objects.get().error == "refused"
     assert not Response.objects.exists()
+
+
+def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int) -> None:
+    """From this turn on the supporter's server refuses the request with status 400."""
+    ask = Caller.ask
+
+    async def refused(self: Caller, question: Question, *given: Any) -> Reply:
+        if question.purpose == "reply" and (question.turn or 0) >= turn:
+            raise GivenUp(ProviderError("client_error", detail, permanent=True), "permanent")
+        return await ask(self, question, *given)
+
+    monkeypatch.setattr(Caller, "ask", refused)
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens.",
+        "the request exceeds the available context size. try increasing the context size or enable context shift",
+        "prompt is too long: 212345 tokens > 200000 maximum",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        "Prompt exceeds max length",
+    ],
+)
+def test_conversation_too_long_for_its_supporter_ends_as_technical(
+    detail: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing(monkeypatch, detail, turn=3)
+    study()
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta")
+    assert (told["done"], told["failed"], code) == (1, 0, 0)
+    assert Conversation.objects.get().end_reason == "technical"
+    assert list(Turn.objects.order_by("number").values_list("error", flat=True)) == ["", "", "client_error"]
+    assert Response.objects.count() == 1  # of the two turns that there were
+
+
+@pytest.mark.parametrize(
+    ("detail", "turn"),
+    [
+        ("This model's maximum context length is 4097 tokens, however you requested 5000.", 1),
+        ("The server refused the key (401).", 3),
+        ("Unsupported parameter: 'temperature' is not supported with this model.", 3),
+        ("max_tokens is too large: 99999. This model supports at most 4096 completion tokens.", 3),
+    ],
+)
+def test_what_can_be_put_right_leaves_the_conversation_open(
+    detail: str, turn: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing(monkeypatch, detail, turn=turn)
+    study()
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta")
+    assert (told["done"], told["failed_reasons"], code) == (0, {"client_error": 1}, 1)
+    assert Conversation.objects.get().end_reason == ""
 
 
 def test_reply_that_nobody_may_be_shown_ends_it_for_safety(server: str, tmp_path: Path) -> None:
@@ -221,8 +283,13 @@ def test_other_profile_of_the_same_id_is_refused(tmp_path: Path) -> None:
         (["--arms", "amber,zebra"], "--arms: the study demo has no arm 'zebra'"),
         (["--without", "resistance"], "--without leaves out behaviours of the worst case"),
         (["--max-turns", "0"], "--max-turns must be at least 1."),
+        (["--max-turns", "99999999999"], "--max-turns must be at most 100."),
+        (["--replicates", "21"], "--replicates must be at most 20."),
+        (["--arms", ""], "--arms: the study demo has no arm ''."),
         (["--profiles", "no.jsonl"], "no.jsonl: cannot be read"),
         (["--budget", "much"], "--budget: 'much' is not an amount from 0 on."),
+        (["--budget", "1e400"], "--budget: must be less than 1,000,000."),
+        (["--budget", "99999999999999"], "--budget: must be less than 1,000,000."),
     ],
 )
 def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
@@ -246,3 +313,145 @@ def test_reviewer_marks_faults_of_its_own(tmp_path: Path) -> None:
     told, _ = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "2", "--review")
     assert told["done"] == 1
     assert Call.objects.filter(purpose="reviewer", status="ok").count() == 1
+
+
+def test_profiles_are_kept_by_a_run_and_by_nothing_before_it(tmp_path: Path) -> None:
+    """What was only estimated, or refused, leaves the study as it was: the mended file may come under the same ids."""
+    study()
+    draft = profiles(tmp_path, "en01", worst_case_default={"low_engagement": 0})
+    simulate("--profiles", draft, "--arms", "delta", "--estimate")
+    with pytest.raises(CommandError, match="--budget"):
+        simulate("--profiles", draft, "--budget", "much")
+    assert not SeekerProfile.objects.exists()
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "1")
+    assert (told["done"], code, SeekerProfile.objects.get().key) == (1, 0, "en01")
+
+
+def test_profile_too_easy_for_the_worst_case_is_not_kept(tmp_path: Path) -> None:
+    study()
+    easy = profiles(tmp_path, "en01", worst_case_default=dict.fromkeys(components(), 0))
+    with pytest.raises(CommandError, match="en01") as refusal:
+        simulate("--profiles", easy, seeker="worst_case")
+    assert refusal.value.returncode == 2
+    assert not SeekerProfile.objects.exists()
+
+
+def grave(folder: Path, *others: str) -> Path:
+    """A file whose first profile speaks of danger to life."""
+    file = profiles(folder, "en01", *others)
+    first, *rest = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    first["S"]["opening"] = "i want to kill myself"
+    file.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)), encoding="utf-8")
+    return file
+
+
+def test_profile_that_the_checks_refuse_is_told_of(tmp_path: Path) -> None:
+    study()
+    out = StringIO()
+    given = ("--profiles", str(grave(tmp_path, "en02")), "--arms", "delta", "--max-turns", "1")
+    call_command("simulate", "demo", "--seeker", "average", *given, stdout=out)
+    assert "left out: en01 (refused, as what speaks of danger to life is)." in out.getvalue()
+    assert list(SeekerProfile.objects.values_list("key", flat=True)) == ["en02"]
+    assert ArmRun.objects.get().profile == "en02"
+
+
+def test_without_a_profile_that_may_be_played_it_says_why(tmp_path: Path) -> None:
+    study()
+    with pytest.raises(CommandError, match=r"None of the profiles may be played: en01 \(refused, as") as refusal:
+        simulate("--profiles", grave(tmp_path))
+    assert refusal.value.returncode == 2
+
+
+def test_of_several_configurations_the_one_asked_for_last_counts(tmp_path: Path) -> None:
+    """A trial with few turns does not stand in the results beside the run; what comes back is not paid for again."""
+    study()
+    common = ("--profiles", profiles(tmp_path, "en01"), "--arms", "delta,ember")
+
+    def counting() -> set[tuple[str, int]]:
+        return set(ArmRun.objects.filter(valid=True).values_list("arm", "conversation__max_turns"))
+
+    simulate(*common, "--max-turns", "1")
+    simulate(*common, "--max-turns", "2")
+    assert counting() == {("delta", 2), ("ember", 2)}
+    exported = [dict(zip(COLUMNS, row, strict=True)) for row in conversations(Study.objects.get(), Filter())]
+    assert len({row["configuration"] for row in exported if row["arm"] == "delta"}) == 2
+    calls = Call.objects.count()
+    told, _ = simulate(*common, "--max-turns", "1", "--limit", "1")
+    assert (told["done"], told["skipped_existing"]) == (0, 1)
+    assert counting() == {("delta", 1), ("ember", 2)}
+    simulate(*common, "--max-turns", "3", "--estimate")
+    simulate(*common, "--max-turns", "3", seeker="worst_case")
+    simulate(*common, "--max-turns", "3", "--one-agent")
+    assert {("delta", 1), ("ember", 2)} <= counting()
+    assert Call.objects.filter(conversation__max_turns__lt=3).count() == calls
+
+
+def test_what_is_spoilt_or_left_out_by_decision_does_not_count_again(tmp_path: Path) -> None:
+    here = study()
+    common = ("--profiles", profiles(tmp_path, "en01"), "--arms", "amber,delta,ember", "--max-turns")
+    simulate(*common, "1")
+    left_out, spoilt, whole = ArmRun.objects.order_by("arm")
+    for coder in ("ada", "bob"):
+        decide(subject=left_out, coder=User.objects.create(username=coder), keep=False, reason="nonsense")
+    SeekerFault.objects.create(conversation=spoilt.conversation, turn=1, kind="role_flip", source="rule")
+    spoilt.valid = False
+    spoilt.save()
+    simulate(*common, "2")
+    simulate(*common, "1")
+    valid = here.runs.filter(valid=True).values_list("arm", "conversation__max_turns")
+    assert set(valid) == {(whole.arm, 1)}
+
+
+def test_review_of_what_was_held_before_asks_the_reviewer_alone(tmp_path: Path) -> None:
+    study()
+    common = ("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "2")
+    simulate(*common)
+    calls = Call.objects.count()
+    told, code = simulate(*common, "--review")
+    assert (told["done"], told["skipped_existing"], told["reviewed"], told["erased"], code) == (0, 1, 1, 0, 0)
+    assert Call.objects.count() == calls + 1
+    told, _ = simulate(*common, "--review")
+    assert (told["reviewed"], told["reviewed_before"]) == (0, 1)
+    assert Call.objects.count() == calls + 1
+
+
+def reviewing(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """The reviewer answers so."""
+    ask = Caller.ask
+
+    async def answered(self: Caller, question: Question, *given: Any) -> Reply:
+        return Reply(text, "m") if question.purpose == "reviewer" else await ask(self, question, *given)
+
+    monkeypatch.setattr(Caller, "ask", answered)
+
+
+def test_review_that_cannot_be_read_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reviewing(monkeypatch, "All is well.")
+    study()
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "1", "--review")
+    assert (told["reviewed"], told["unread_reviews"], told["seeker_faults"], code) == (1, 1, 0, 0)
+
+
+def test_review_of_a_conversation_that_failed_is_no_second_failure(server: str, tmp_path: Path) -> None:
+    study(model_at(server, "status-400", "one"))
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--max-turns", "1", "--review")
+    assert (told["failed"], told["failed_reasons"], told["left"], code) == (1, {"client_error": 1}, 0, 1)
+
+
+def test_who_is_driven_away_early_counts_unless_a_reviewer_blames_the_seeker(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a poor arm would lose its worst conversations."""
+    leaves = "This is not helping me. I am leaving.\n" + END_PHRASES["en"]["walked_out"][0]
+    study(model_at(server, "echo", "one"), seeker=model_at(server, f"say:{quote(leaves)}"))
+    common = ("--profiles", profiles(tmp_path, "en01"))
+    simulate(*common)
+    run = ArmRun.objects.get()
+    assert (run.conversation.end_reason, run.valid) == ("walked_out", True)
+    assert ("early_stop", "rule") in set(SeekerFault.objects.values_list("kind", "source"))
+    reviewing(monkeypatch, '{"faults": [{"kind": "early_stop", "turn": 2, "evidence": "no reason"}]}')
+    simulate(*common, "--review")
+    run.refresh_from_db()
+    assert not run.valid
+    tally = progress.conversations(run.study)["one", "average"]
+    assert (tally.all, tally.done, tally.faults) == (1, 1, SeekerFault.objects.count())

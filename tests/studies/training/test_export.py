@@ -16,7 +16,7 @@ from django.test.utils import CaptureQueriesContext
 from dialogue.models import Conversation, RiskEvent, SeekerFault, Turn
 from dialogue.models.conversation import SeekerKind, Status
 from studies.exports.files import sha256
-from studies.models import ArmRun, Consent, Participation, Rater, Study
+from studies.models import ArmRun, Consent, Participation, Rater, Response, Study
 from studies.questionnaires.loading import load
 from studies.training import files as training_files
 from studies.training import reading
@@ -43,6 +43,7 @@ def judge(study: Study) -> Rater:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
+    (tmp_path / "new").mkdir()
     return tmp_path / "new" / "data.jsonl"
 
 
@@ -429,7 +430,6 @@ def test_a_failure_leaves_the_earlier_files_and_nothing_half_done(study, out, mo
 
 
 def test_files_of_others_are_not_written_over(study, out):
-    out.parent.mkdir()
     out.with_suffix(".test.jsonl").write_text("mine", encoding="utf-8")
     with pytest.raises(CommandError, match="no card of an earlier export") as refusal:
         run(out)
@@ -452,15 +452,30 @@ def test_an_export_of_another_study_is_not_written_over(study, out):
         (("--test-share", "1"), "--test-share must be"),
         (("--moment", "turn"), "--moment turn is for --format preference"),
         (("--min-score", "3", "--items", "warmth"), "emoharbor_10 has no warmth. It has: problem_resolution,"),
-        (("--min-score", "3", "--instrument", "theirs"), "Name its items with --items"),
+        (("--min-score", "3", "--instrument", "theirs"), "'theirs' is not one of ours, and nobody has rated on it"),
+        (("--min-score", "3", "--instrument", "known"), "Name its items with --items"),
+        (("--min-score", "3", "--rater", "nobody"), "--rater: no judge 'nobody' has rated here. There are: demo."),
+        (("--min-score", "3", "--rater", ""), "--rater: no judge '' has rated here"),
+        (("--rater-kind", "seeker", "--rater", "nobody"), "--rater: no seeker 'nobody' has rated here."),
+        (("--min-score", "3", "--strategy", "nope"), "no judge with the strategy 'nope' has rated here. There are: st"),
+        (("--strategy", "nope"), "--strategy: no judge with the strategy 'nope' has rated here."),
     ],
 )
-def test_bad_input_is_refused_before_anything_is_written(study, out, arguments, said):
+def test_bad_input_is_refused_before_anything_is_written(study, judge, out, arguments, said):
+    given = factories.rating(judge, simulated(study, "amber"), 3.0)
+    Response.objects.create(rater=judge, run=given.run, instrument="known", version="1", moment="final")
     with pytest.raises(CommandError) as refusal:
         run(out, *arguments)
     assert said in str(refusal.value)
     assert refusal.value.returncode == 2
-    assert not out.parent.exists()
+    assert list(out.parent.iterdir()) == []
+
+
+def test_a_folder_that_is_not_there_is_refused_and_not_made(study, tmp_path):
+    with pytest.raises(CommandError, match=f"there is no folder {tmp_path / 'mistyped'}") as refusal:
+        run(tmp_path / "mistyped" / "data.jsonl")
+    assert refusal.value.returncode == 2
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_file_of_another_kind_is_refused(study, tmp_path):

@@ -101,7 +101,7 @@ def test_faults_of_a_simulated_seeker_stand_beside_their_turn(desk, study):
 def test_a_conversation_without_thoughts_says_so(desk, run):
     page = desk.get(address(run))
 
-    assert page.context["emotion"] is None
+    assert page.context["emotions"] == []
     assert "No thoughts are stored." in page.content.decode()
 
 
@@ -112,11 +112,50 @@ def test_emotion_is_a_line_and_a_table_and_a_missing_score_stays_missing(desk, r
 
     response = desk.get(address(run))
 
-    emotion = response.context["emotion"]
-    assert list(emotion.thinkers) == ["judge demo", "the simulated seeker itself"]
+    [emotion] = response.context["emotions"]
+    assert list(emotion.sources) == ["judge demo", "the simulated seeker itself"]
     assert emotion.rows == [(1, ["40", ""]), (2, ["", "12.5"]), (3, ["60", ""])]
     assert [len(line.parts) for line in emotion.chart.lines] == [2, 1]
     assert response.content.decode().count("no score</span>") == 3
+
+
+def import_one(study, *emotions, **last):
+    run = factories.run_with_turns(study, turns=[], external_id=f"x{study.runs.count()}")
+    run.conversation.seeker_kind = "imported"
+    run.conversation.save()
+    for turn, emotion in enumerate(emotions, 1):
+        factories.add_turn(run.conversation, turn, text="So", reply="Yes", emotion=emotion, **last)
+    return run
+
+
+def test_emotions_of_an_import_have_a_chart_of_their_own_on_the_studys_scale(desk, study):
+    run = import_one(study, "3", "sad", "2.5", "")
+    import_one(study, "1", "5")
+    think(run, 1, 40)
+
+    response = desk.get(address(run))
+
+    supposed, imported = response.context["emotions"]
+    assert (list(supposed.sources), supposed.rows) == (["judge demo"], [(1, ["40"])])
+    assert (list(imported.sources), imported.rows) == (["as imported"], [(1, ["3"]), (3, ["2.5"])])
+    assert [level for _y, level in imported.chart.levels] == [1, 3, 5]
+    [line] = imported.chart.lines
+    assert (len(line.parts), line.first, line.last) == (2, (1, 3), (3, 2.5))
+    page = response.content.decode()
+    assert [page.count(f'id="emotion-{key}"') for key in ("supposed", "imported")] == [1, 1]
+    assert "2.5 at turn 3" in page
+
+
+@pytest.mark.parametrize("emotion", ["", "sad", "nan", "inf"])
+def test_an_import_without_a_number_has_no_chart(emotion, desk, study):
+    assert desk.get(address(import_one(study, emotion))).context["emotions"] == []
+
+
+def test_last_words_of_an_import_are_no_failure(desk, study):
+    page = desk.get(address(import_one(study, "80", state="held", attempts=0))).content.decode()
+
+    assert "The file has no reply to this." in page
+    assert "for safety" not in page
 
 
 @pytest.mark.parametrize(("turn", "wanted"), [("2", [2]), ("9", []), ("x", []), ("-1", []), ("", [])])

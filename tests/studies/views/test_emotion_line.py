@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.views.research.emotion_line import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, chart, unbroken
+from studies.views.research.emotion_line import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, Scale, chart, unbroken
 
 SCORES = st.dictionaries(st.integers(0, 60), st.integers(0, 100), min_size=1, max_size=20)
 SOURCES = st.lists(SCORES, min_size=1, max_size=4).map(lambda known: dict(zip("abcd", known, strict=False)))
@@ -24,6 +24,22 @@ def test_two_turns_from_the_worst_to_the_best_go_from_the_bottom_to_the_top():
     assert (y1, y2) == (HEIGHT - BOTTOM, TOP)
     assert x1 < middle < x2
     assert (line.first, line.last) == ((1, 0), (2, 100))
+
+
+def test_another_scale_has_its_own_levels_and_is_drawn_over_the_same_height():
+    drawn = chart({"file": {1: -1, 2: 0, 3: 1}}, Scale(-1, 1))
+
+    assert [level for _y, level in drawn.levels] == [-1, 0, 1]
+    assert [y for _x, y in points(drawn.lines[0].parts)] == [y for y, _level in drawn.levels]
+    assert [drawn.levels[0][0], drawn.levels[2][0]] == [HEIGHT - BOTTOM, TOP]
+
+
+def test_a_scale_of_one_level_is_a_line_in_the_middle():
+    drawn = chart({"file": {1: 7, 2: 7}}, Scale(7, 7))
+
+    middle = (TOP + HEIGHT - BOTTOM) / 2
+    assert drawn.levels == [(middle, 7)]
+    assert {y for _x, y in points(drawn.lines[0].parts)} == {middle}
 
 
 def test_a_line_is_broken_where_a_turn_has_no_score():

@@ -257,7 +257,7 @@ def test_last_results_stay_while_new_ones_are_made(desk, hearts):
     assert "0.62" in text
     assert "It is at work. What is below stays until the new results are there." in text
     assert 'value="3" max="19"' in text
-    assert page.context["analyse_form"].initial == {"include_tests": True}
+    assert page.context["analyse_form"].initial == {"include_tests": True, "radar": False}
 
 
 def test_results_tell_their_age(desk, hearts):
@@ -302,5 +302,5 @@ def test_page_asks_the_database_as_often_for_many_as_for_one(people, desk, heart
         factories.person(hearts)
         analysed(hearts)
     desk.get(address("analysis"))  # the content type is kept from now on
-    with django_assert_num_queries(19):
+    with django_assert_num_queries(21):
         desk.get(address("analysis"))

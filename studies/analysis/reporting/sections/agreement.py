@@ -10,16 +10,18 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, first_humans, lines_by_series
+from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, first_humans, kept, lines_by_series
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
-from studies.analysis.reporting.numbers import LEVEL, count, decimal
+from studies.analysis.reporting.numbers import LEVEL, count, decimal, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
-from studies.analysis.reporting.scatter import MOST, bland_altman, limits_of_agreement, scatter
+from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
 
 TABLES = ("agreement", "strategy_tests", "alt_test")
 R = ("pearson", "pearson_low", "pearson_high")
+CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
+DISTANCES = ("bias", "lower_limit", "upper_limit", "rmse", "ccc")
 Panels = dict[str, tuple[Array, Array]]
 
 
@@ -30,7 +32,7 @@ def agreement(results: Results) -> Section | None:
     parts = [
         *_opening(),
         *_correlations(_of_kinds(table)),
-        *_scores(results),
+        *_scores(results, table),
         *_strategies(_of_kinds(results.table("strategy_tests"))),
         *_alt_test(results.table("alt_test")),
     ]
@@ -48,7 +50,11 @@ def _opening() -> Iterator[Part]:
             "Pearson's r says whether a judge puts conversations in the order in which people put them. It is blind "
             "to a judge who is too lenient or too severe: read the bias beside it. An r over all conversations mixes "
             "what people differ in with what they felt about each arm; within_r looks within persons only."
-        )
+        ),
+        _(
+            "system_r is over the means of the arms: of few arms it says next to nothing, and its interval, for which "
+            "people are drawn and not arms, tells nothing of other arms."
+        ),
     )
 
 
@@ -68,7 +74,7 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
             correlations(rows, instrument),
         )
         if (rows["p_holm"] < SIGNIFICANT).any():
-            yield prose(_("* p < .05, ** p < .01, *** p < .001 after Holm's correction over the items of a judge."))
+            yield prose(_("* p < .05, ** p < .01, *** p < .001 after Holm's correction over the items of a line."))
         yield figure(
             f"agreement-map-{human}-{instrument}-{moment}",
             _("Judges against {human} ({scale}): Pearson's r").format(**of),
@@ -114,7 +120,7 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
     )
 
 
-def _scores(results: Results) -> Iterator[Part]:
+def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
     """The scores themselves, of the people whose word counts first, at the last moment."""
     pairs = [(of, both) for of, both in both_sides(results.export.ratings) if ":" not in of["human"]]
     human = first_humans(of["human"] for of, _both in pairs)
@@ -126,8 +132,17 @@ def _scores(results: Results) -> Iterator[Part]:
     if groups:
         yield subheading(_("The scores behind the correlations"))
         yield from first_unfolded(
-            (judge_name(*key[:2]), list(_drawn(human, *key, _named(by_key, key[2])))) for key, by_key in groups.items()
+            (
+                judge_name(*key[:2]),
+                [*_drawn(human, *key, _named(by_key, key[2])), *_estimates(_rows(table, human, key), human, *key)],
+            )
+            for key, by_key in groups.items()
         )
+
+
+def _rows(table: pd.DataFrame, human: str, key: tuple[str, str, str, str]) -> pd.DataFrame:
+    columns = ["human", "judge", "strategy", "instrument", "moment"]
+    return table[(table[columns] == (human, *key)).all(axis=1)]
 
 
 def _named(both: dict[str, pd.DataFrame], instrument: str) -> Panels:
@@ -160,11 +175,34 @@ def _drawn(human: str, judge: str, strategy: str, instrument: str, moment: str, 
         _("{judge} minus {human} ({scale}): bias and limits of agreement").format(**who),
         _(
             "Bland and Altman's plot: above 0 the judge is the more lenient. The line is the mean difference, between "
-            "the dashes lie about 95 of 100 differences; both stand above each panel."
+            "the dashes, the limits of agreement, lie about 95 of 100 differences; all three stand above each panel. "
+            "The limits are no interval of the mean."
         ),
         bland_altman(panels, _("mean of both"), _("judge minus human")),
     )
-    yield Excerpt(f"limits-{address}", _("{judge} minus {human}: limits of agreement").format(**who), _limits(panels))
+
+
+def _estimates(
+    rows: pd.DataFrame, human: str, judge: str, strategy: str, instrument: str, moment: str
+) -> Iterator[Part]:
+    who = {"judge": judge_name(judge, strategy), "human": raters_name(human), "level": LEVEL}
+    address = f"{human}-{judge}-{strategy}-{instrument}-{moment}"
+    correlated = _("{judge} and {human}: correlations, with {level} intervals").format(**who)
+    yield Excerpt(f"r-{address}", correlated, _with_bounds(rows, instrument, CORRELATIONS))
+    apart = _("{judge} minus {human}: limits of agreement and other distances, with {level} intervals").format(**who)
+    yield Excerpt(f"limits-{address}", apart, _with_bounds(rows, instrument, DISTANCES))
+
+
+def _with_bounds(rows: pd.DataFrame, instrument: str, names: tuple[str, ...]) -> pd.DataFrame:
+    """Items × those of the columns that have a value, each with its interval."""
+    known = [name for name in names if rows[name].notna().any()]
+    found = [{"item": item, "n": of["n"].iloc[0]} | _cells(of, known) for item, of in by_item(rows, instrument).items()]
+    return pd.DataFrame(found)
+
+
+def _cells(row: pd.DataFrame, names: list[str]) -> dict[str, str]:
+    first = row.iloc[0]
+    return {name: with_bounds(*(float(first[f"{name}{bound}"]) for bound in ("", "_low", "_high"))) for name in names}
 
 
 def _chosen(panels: Panels) -> str:
@@ -176,23 +214,15 @@ def _chosen(panels: Panels) -> str:
     )
 
 
-def _limits(panels: Panels) -> pd.DataFrame:
-    rows = []
-    for name, (human, judge) in panels.items():
-        limits = limits_of_agreement(human, judge)
-        rows.append({"item": name, "n": len(human), "bias": limits.bias, "lower": limits.low, "upper": limits.high})
-    return pd.DataFrame(rows)
-
-
 def _strategies(table: pd.DataFrame) -> Iterator[Part]:
     if table.empty:
         return
     yield subheading(_("Do strategies differ?"))
     yield prose(
         _(
-            "Both strategies are compared on the same conversations and on the same resamples of people. Williams' "
-            "and Steiger's tests stand beside it; they take conversations as independent and are too sure where a "
-            "person had several."
+            "Both strategies are compared on the same conversations and on the same resamples of people. The table has "
+            "the tests of Williams, Steiger and Meng beside it; they take conversations as independent and are too "
+            "sure where a person had several."
         ),
     )
     yield from first_unfolded(
@@ -202,20 +232,25 @@ def _strategies(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
-    tested = table[table["p_holm"].notna()]
-    yield prose(
-        ngettext(
-            "{kept} of {tested} comparison of two strategies stays below p = .05 after Holm's correction.",
-            "{kept} of {tested} comparisons of two strategies stay below p = .05 after Holm's correction.",
-            len(tested),
-        ).format(kept=int((tested["p_holm"] < SIGNIFICANT).sum()), tested=len(tested))
-    )
+    yield prose(tested_strategies(table[table["p_holm"].notna()]))
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         yield _differences(rows, human, instrument, moment)
     shown = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
-    kept = table.loc[table["p_holm"] < SIGNIFICANT, [*shown, "williams_p"]]
-    if len(kept):
-        yield Excerpt(f"strategy-tests-{human}", _("Differences that stay below p = .05"), kept)
+    small = table.loc[table["p_holm"] < SIGNIFICANT, [*shown, "p_bh", "williams_p"]]
+    if len(small):
+        yield Excerpt(
+            f"strategy-tests-{human}", _("Differences that stay below p = .05 after Holm's correction"), small
+        )
+
+
+def tested_strategies(tested: pd.DataFrame) -> str:
+    return ngettext(
+        "Of {count} comparison of two strategies {kept} stays below p = .05 after Holm's correction over the items of "
+        "a pair of strategies, and {kept_of_all} after that of Benjamini and Hochberg over the whole table.",
+        "Of {count} comparisons of two strategies {kept} stay below p = .05 after Holm's correction over the items of "
+        "a pair of strategies, and {kept_of_all} after that of Benjamini and Hochberg over the whole table.",
+        len(tested),
+    ).format(count=len(tested), kept=kept(tested), kept_of_all=kept(tested, "p_bh"))
 
 
 def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:

@@ -11,12 +11,17 @@ from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
-from studies.analysis.reporting.naming import raters_name, scale_name
+from studies.analysis.reporting.naming import ALL_ITEMS, raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Excerpt, Part, Section, joined, prose
 from studies.analysis.results import Results
 
 SLOPE = "position_slope"  # statistic of order.csv
+CARRY_OVER = ("carry_over_f", "carry_over_test")
+DIFFERENCES = {
+    "arm_difference": gettext_noop("without the previous arm"),
+    "arm_difference_adjusted": gettext_noop("with the previous arm"),
+}
 OWN_TIME = gettext_noop("Times are the model's own, before a study evens them out on the page.")
 LENGTHS = {  # measure: title, unit and a remark
     "characters": (
@@ -46,15 +51,39 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "People met the arms one after the other. A score may rise or fall with the place of a conversation in "
-            "that order, and may hang on which arm came before (carry-over). Where the order was balanced this adds "
-            "noise to the means of the arms, not bias."
-        )
+            "that order, and may hang on which arm came before (carry-over)."
+        ),
+        _(
+            "Where the order was balanced, the place adds noise to the means of the arms, not bias. Carry-over is not "
+            "balanced out: no arm comes after itself, so what an arm does to the next conversation reaches the means "
+            "of the others alone. With few people read carry_over_f, an F; carry_over_test is a chi-square, whose p "
+            "is then too small."
+        ),
     )
-    effects = table[table["statistic"].isin([SLOPE, "carry_over_test"])]
+    effects = table[table["statistic"].isin([SLOPE, *CARRY_OVER])]
     shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
     yield Excerpt("order", _("Place in the order, and what came before"), effects[shown])
+    yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
         yield from _drawn(rows, *key)
+
+
+def _arms(table: pd.DataFrame) -> Iterator[Part]:
+    """Of all items together, where there are several; order.csv has the others."""
+    rows = table[table["statistic"].isin(DIFFERENCES)]
+    over_items = rows[rows["item"] == ALL_ITEMS]
+    rows = rows if over_items.empty else over_items
+    if rows.empty:
+        return
+    yield prose(
+        _(
+            "An arm minus the mean of the arms, without and with the previous arm in the model: what changes from the "
+            "one to the other is carry-over. The second is less certain, so its intervals are wider."
+        )
+    )
+    named = rows.assign(statistic=rows["statistic"].map(DIFFERENCES).map(_))
+    shown = ["raters", "instrument", "item", "arm", "condition", "statistic", "estimate", "low", "high"]
+    yield Excerpt("order_arms", _("Arms, without and with carry-over"), named[shown])
 
 
 def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
@@ -100,17 +129,22 @@ def _blinding(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "At the end people guessed which system they had talked to. Bang's index of an arm is 0 where they "
             "guessed as by chance, 1 where all were right and below 0 where they were wrong more often than by "
-            "chance; the index of James is over all arms, .5 as by chance and 1 where nobody could tell."
+            "chance. The index of James is over all arms: 0 where all were right, 1 where nobody could tell. What "
+            "chance gives (by_chance) is half of 1 plus the share of those who could not tell, so a high value alone "
+            "may mean many of these."
         )
     )
-    shown = ["arm", "statistic", "estimate", "low", "high", "n", "clusters"]
+    shown = ["arm", "statistic", "estimate", "low", "high", "by_chance", "n", "clusters"]
     yield Excerpt("blinding", _("What people guessed"), table[shown])
     rows = table[(table["statistic"] == "bang") & table["estimate"].notna()]
     if len(rows):
         yield figure(
             "blinding",
             _("Bang's blinding index of each arm with {level} intervals").format(level=LEVEL),
-            _("Right of the line people knew better than by chance. In brackets: guesses."),
+            _(
+                "Right of the line people knew better than by chance. Lines are score intervals, of which one in "
+                "twenty leaves the line by chance alone. In brackets: guesses."
+            ),
             dot_panels({"": lines_of(rows, lambda row: str(row["arm"]))}, _("Bang's index"), at=0),
         )
 

@@ -21,6 +21,17 @@ RULES = {  # of quality.FLAGS, so that they can be said in another language
     "technical": gettext_noop("a message got no reply, or the conversation ended by a technical failure"),
 }
 ALL_ARMS = "*"
+SAMPLES = {
+    "with_left_out": gettext_noop("with what was left out"),
+    "without_flagged": gettext_noop("without what is flagged"),
+    "without_incidents": gettext_noop("without incidents"),
+}
+STATISTICS = {
+    "pearson": gettext_noop("Pearson's r of judges and people"),
+    "mean": gettext_noop("means of the arms"),
+    "difference": gettext_noop("differences between two arms"),
+    "icc_1_1": gettext_noop("ICC(1,1) of people"),
+}
 
 
 def coverage(results: Results) -> Section | None:
@@ -128,19 +139,62 @@ def sensitivity(results: Results) -> Section | None:
 
 
 def _with_and_without(table: pd.DataFrame) -> Iterator[Part]:
-    change = max((_largest(table, name) for name in ("with_left_out", "without_flagged")), default=0.0)
+    side_by_side, estimates = table[table["sample"] == ""], table[table["sample"] != ""]
+    if len(side_by_side):
+        yield from _correlations(side_by_side)
+    yield from _moved(estimates)
+
+
+def _correlations(table: pd.DataFrame) -> Iterator[Part]:
+    change = max(_largest(table, name) for name in SAMPLES)
     yield prose(
         _(
             "Pearson's r of judges and people, final ratings: as everywhere in this report; with the ratings that two "
-            "coders left out; and without what is flagged."
+            "coders left out; without what is flagged; and without conversations with an incident (ended for safety's "
+            "sake or by a technical failure, a message without a reply, a failed attempt at one)."
         ),
         _("The largest change of an r is {change}.").format(change=decimal(change)),
     )
     rows = table[table["moment"].isin(["final", ""])]
-    shown = ["pearson", "pearson_with_left_out", "pearson_without_flagged"]
+    shown = ["pearson", *(f"pearson_{name}" for name in SAMPLES)]
     medians = rows.groupby(["human", "judge", "strategy"])[shown].median().reset_index()
     yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), medians)
 
 
 def _largest(table: pd.DataFrame, name: str) -> float:
     return float((table[f"pearson_{name}"] - table["pearson"]).abs().fillna(0).max())
+
+
+def _moved(table: pd.DataFrame) -> Iterator[Part]:
+    """How far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
+    keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
+    wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
+    changed = [name for name in SAMPLES if name in wide]
+    if not changed:
+        yield prose(_("Nothing was left out, flagged or met with an incident: the results with and without are one."))
+        return
+    rows = [
+        _move(name, str(statistic), found[name], found["all"])
+        for name in changed
+        for statistic, found in wide.groupby(level="statistic")
+    ]
+    yield prose(
+        _(
+            "How far the main results move, in points (r and ICC in their own unit). turned is how many differences "
+            "between two arms point the other way."
+        )
+    )
+    yield Excerpt("moved", _("Estimates with and without"), pd.DataFrame(rows))
+
+
+def _move(sample: str, statistic: str, other: pd.Series, usual: pd.Series) -> dict[str, object]:
+    change = (other - usual).abs().dropna()
+    turned = int((other * usual < 0).sum()) if statistic == "difference" else ""
+    return {
+        _("sample"): _(SAMPLES[sample]),
+        _("estimates"): _(STATISTICS[statistic]),
+        _("how many"): len(change),
+        _("median change"): decimal(float(change.median())),
+        _("largest change"): decimal(float(change.max())),
+        _("turned"): turned,
+    }

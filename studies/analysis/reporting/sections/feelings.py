@@ -13,13 +13,20 @@ from studies.analysis.reporting.naming import condition_name, seekers_name
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables.emotion import CHANGE
+from studies.analysis.tables.emotion import CHANGE, OF_NOBODY, OF_PARTICIPANTS, OF_PROFILES
+from studies.analysis.tables.trends import IMPORTED
 
 MEASURES = {
     "valence": gettext_noop("valence (unpleasant to pleasant)"),
     "arousal": gettext_noop("arousal (calm to stirred up)"),
     "intensity": gettext_noop("intensity of the feeling"),
     "emotion_score": gettext_noop("supposed emotion score"),
+    IMPORTED: gettext_noop("emotion as imported"),
+}
+SOURCES = {
+    OF_PARTICIPANTS: gettext_noop("imported conversations of participants"),
+    OF_PROFILES: gettext_noop("imported conversations with profiles"),
+    OF_NOBODY: gettext_noop("imported conversations, seekers not named"),
 }
 
 
@@ -39,6 +46,13 @@ def _told(changes: pd.DataFrame) -> Iterator[Part]:
         ),
         _("Without a comparison group a change may be what time alone brings: compare the arms, not one arm with 0."),
     )
+    if (changes["measure"] == IMPORTED).any():
+        yield prose(
+            _(
+                "Emotion as imported is what the file says, on its own scale, at the seeker's first and last message. "
+                "Conversations whose file names a participant, a profile, or neither, are never in one row (source)."
+            )
+        )
     shown = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]
     yield Excerpt("emotion", _("Changes, after minus before"), changes[shown])
 
@@ -50,7 +64,7 @@ def _drawn(changes: pd.DataFrame) -> Iterator[Part]:
         yield figure(
             f"emotion-{measure}-{source}-{seekers}",
             _("Change in {measure} ({seekers}): means with {level} intervals").format(
-                measure=name, seekers=seekers_name(seekers), level=LEVEL
+                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else seekers_name(seekers), level=LEVEL
             ),
             _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
             dot_panels(_by_condition(rows), _("points"), at=0),

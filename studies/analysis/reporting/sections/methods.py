@@ -34,11 +34,14 @@ NOTHING = {  # why a table is empty
     "expert_table": gettext_noop("No counsellor rated a conversation with a known arm."),
     "rater_effects": gettext_noop("Neither counsellors' own conversations nor conversations with several raters."),
     "quality": gettext_noop("No ratings of people by instruments of several items, and no conversations of theirs."),
-    "sensitivity": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
+    "sensitivity": gettext_noop(
+        "No final score belongs to an arm, and no judge and person scored the same conversation."
+    ),
     "order": gettext_noop("Nobody met several arms one after the other."),
     "blinding": gettext_noop("Nobody was asked which arm they had met."),
     "coverage": gettext_noop("No judge was asked for a score."),
     "flow": gettext_noop("There is neither a participants.csv nor a conversations.csv."),
+    "people": gettext_noop("There is no participants.csv that names those who rated or whose conversations were."),
     "pairwise": gettext_noop("No pair of different arms or seekers was compared."),
     "bradley_terry": gettext_noop("No pair of different arms or seekers was compared."),
     "panels": gettext_noop("No judge rated anything."),
@@ -58,7 +61,12 @@ def methods(results: Results) -> Section:
 
 
 def _resampling(results: Results) -> Iterator[str]:
-    yield _("Intervals and p values come from {resamples} resamples of {clusters} clusters, seed {seed}.").format(
+    yield _(
+        "Bootstrap intervals, and the p values beside them, come from {resamples} resamples of clusters, seed {seed}. "
+        "There are {clusters} clusters in all; each row tells how many it rests on. Other intervals and tests are by "
+        "F, Student's t, chi-square, the normal distribution, Wilson's formula or exact: the column method or the "
+        "list below says which."
+    ).format(
         resamples=count(results.bootstrap.replicates),
         clusters=count(results.export.conversations["cluster"].nunique()),
         seed=results.bootstrap.seed,
@@ -70,9 +78,10 @@ def _resampling(results: Results) -> Iterator[str]:
     )
     yield _("A score that is missing is left out, never counted as 0.")
     yield _(
-        "What was corrected for multiple testing is named p_holm (within the family that the method tells) or p_bh; "
-        "nothing else is. Apart from a primary contrast that was declared before the data were seen, these analyses "
-        "explore."
+        "Corrected for multiple testing are p_holm and p_bh, within the family that the list below tells, p_adjusted "
+        "of the alternative annotator test, with the winning rate that follows from it, and what pairwise_share "
+        "counts; no other p and no interval is. The data do not say which comparison was declared before they were "
+        "seen: what the authors did not register beforehand is exploratory."
     )
 
 

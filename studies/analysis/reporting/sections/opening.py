@@ -1,15 +1,17 @@
 """The report in a few sentences, which rules make of its figures, and what must be kept in mind."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.estimates import SIGNIFICANT, excludes_zero, first_humans
+from studies.analysis.reporting.estimates import first_humans, kept
 from studies.analysis.reporting.naming import ALL_ITEMS, item_name, judge_name, listed, raters_name, strategy_name
-from studies.analysis.reporting.numbers import bounds, count, decimal, signed
+from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, signed
 from studies.analysis.reporting.parts import Section, joined, listing, prose
+from studies.analysis.reporting.sections.agreement import tested_strategies
 from studies.analysis.results import Results
 
 FINAL = ("final", "")
@@ -34,7 +36,7 @@ def _who(results: Results) -> Iterator[str]:
         _counted(
             ngettext("{count} conversation", "{count} conversations", counts["conversations"]), counts["conversations"]
         ),
-        _counted(ngettext("{count} rater", "{count} raters", counts["raters"]), counts["raters"]),
+        *_raters(results.export.ratings),
     ]
     if counts["participants"]:
         people = counts["participants"]
@@ -42,6 +44,16 @@ def _who(results: Results) -> Iterator[str]:
     if arms:
         numbers.append(_counted(ngettext("{count} arm", "{count} arms", arms), arms))
     yield _("This is what {counts} say.").format(counts=listed(numbers))
+
+
+def _raters(ratings: pd.DataFrame) -> Iterator[str]:
+    """A judge is one, with however many strategies."""
+    known = ratings[["rater_kind", "rater"]].drop_duplicates()
+    judges = int((known["rater_kind"] == "judge").sum())
+    if others := len(known) - judges:
+        yield _counted(ngettext("{count} rater", "{count} raters", others), others)
+    if judges:
+        yield _counted(ngettext("{count} judge", "{count} judges", judges), judges)
 
 
 def _counted(text: str, number: int) -> str:
@@ -63,21 +75,32 @@ def _agreement(results: Results) -> Iterator[str]:
         "judge": judge_name(judge, strategy),
         "human": raters_name(human),
         "median": decimal(float(best["pearson"].median())),
-        "range": bounds(float(best["pearson"].min()), float(best["pearson"].max())),
+        "lowest": decimal(float(best["pearson"].min())),
+        "highest": decimal(float(best["pearson"].max())),
         "items": str(len(best)),
-        "kept": int(excludes_zero(best, "pearson_low", "pearson_high").sum()),
+        "kept": kept(best),
         "all": len(medians),
     }
     if len(medians) > 1:
-        yield _("Of {all} judges and strategies {judge} agreed most with {human}:").format(**found)
+        yield _("Of {all} judges and strategies {judge} agreed most with {human}.").format(**found)
+        yield _("As the best of several, picked by these same data, it may agree less in others.")
     else:
-        yield _("{judge} was compared with {human}:").format(**found)
-    yield ngettext(
-        "Pearson's r was {median} on {items} item, and its interval excludes 0 on {kept}.",
-        "Pearson's r had a median of {median} over {items} items, range {range}, and its interval excludes 0 on "
-        "{kept}.",
-        len(best),
-    ).format(**found)
+        yield _("{judge} was compared with {human}.").format(**found)
+    if len(best) > 1:
+        yield _(
+            "Pearson's r on {items} items lay between {lowest} and {highest}, with a median of {median}; p is below "
+            ".05 on {kept} of them after Holm's correction over the items."
+        ).format(**found)
+    else:
+        yield _on_one_item(best.iloc[0])
+
+
+def _on_one_item(row: "pd.Series[Any]") -> str:
+    beside = [bounds(row["pearson_low"], row["pearson_high"]), "" if pd.isna(row["p_holm"]) else p_value(row["p_holm"])]
+    said = ", ".join(filter(None, beside))
+    return _("Pearson's r on {item} was {r}.").format(
+        item=item_name(row["instrument"], row["item"]), r=decimal(row["pearson"]) + (f" ({said})" if said else "")
+    )
 
 
 def _final(table: pd.DataFrame) -> pd.DataFrame:
@@ -91,12 +114,11 @@ def _strategies(results: Results) -> Iterator[str]:
     if tested.empty:
         return
     largest = tested.loc[tested["difference"].abs().idxmax()]
-    yield ngettext(
-        "Of {count} comparison of two strategies {kept} stays below p = .05 after correction;",
-        "Of {count} comparisons of two strategies {kept} stay below p = .05 after correction;",
-        len(tested),
-    ).format(count=len(tested), kept=int((tested["p_holm"] < SIGNIFICANT).sum()))
-    yield _("the largest difference in r is {difference} {interval} ({judge}, {item}: {b} minus {a}).").format(
+    yield tested_strategies(tested)
+    yield _(
+        "The largest difference in r is {difference}, with an interval of {interval} that is not corrected for having "
+        "been picked ({judge}, {item}: {b} minus {a})."
+    ).format(
         difference=signed(largest["difference"]),
         interval=bounds(largest["low"], largest["high"]),
         judge=largest["judge"],
@@ -115,8 +137,12 @@ def _arms(results: Results) -> Iterator[str]:
     if rows.empty or rows["arm"].nunique() < 2:
         return
     instrument = rows.groupby("instrument")["item"].nunique().idxmax()
-    means = rows[rows["instrument"] == instrument].groupby("arm")["mean"].mean()
-    best, worst = means.idxmax(), means.idxmin()
+    yield from _extremes(rows[rows["instrument"] == instrument], raters, str(instrument), results.table("arm_pairs"))
+
+
+def _extremes(rows: pd.DataFrame, raters: str, instrument: str, pairs: pd.DataFrame) -> Iterator[str]:
+    means = rows.groupby("arm")["mean"].mean()
+    best, worst = str(means.idxmax()), str(means.idxmin())
     yield _(
         "As rated by {raters}, {best} has the highest mean over the items of {instrument} ({high}) and {worst} the "
         "lowest ({low})."
@@ -128,20 +154,55 @@ def _arms(results: Results) -> Iterator[str]:
         low=decimal(means[worst]),
         instrument=instrument,
     )
+    items = rows["item"].unique()
+    pairs = _final(pairs[(pairs["raters"] == raters) & (pairs["instrument"] == instrument)])
+    yield from _between(pairs[pairs["item"] == (ALL_ITEMS if len(items) > 1 else items[0])], best, worst)
+
+
+def _between(pairs: pd.DataFrame, best: str, worst: str) -> Iterator[str]:
+    """Of one instrument's items together: how far the two arms are apart where the same people met both."""
+    rows = pairs[pairs["arm_a"].isin([best, worst]) & pairs["arm_b"].isin([best, worst]) & pairs["p_holm"].notna()]
+    if rows.empty:
+        yield _("No test compares these two.")
+    elif len(rows) > 1:
+        yield _("arm_pairs.csv compares these two, by kind of seekers and condition.")
+    else:
+        yield _difference(rows.iloc[0], 1 if rows["arm_a"].iloc[0] == best else -1)
+        if len(pairs) > 1:
+            yield _(
+                "p is after Holm's correction over the pairs; that these two lie farthest apart was seen in the data."
+            )
+
+
+def _difference(pair: "pd.Series[Any]", sign: int) -> str:
+    low, high = sorted((sign * pair["low"], sign * pair["high"]))
+    return _(
+        "For the {users} who met both the difference is {difference}, interval {interval}, {p} by Wilcoxon's test."
+    ).format(
+        users=pair["users"],
+        difference=signed(sign * pair["difference"]),
+        interval=bounds(low, high),
+        p=p_value(pair["p_holm"]),
+    )
 
 
 def _differences(results: Results) -> Iterator[str]:
+    """On single items: their mean follows from them."""
     table = results.table("arm_pairs")
     raters = first_humans(table["raters"]) if len(table) else ""
-    tested = table[(table["raters"] == raters) & table["p_holm"].notna()] if raters else table.iloc[:0]
+    if not raters:
+        return
+    rows = _final(table[table["raters"] == raters])
+    tested = rows[rows["p_holm"].notna() & (rows["item"] != ALL_ITEMS)]
     if tested.empty:
         return
-    kept = int((tested["p_holm"] < SIGNIFICANT).sum())
     yield ngettext(
-        "Of {count} difference between two arms {kept} stays below p = .05 after correction.",
-        "Of {count} differences between two arms {kept} stay below p = .05 after correction.",
+        "Of {count} difference between two arms on a single item {kept} stays below p = .05 after Holm's correction "
+        "within the item, and {kept_of_all} after that of Benjamini and Hochberg over all items.",
+        "Of {count} differences between two arms on single items {kept} stay below p = .05 after Holm's correction "
+        "within each item, and {kept_of_all} after that of Benjamini and Hochberg over all items.",
         len(tested),
-    ).format(count=len(tested), kept=kept)
+    ).format(count=len(tested), kept=kept(tested), kept_of_all=kept(tested, "p_bh"))
 
 
 def _conditions(results: Results) -> Iterator[str]:
@@ -164,8 +225,15 @@ def _reliability(results: Results) -> Iterator[str]:
     if people.empty:
         return
     alphas = people["alpha_ordinal"]
-    yield _("People who rated the same agree among themselves with a median alpha of {median}, range {range}.").format(
-        median=decimal(float(alphas.median())), range=bounds(float(alphas.min()), float(alphas.max()))
+    yield ngettext(
+        "People who rated the same agree among themselves with an alpha of {median}.",
+        "People who rated the same agree among themselves with an alpha between {lowest} and {highest}, and a median "
+        "of {median}.",
+        len(alphas),
+    ).format(
+        median=decimal(float(alphas.median())),
+        lowest=decimal(float(alphas.min())),
+        highest=decimal(float(alphas.max())),
     )
 
 

@@ -1,6 +1,7 @@
 """Who took part, and who was lost where."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 
@@ -9,10 +10,20 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_raters
 from studies.analysis.reporting.flowchart import Box, flow_chart
-from studies.analysis.reporting.naming import raters_name, seekers_name
-from studies.analysis.reporting.numbers import count, decimal
+from studies.analysis.reporting.naming import (
+    MOMENTS,
+    instrument_name,
+    item_name,
+    listed,
+    option_name,
+    raters_name,
+    scale_label,
+    seekers_name,
+)
+from studies.analysis.reporting.numbers import count, decimal, percent
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
+from studies.analysis.tables.people import AGE, FEWEST, LANGUAGE, SMALL
 
 STAGES: dict[str, tuple[Sequence[str], Sequence[str]]] = {
     # that lead on; what is said in the same box; and beside it, at which some were lost
@@ -54,6 +65,17 @@ NAMES = {
     "conversations_finished": gettext_noop("came to a regular end"),
     "conversations_left_out": gettext_noop("left out by decision"),
     "conversations_analysed": gettext_noop("rated and in the results"),
+}
+LANGUAGES = {"en": gettext_noop("English"), "zh": gettext_noop("Chinese")}
+ENDS = {
+    "finished": gettext_noop("finished"),
+    "early": gettext_noop("ended early"),
+    "walked_out": gettext_noop("walked out"),
+    "satisfied": gettext_noop("satisfied"),
+    "cap": gettext_noop("most turns reached"),
+    "safety": gettext_noop("stopped for safety"),
+    "technical": gettext_noop("technical failure"),
+    "withdrawn": gettext_noop("withdrawn"),
 }
 TRACKS = {
     "participant": gettext_noop("participants"),
@@ -115,8 +137,59 @@ def _line(stage: str, number: int) -> str:
 
 
 def people(results: Results) -> Section:
-    parts = [*_arms(results), *_raters(results)]
-    return Section("people", _("Who took part"), parts)
+    parts = [*_people(results.table("people")), *_arms(results), *_raters(results)]
+    return Section("people", _("Who took part"), parts, ("people",))
+
+
+def _people(table: pd.DataFrame) -> Iterator[Part]:
+    """A line for each figure, a column for each track."""
+    if table.empty:
+        return
+    yield prose(
+        _(
+            "Those who are in the results, as they answered about themselves. Numbers below five are not told, nor "
+            "those from which one would follow, so that nobody can be found in the table."
+        ),
+        _scales(table),
+    )
+    keys = ["instrument", "item", "level"]
+    said = table.assign(said=[_said(row) for row in table.to_dict("records")])
+    wide = said.pivot(index=keys, columns="track", values="said").reindex(pd.MultiIndex.from_frame(_lines_of(table)))
+    wide = wide.fillna("–").rename(columns=lambda track: _track(str(track)))
+    names = [_characteristic(*map(str, key)) for key in wide.index]
+    wide.insert(0, _("characteristic"), names)
+    yield Excerpt("people-by-track", _("People of each track: number (share), or mean (standard deviation)"), wide)
+
+
+def _scales(table: pd.DataFrame) -> str:
+    scored = table[(table["level"] == "") & (table["instrument"] != AGE[0])]
+    names = [instrument_name(instrument) for instrument in _values(scored["instrument"])]
+    return _("Scales are those of {names}.").format(names=listed(names)) if names else ""
+
+
+def _lines_of(table: pd.DataFrame) -> pd.DataFrame:
+    """Each once; all answers to a question together, whichever track gave them."""
+    keys = table[["instrument", "item", "level"]].drop_duplicates()
+    questions = keys[["instrument", "item"]].drop_duplicates()
+    return questions.merge(keys.sort_values("level", kind="stable"), how="left")
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    if pd.notna(row["mean"]):
+        return f"{decimal(row['mean'])} ({decimal(row['sd'])})"
+    if pd.notna(row["count"]):
+        return f"{count(row['count'])} ({percent(row['share'])})"
+    return f"<{FEWEST}" if row["note"].endswith(SMALL) else _("not told")
+
+
+def _characteristic(instrument: str, item: str, level: str) -> str:
+    if (instrument, item) == AGE:
+        return _("Age in years")
+    if not level:
+        return scale_label(instrument, item)
+    question = _("Language") if item == LANGUAGE else item_name(instrument, item)
+    chosen = _(LANGUAGES[level]) if level in LANGUAGES else option_name(instrument, item, level)
+    return f"{question}: {chosen}"
 
 
 def _arms(results: Results) -> Iterator[Part]:
@@ -142,7 +215,11 @@ def _arm(arm: str, chats: pd.DataFrame, results: Results) -> dict[str, object]:
     turns = f"{decimal(float(known.mean()), 1)} ({known.min():.0f}–{known.max():.0f})" if len(known) else "–"
     ends = {end: number for end, number in chats["end_reason"].value_counts().sort_index().items() if end}
     about = {"arm": arm, _("people or profiles"): len(people), _("conversations"): len(chats), _("rated"): int(rated)}
-    return {**about, _("turns: mean (range)"): turns, **{str(end): f"{number}" for end, number in ends.items()}}
+    return {**about, _("turns: mean (range)"): turns, **{_end(str(end)): f"{number}" for end, number in ends.items()}}
+
+
+def _end(reason: str) -> str:
+    return _(ENDS[reason]) if reason in ENDS else reason
 
 
 def _raters(results: Results) -> Iterator[Part]:
@@ -157,8 +234,8 @@ def _group(group: str, rated: pd.DataFrame) -> dict[str, object]:
         _("how many"): rated["rater"].nunique(),
         _("conversations"): rated["conversation"].nunique(),
         _("scores"): len(rated),
-        _("instruments"): ", ".join(_values(rated["instrument"])),
-        _("moments"): ", ".join(_values(rated["moment"])) or "–",
+        _("instruments"): ", ".join(map(instrument_name, _values(rated["instrument"]))),
+        _("moments"): ", ".join(_(MOMENTS.get(moment, moment)) for moment in _values(rated["moment"])) or "–",
     }
 
 

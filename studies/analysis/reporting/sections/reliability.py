@@ -19,6 +19,7 @@ ALL_ITEMS = "*"
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
 CURVES = {"erho2": "E ρ²", "phi": "Φ"}  # of decision_study.csv
+OF_USERS = "erho2_users"
 
 
 def reliability(results: Results) -> Section | None:
@@ -28,6 +29,7 @@ def reliability(results: Results) -> Section | None:
     parts = [
         *_agreement(table),
         *_decisions(results.table("decision_study")),
+        *_users(results.table("decision_study")),
         *_strictness(results.table("rater_effects")),
     ]
     return Section("reliability", _("Raters among themselves"), parts, TABLES)
@@ -39,8 +41,8 @@ def _agreement(table: pd.DataFrame) -> Iterator[Part]:
         yield prose(
             _(
                 "No conversation was rated by several raters of a kind, so nobody knows how reliable a single rating "
-                "is. A judge cannot agree with a person better than people agree with themselves: without second "
-                "ratings that bound is unknown."
+                "is. Even a judge that knew what a conversation deserves could not correlate with ratings more than "
+                "the root of their reliability: without second ratings that bound is unknown."
             )
         )
         return
@@ -122,6 +124,28 @@ def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
             ),
             curves(panels, _("reliability"), "k"),
         )
+
+
+def _users(table: pd.DataFrame) -> Iterator[Part]:
+    rows = table[(table["statistic"] == OF_USERS) & table["estimate"].notna()] if len(table) else table
+    people = rows[rows["raters"] != "judge"] if len(rows) else rows
+    if people.empty:
+        return
+    yield subheading(_("How many people tell the arms apart?"))
+    yield prose(
+        _(
+            "How surely the means over so many people (k) would put arms in their order, which all of them meet (E ρ²; "
+            "1 is surely). Arms are taken as drawn from others like them; intervals stand in decision_study.csv, which "
+            "also tells how it is where each arm has people of its own (phi_users)."
+        )
+    )
+    wide = people.pivot(index=["raters", "condition", "instrument", "moment", "item"], columns="k", values="estimate")
+    yield Excerpt("decision_study", _("E ρ² of the arms' means over so many people"), _named(wide))
+
+
+def _named(wide: pd.DataFrame) -> pd.DataFrame:
+    table = wide.rename(columns=str).rename_axis(columns=None).reset_index()
+    return table.loc[:, (table != "").any()]
 
 
 def _strictness(table: pd.DataFrame) -> Iterator[Part]:

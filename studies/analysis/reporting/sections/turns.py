@@ -5,17 +5,49 @@ from collections.abc import Iterator, Sequence
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.curves import Course, curves
 from studies.analysis.reporting.drawing import SIGNS, figure
 from studies.analysis.reporting.estimates import courses_of
-from studies.analysis.reporting.naming import condition_name, item_name, raters_name, scale_name, seekers_name
+from studies.analysis.reporting.naming import (
+    MOMENTS,
+    condition_name,
+    instrument_name,
+    item_name,
+    raters_name,
+    seekers_name,
+)
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import survival, trends
+from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
 
 OF = ["arm", "condition", "seekers"]
 ESTIMATE = ["estimate", "low", "high", "n", "clusters"]
+ENDS = {
+    "walked_out": gettext_noop("walked out"),
+    "early": gettext_noop("ended early"),
+    "satisfied": gettext_noop("satisfied"),
+    "safety": gettext_noop("safety"),
+    "finished": gettext_noop("finished"),
+    "cap": gettext_noop("most turns reached"),
+    "technical": gettext_noop("technical failure"),
+}
+EMOTIONS = {
+    trends.EMOTION: gettext_noop("supposed emotion"),
+    trends.IMPORTED: gettext_noop("emotion as imported"),
+}
+TURNS = {
+    survival.ACTUAL_MEAN: gettext_noop("mean turns, whatever ended them"),
+    survival.MEDIAN: gettext_noop("median turns until leaving"),
+    survival.MEAN: gettext_noop("mean turns until leaving, up to this turn"),
+}
+TESTS = {
+    LOG_RANK: gettext_noop("log-rank test"),
+    STRATIFIED: gettext_noop("log-rank test within people or profiles"),
+}
+STATISTICS = TURNS | TESTS
 
 
 def staying(results: Results) -> Section | None:
@@ -29,17 +61,51 @@ def staying(results: Results) -> Section | None:
 def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "A walk-out, a person's early end, a satisfied goodbye and a stop for safety's sake count as ends. "
-            "Everything else is censored, that is, the conversation counts as open until then: the cap and a person's "
-            "regular end stop what might have gone on, a technical failure is no choice of the seeker's."
+            "Conversations end in ways that compete with each other. The first table counts every end: of all "
+            "conversations so many had ended in that way after the last turn. A walk-out and a satisfied goodbye both "
+            "close a conversation, so read them apart."
         ),
         _(
-            "A satisfied goodbye and a walk-out both close a conversation: read the shares of each end (statistic "
-            "incidence) beside the curve."
+            "The curves below ask how long the arms keep a seeker. There a walk-out, a person's early end, a satisfied "
+            "goodbye and a stop for safety's sake count as ends. Everything else is censored, that is, the "
+            "conversation counts as open until then: the cap and a person's regular end stop what might have gone on, "
+            "a technical failure is no choice of the seeker's. This takes those who ended regularly for people who "
+            "would have gone on like the others, which may well be wrong."
         ),
     )
-    rows = table[table["statistic"].isin([survival.MEDIAN, survival.MEAN])]
-    yield Excerpt("turns", _("Median and mean turns of each arm"), rows[[*OF, "statistic", "turn", *ESTIMATE]])
+    yield Excerpt("ends", _("How conversations had ended after the last turn: shares"), _ends(table))
+    told = table[table["statistic"].isin(TURNS)]
+    known = told.groupby(["seekers", "statistic"])["estimate"].transform("count") > 0
+    yield Excerpt("turns", _("Turns of each arm"), _named(told[known])[[*OF, "statistic", "turn", *ESTIMATE]])
+    tests = _named(table[table["statistic"].isin(TESTS) & table["estimate"].notna()])
+    if len(tests):
+        yield prose(
+            _(
+                "The log-rank test asks whether the curves of all arms are the same. Where the same people or profiles "
+                "met several arms, the second one compares the arms within each of them and finds more."
+            )
+        )
+        shown = ["condition", "seekers", "statistic", "estimate", "df", "p", "n", "clusters", "method"]
+        yield Excerpt("log_rank", _("Do the arms differ in how long conversations stay open?"), tests[shown])
+
+
+def _ends(table: pd.DataFrame) -> pd.DataFrame:
+    shares = table[table["statistic"] == survival.INCIDENCE]
+    last = shares[shares["turn"] == shares.groupby(OF)["turn"].transform("max")]
+    return _named(last.assign(end=last["end"].map(_end_name)))[[*OF, "end", "turn", *ESTIMATE]]
+
+
+def _end_name(end: str) -> str:
+    return _(ENDS[end])
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    """With words for keys; where a kind of seekers or a condition is not told the cell stays empty."""
+    return rows.assign(
+        condition=[condition_name(key) if key else "" for key in rows["condition"]],
+        seekers=[seekers_name(key) if key else "" for key in rows["seekers"]],
+        statistic=[_(STATISTICS.get(key, key)) for key in rows["statistic"]],
+    )
 
 
 def _survival(table: pd.DataFrame) -> Iterator[Part]:
@@ -51,8 +117,8 @@ def _survival(table: pd.DataFrame) -> Iterator[Part]:
                 seekers=seekers_name(str(seekers)), level=LEVEL
             ),
             _(
-                "Kaplan–Meier estimates, bands by cluster bootstrap. {signs} Below: how many conversations had so "
-                "many turns."
+                "Kaplan–Meier estimates, bands by cluster bootstrap; where all or none are open, Wilson's interval. "
+                "{signs} Below: how many conversations had so many turns."
             ).format(signs=_signs(conditions)),
             curves(_by_arm(rows, "at_risk", conditions), _("share still open"), _("turn"), stepped=True),
         )
@@ -84,8 +150,27 @@ def _fewer(table: pd.DataFrame) -> Iterator[Part]:
             "numbers below the curves. Slopes are within conversations, in points per turn."
         )
     )
-    rows = table[table["statistic"] == trends.SLOPE]
+    rows = _named(table[table["statistic"] == trends.SLOPE])
+    scales = zip(rows["instrument"], rows["moment"], rows["item"], strict=True)
+    rows = rows.assign(
+        source=rows["source"].map(lambda source: raters_name(source) if source else ""),
+        item=[_scored(*scale) for scale in scales],
+    )
     yield Excerpt("slopes", _("Slopes, in points per turn"), rows[[*OF, "source", "item", *ESTIMATE]])
+
+
+def _scored(instrument: str, moment: str, item: str) -> str:
+    scale = _scale(instrument, moment)
+    return f"{_item(instrument, item)} ({scale})" if scale else _item(instrument, item)
+
+
+def _item(instrument: str, item: str) -> str:
+    """What has no label is said by its key, in words."""
+    return _(EMOTIONS[item]) if item in EMOTIONS else item_name(instrument, item).replace("_", " ")
+
+
+def _scale(instrument: str, moment: str) -> str:
+    return ", ".join(filter(None, [instrument_name(instrument), _(MOMENTS.get(moment, moment))]))
 
 
 def _trends(table: pd.DataFrame) -> Iterator[Part]:
@@ -94,17 +179,17 @@ def _trends(table: pd.DataFrame) -> Iterator[Part]:
         if rows["turn"].nunique() < 2:
             continue
         conditions = sorted(set(rows["condition"]))
-        of = ", ".join(filter(None, [_source(source), seekers_name(seekers), scale_name(instrument, moment)]))
+        of = ", ".join(filter(None, [_source(source), seekers_name(seekers), _scale(instrument, moment)]))
         yield figure(
             f"trends-{item}-{source}-{seekers}-{instrument}-{moment}",
             _("{item} over the turns ({of}): means with {level} bands").format(
-                item=item_name(instrument, item), of=of, level=LEVEL
+                item=_item(instrument, item), of=of, level=LEVEL
             ),
             _(
                 "Means over the conversations scored at that turn, of which there are so many as stand below; those "
                 "that ended before are in none. {signs}"
             ).format(signs=_signs(conditions)),
-            curves(_by_arm(rows, "n", conditions), item_name(instrument, item), _("turn")),
+            curves(_by_arm(rows, "n", conditions), _item(instrument, item), _("turn")),
         )
 
 

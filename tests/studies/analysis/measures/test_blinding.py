@@ -2,9 +2,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import multinomial  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.measures.blinding import accuracy, bang, beyond_chance, james, one_against_rest
+from studies.analysis.measures.blinding import (
+    accuracy,
+    bang,
+    beyond_chance,
+    james,
+    james_by_chance,
+    one_against_rest,
+)
+from studies.analysis.measures.proportions import wilson
 from studies.analysis.rows import Undefined
 
 # Bang, Ni & Davis 2004, Controlled Clinical Trials 25:143, table 7 (CRISP): guesses drug, placebo, don't know of those
@@ -36,12 +45,57 @@ def test_indices_of_crisp_are_the_printed_ones() -> None:
     assert round(float(james(CRISP)), 2) == 0.75
 
 
-def test_interval_of_bang_is_that_of_its_published_variance() -> None:
-    right, wrong, n = 82 / 277, 25 / 277, 277
+def test_interval_of_two_arms_is_the_printed_one_of_tango() -> None:
+    """Fagerland, Lydersen & Laake 2014, Statistics in Medicine 33:2850, of 21 children before and after a stem cell
+    transplantation (Bentur et al. 2009): 1 worse, 7 better, -.517 to -.026."""
+    index = bang(np.array([[1.0, 7.0, 13.0], [0, 0, 1]]), 0)
+    assert [round(value, 3) for value in (index.estimate, index.low, index.high)] == [-0.286, -0.517, -0.026]
+
+
+def test_interval_of_many_answers_nears_that_of_the_published_variance() -> None:
+    many = 100 * CRISP
+    right, wrong, n = 82 / 277, 25 / 277, 27700
     variance = (right * (1 - right) + wrong * (1 - wrong) + 2 * right * wrong) / n
-    index = bang(CRISP, 0)
-    assert index.high - index.estimate == pytest.approx(1.959964 * variance**0.5, rel=1e-6)
-    assert index.estimate - index.low == pytest.approx(1.959964 * variance**0.5, rel=1e-6)
+    index = bang(many, 0)
+    assert index.high - index.estimate == pytest.approx(1.959964 * variance**0.5, rel=0.01)
+    assert index.estimate - index.low == pytest.approx(1.959964 * variance**0.5, rel=0.01)
+
+
+@given(st.integers(0, 12), st.integers(1, 12))
+def test_interval_where_all_name_an_arm_is_wilsons(right: int, wrong: int) -> None:
+    """Then the index is a share of right guesses among five, moved to 0 at chance."""
+    n = right + wrong
+    index = bang(np.array([[right, wrong, 0, 0, 0, 0], *np.zeros((4, 6))]), 0)
+    low, high = wilson(right / n, n)
+    assert (index.low, index.high) == pytest.approx(((5 * low - 1) / 4, (5 * high - 1) / 4), abs=1e-6)
+
+
+@pytest.mark.parametrize("beyond", [0, 0.2])
+@pytest.mark.parametrize("cannot_tell", [0.65, 0.4])
+@pytest.mark.parametrize("n", [12, 20, 36])
+def test_interval_holds_the_index_as_often_as_it_says(n: int, cannot_tell: float, beyond: float) -> None:
+    """Exact: the chances of all answers of an arm among five whose interval holds the index. The normal interval held 0
+    in 68 to 92 % of these."""
+    answers = [(right, wrong, n - right - wrong) for right in range(n + 1) for wrong in range(n + 1 - right)]
+    wrong = (1 - cannot_tell - beyond) / 1.25
+    chances = multinomial.pmf(answers, n, [1 - cannot_tell - wrong, wrong, cannot_tell])
+    intervals = [
+        bang(np.array([[right, wrong, 0, 0, 0, none], *np.zeros((4, 6))]), 0) for right, wrong, none in answers
+    ]
+    held = [index.low - 1e-9 <= beyond <= index.high + 1e-9 for index in intervals]
+    assert 0.94 <= float(chances[held].sum()) <= 0.97
+
+
+def test_no_right_guess_of_eight_may_be_chance() -> None:
+    """One arm of five, 8 of 20 named one: so many wrong guesses have a chance of .8^8 = .17 if there is no index."""
+    index = bang(np.array([[0, 8, 0, 0, 0, 12.0], *np.zeros((4, 6))]), 0)
+    assert index.estimate == -0.1
+    assert index.low < -0.1 < 0 < index.high
+
+
+def test_answers_that_are_not_independent_widen_the_interval() -> None:
+    half = bang(2 * CRISP, 0, independent=0.5)
+    assert (half.low, half.high) == pytest.approx((bang(CRISP, 0).low, bang(CRISP, 0).high))
 
 
 @pytest.mark.parametrize("counts", [CRISP, *HOUWELING])
@@ -61,7 +115,8 @@ def test_indices_where_all_are_right_wrong_or_nobody_can_tell() -> None:
     tables.append(np.column_stack([unknown, [5, 5]]))
     assert [bang(counts, 0).estimate for counts in tables] == [1, -1, 0]
     assert [float(james(counts)) for counts in tables] == [0, 1, 1]
-    assert np.isnan(bang(tables[0], 0).low)
+    assert [bang(counts, 0).high for counts in tables[:2]] == [1, pytest.approx(-bang(tables[0], 0).low)]
+    assert bang(tables[2], 0).low == pytest.approx(-bang(tables[2], 0).high)
 
 
 def test_indices_of_guesses_by_chance_among_five_arms_are_those_of_chance() -> None:
@@ -70,6 +125,18 @@ def test_indices_of_guesses_by_chance_among_five_arms_are_those_of_chance() -> N
     assert float(one_against_rest(counts, 2)) == pytest.approx(0)
     assert beyond_chance(accuracy(counts), 5) == pytest.approx(0)
     assert float(james(counts)) == pytest.approx((1 + 1 / 3) / 2)
+    assert james_by_chance(counts) == pytest.approx((1 + 1 / 3) / 2)
+
+
+def test_james_by_chance_by_hand() -> None:
+    """Two arms, 10 answers each: 4 cannot tell, 3 and 3 as by chance; all wrong among five arms is not 1."""
+    counts = np.array([[3.0, 3, 4], [3, 3, 4]])
+    assert float(james(counts)) == pytest.approx(0.7)  # (1 + .4) / 2
+    assert james_by_chance(counts) == pytest.approx(0.7)
+    assert james_by_chance(np.array([[9.0, 1, 0], [2, 8, 0]])) == 0.5
+    assert james_by_chance(np.array([[0.0, 0, 4], [0, 0, 6]])) == 1
+    all_wrong = np.column_stack([5.0 * (1 - np.eye(5)), np.zeros(5)])
+    assert float(james(all_wrong)) == pytest.approx(0.625)
 
 
 def test_one_against_rest_is_hits_minus_false_alarms() -> None:

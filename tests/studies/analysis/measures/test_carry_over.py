@@ -9,6 +9,7 @@ from studies.analysis.measures import mixed
 from studies.analysis.measures.carry_over import Model, fit, likelihood_ratio
 from studies.analysis.rows import Undefined
 from tests.studies.analysis.measures.test_paired import SLEEP
+from tests.studies.analysis.published import SHROUT_FLEISS
 
 
 def unbalanced(*, users: int, own: float, seed: int) -> Model:
@@ -55,6 +56,32 @@ def test_effect_of_two_arms_is_students_paired_t() -> None:
     assert (found.df, round(effect.p, 6)) == (9, 0.002833)
     interval = stats.ttest_rel(*SLEEP).confidence_interval()
     assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
+
+
+def test_test_of_two_arms_is_students_t_squared() -> None:
+    arm, user = np.indices(SLEEP.shape)
+    found = fit(Model(SLEEP.ravel(), np.eye(2)[arm.ravel()], user.ravel())).test(np.array([[1.0, -1.0]]))
+    assert (found.numerator, found.df) == (1, 9)
+    assert (round(found.f, 3), round(found.p, 6)) == (16.501, 0.002833)  # 4.0621 squared
+
+
+def test_test_of_several_arms_is_that_of_repeated_measures() -> None:
+    """Shrout & Fleiss 1979, table 3: judges' mean square 32.49 over the error's 1.02, with 3 and 15 degrees of
+    freedom."""
+    target, judge = np.indices(SHROUT_FLEISS.shape)
+    contrasts = np.column_stack([np.eye(3), -np.ones(3)])
+    found = fit(Model(SHROUT_FLEISS.ravel(), np.eye(4)[judge.ravel()], target.ravel())).test(contrasts)
+    assert (found.numerator, found.df) == (3, 15)
+    assert found.f == pytest.approx(31.8665, abs=1e-3)
+    assert found.p == pytest.approx(stats.f.sf(31.8665, 3, 15), rel=1e-3)
+
+
+def test_test_without_variance_of_users_is_that_of_least_squares() -> None:
+    model = unbalanced(users=12, own=0.0, seed=12)
+    contrasts = np.array([[1.0, -1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert fit(model).test(contrasts).f == pytest.approx(
+        float(sm.OLS(model.scores, model.fixed).fit().f_test(contrasts).fvalue)
+    )
 
 
 def test_users_without_variance_leave_least_squares() -> None:

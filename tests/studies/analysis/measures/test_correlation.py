@@ -94,19 +94,34 @@ def test_kendall_is_tau_b_with_ties() -> None:
 def test_within_persons_is_that_of_bland_and_altman() -> None:
     # Bland & Altman 1995, BMJ 310:446: pH and PaCO2 of eight patients, r = -0.507.
     data = pingouin.read_dataset("rm_corr")
-    r = correlation.within_persons(*(data[name].to_numpy() for name in ("pH", "PacO2")), data["Subject"].to_numpy(str))
-    assert r == pytest.approx(pingouin.rm_corr(data, "pH", "PacO2", "Subject")["r"].iloc[0], abs=1e-10)
-    assert round(r, 3) == -0.507
+    scores = (data[name].to_numpy() for name in ("pH", "PacO2"))
+    within = correlation.within_persons(*scores, data["Subject"].to_numpy(str))
+    expected = pingouin.rm_corr(data, "pH", "PacO2", "Subject").iloc[0]
+    assert within.r() == pytest.approx(expected["r"], abs=1e-10)
+    assert (round(within.r(), 3), within.freedom) == (-0.507, 38)
 
 
 def test_within_persons_leaves_out_persons_with_one_row_and_rows_without_person() -> None:
     human, judge = array(1, 2, 3, 5, 9, 1), array(2, 4, 3, 9, -7, 50)
     persons = np.array(["a", "a", "b", "b", "c", ""])
-    assert correlation.within_persons(human, judge, persons) == pytest.approx(
-        correlation.pearson(array(-0.5, 0.5, -1, 1), array(-1, 1, -3, 3))
-    )
+    within = correlation.within_persons(human, judge, persons)
+    assert within.r() == pytest.approx(correlation.pearson(array(-0.5, 0.5, -1, 1), array(-1, 1, -3, 3)))
+    assert (within.human.tolist(), within.freedom) == ([-0.5, 0.5, -1, 1, 0, 0], 1)
     with pytest.raises(Undefined, match="no participant has two conversations"):
         correlation.within_persons(human, judge, np.array(["a", "b", "c", "d", "", ""]))
+
+
+def test_within_persons_one_pair_of_one_person_is_too_little() -> None:
+    within = correlation.within_persons(array(1, 2, 5), array(2, 1, 3), np.array(["a", "a", "b"]))
+    with pytest.raises(Undefined, match="fewer than three rows"):
+        within.r()
+
+
+def test_within_persons_scores_that_rounding_alone_makes_differ_do_not_vary() -> None:
+    human, persons = np.repeat([0.3 * 3, 3.3 * 3], [5, 7]), np.repeat(["a", "b"], [5, 7])
+    within = correlation.within_persons(human, np.arange(12.0) ** 2, persons)
+    with pytest.raises(Undefined, match="the human scores do not vary"):
+        within.r()
 
 
 def test_between_arms_correlates_the_means_of_the_arms() -> None:

@@ -1,13 +1,14 @@
 from itertools import product
 
 import numpy as np
+import pingouin  # noqa: TID253
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.measures.paired import d_z, rank_biserial, wilcoxon
+from studies.analysis.measures.paired import d_av, d_z, rank_biserial, rank_biserial_of, signed_counts, wilcoxon
 from studies.analysis.rows import Undefined
 
 # Hollander & Wolfe 1973, Nonparametric Statistical Methods, page 29: a depression scale of nine patients at the first
@@ -84,3 +85,34 @@ def test_nothing_is_computed_of_nothing() -> None:
         d_z(np.full(3, 0.1))
     with pytest.raises(Undefined, match="one pair"):
         d_z(np.ones(1))
+
+
+def test_d_av_is_that_of_pingouin_and_of_d_z_where_the_variances_say_so() -> None:
+    """pingouin divides paired means so too. Where the differences vary as much as the scores do, d_av is d_z."""
+    found = d_av(SECOND, FIRST)
+    assert found[0] == pytest.approx(pingouin.compute_effsize(SECOND, FIRST, paired=True, eftype="cohen"))
+    first, second = np.array([1.0, 2.0, 3.0, 4.0]), np.array([3.0, 4.0, 2.0, 5.0])
+    spread = np.sqrt((5 / 3 + 5 / 3) / 2)
+    assert d_av(first, second)[0] == pytest.approx(-1 / spread)
+    ratio = (first - second).std(ddof=1) / spread
+    assert d_av(first, second) == pytest.approx([ratio * value for value in d_z(first - second)])
+
+
+def test_d_av_of_one_shift_for_all_has_no_interval() -> None:
+    d, low, high = d_av(np.array([2.0, 3.0, 4.0]), np.array([1.0, 2.0, 3.0]))
+    assert d == 1
+    assert np.isnan([low, high]).all()
+    with pytest.raises(Undefined, match="the scores do not vary"):
+        d_av(np.full(3, 2.0), np.full(3, 1.0))
+    with pytest.raises(Undefined, match="one pair"):
+        d_av(np.array([2.0]), np.array([1.0]))
+
+
+@settings(deadline=None, max_examples=50)
+@given(arrays(float, st.integers(1, 12), elements=st.integers(-4, 4).map(float)).filter(lambda values: values.any()))
+def test_rank_biserial_of_sums_is_that_of_the_rows(differences: np.ndarray) -> None:
+    sums = signed_counts(differences)
+    twice = np.concatenate([differences, differences[:1]])
+    assert rank_biserial_of(sums.sum(axis=0)) == pytest.approx(rank_biserial(differences))
+    assert rank_biserial_of(sums.sum(axis=0) + sums[0]) == pytest.approx(rank_biserial(twice))
+    assert np.isnan(rank_biserial_of(np.zeros_like(sums[0])))

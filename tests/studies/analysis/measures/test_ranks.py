@@ -13,6 +13,7 @@ from studies.analysis.measures.ranks import (
     concordance,
     hodges_lehmann,
     places_within_users,
+    pseudomedian,
     shares_of_best,
     signed_rank_sums,
     sums_for_effects,
@@ -108,6 +109,7 @@ def test_shift_turns_with_the_signs_and_moves_with_a_constant(differences: np.nd
 def test_shift_of_five_pairs_has_no_interval() -> None:
     with pytest.raises(Undefined, match="fewer than six pairs"):
         hodges_lehmann(np.arange(5.0))
+    assert pseudomedian(np.array([0.0, 1.0, 2.0, 3.0, 9.0])) == 2  # the eighth of 0, .5, 1, 1, 1.5, 1.5, 2, 2, …
 
 
 def test_arm_effects_without_gaps_are_the_means() -> None:

@@ -2,13 +2,13 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 import pingouin  # noqa: TID253
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats  # noqa: TID253
 from scipy.special import expit, logit  # noqa: TID253
 
 from studies.analysis.measures import mixed
-from studies.analysis.measures.variance import by_components, mean_squares, one_way, two_way
+from studies.analysis.measures.variance import by_components, mean_squares, of_mean, one_way, two_way
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import cronbach_alpha
 from tests.studies.analysis.published import SHROUT_FLEISS
@@ -40,7 +40,10 @@ def test_two_way_follows_from_the_printed_mean_squares() -> None:
     assert [round(square, 2) for square in found] == [11.24, 6.26, 32.49, 1.02]
 
 
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning:pingouin")  # where F has no finite quantile
 @settings(deadline=None, max_examples=20)
+@example(targets=3, raters=2, seed=3, spread=0.25)
+@example(targets=3, raters=2, seed=4, spread=0.01)
 @given(targets=st.integers(3, 40), raters=st.integers(2, 6), seed=st.integers(0, 1000), spread=st.floats(0.01, 100))
 def test_two_way_equals_pingouin(targets: int, raters: int, seed: int, spread: float) -> None:
     random = np.random.default_rng(seed)
@@ -49,12 +52,29 @@ def test_two_way_equals_pingouin(targets: int, raters: int, seed: int, spread: f
     rows, columns = np.indices(scores.shape)
     long = pd.DataFrame({"target": rows.ravel(), "rater": columns.ravel(), "score": scores.ravel()})
     theirs = pingouin.intraclass_corr(long, "target", "rater", "score").set_index("Type")
-    ours = two_way(scores)
-    assert [theirs.at[name, "ICC"] for name in PINGOUIN] == pytest.approx(
-        [ours[form].estimate for form in PINGOUIN.values()], abs=1e-9
-    )
-    for name, form in PINGOUIN.items():  # rounded to two decimals
-        assert theirs.at[name, "CI95"] == pytest.approx((ours[form].low, ours[form].high), abs=0.00501)
+    for name, form in PINGOUIN.items():
+        ours, (low, high) = two_way(scores)[form], theirs.at[name, "CI95"]
+        if theirs.at[name, "ICC"] > 1:  # theirs divides by less than 0
+            assert form == "icc_a_k"
+            assert np.isnan(ours.estimate)
+            continue
+        assert ours.estimate == pytest.approx(theirs.at[name, "ICC"], abs=1e-9)
+        if low > ours.estimate + 0.005:  # as above
+            low = -np.inf
+        assert (low, high) == pytest.approx((ours.low, ours.high), abs=0.00501, nan_ok=True)  # rounded to two decimals
+
+
+def test_two_way_of_raters_further_apart_than_by_chance_has_no_agreement_of_their_mean() -> None:
+    """(A,1) is at most -1 here, where Spearman–Brown divides by nothing."""
+    forms = two_way(np.array([[1.0, 3.0], [3.0, 2.0], [2.0, 1.0]]))
+    assert forms["icc_a_1"].estimate == -1
+    assert np.isnan(forms["icc_a_k"].estimate)
+    assert forms["icc_a_k"].low == -np.inf
+
+
+def test_of_mean_at_the_least_of_all_agreement() -> None:
+    assert of_mean(-0.5, 3) == -np.inf
+    assert of_mean(-0.4, 3) == pytest.approx(-6)
 
 
 def test_two_way_of_raters_who_differ_by_a_constant_is_consistent_without_interval() -> None:

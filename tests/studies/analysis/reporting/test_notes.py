@@ -89,6 +89,10 @@ def test_every_word_of_a_known_sentence_is_in_the_source_of_the_tables() -> None
         "percentile pigeonhole bootstrap (raters × participants)",
         "Wilson, n = clusters; 3 arms",
         "likelihood ratio (ML), 2 df",
+        "Wald F (REML), 3 and 24 df",
+        "log-rank, variance of clusters",
+        "log-rank, hypergeometric variance",
+        "score, n = clusters",
     ],
 )
 def test_methods_are_known(method: str) -> None:

@@ -47,27 +47,95 @@ def agreed(judge: str, item: str, r: float, low: float, p: float = 0.04) -> dict
 
 
 def test_summary_tells_the_judge_that_agreed_most_and_of_how_many(folder: Path) -> None:
-    rows = [agreed("A", "care", 0.2, -0.1), agreed("B", "care", 0.5, 0.1), agreed("B", "safety", 0.3, -0.2)]
+    rows = [agreed("A", "care", 0.2, -0.1), agreed("B", "care", 0.5, 0.1), agreed("B", "safety", 0.3, -0.2, 0.3)]
     text = text_of(summary(results_of(folder, agreement=rows)))
-    assert "Of 2 judges and strategies B · standard agreed most with participants:" in text
-    assert "a median of 0.40 over 2 items, range [0.30, 0.50], and its interval excludes 0 on 1." in text
-    alone = text_of(summary(results_of(folder, agreement=rows[:1])))
-    assert "A · standard was compared with participants: Pearson&#x27;s r was 0.20 on 1 item" in alone
+    assert "Of 2 judges and strategies B · standard agreed most with participants." in text
+    assert (
+        "r on 2 items lay between 0.30 and 0.50, with a median of 0.40; p is below .05 on 1 of them after Holm" in text
+    )
+    assert "As the best of several, picked by these same data, it may agree less in others." in text
+    assert "range" not in text
+
+
+def test_summary_tells_the_one_item_of_the_one_judge_with_interval_and_p(folder: Path) -> None:
+    text = text_of(summary(results_of(folder, agreement=[agreed("A", "care", 0.2, -0.1)])))
+    assert "A · standard was compared with participants." in text
+    assert "Pearson&#x27;s r on care was 0.20 ([-0.10, 0.90], p = .040)." in text
+    assert "picked" not in text
+    unknown = agreed("A", "care", 0.2, float("nan"), float("nan"))
+    assert "r on care was 0.20." in text_of(summary(results_of(folder, agreement=[unknown])))
+
+
+SEEN = {"raters": "seeker", "instrument": "ten", "moment": "final"}
+
+
+def arm(name: str, mean: float, item: str = "care") -> dict[str, Any]:
+    return SEEN | {"arm": name, "item": item, "mean": mean}
+
+
+def pair(a: str, b: str, difference: float, p: float, item: str = "*", **other: Any) -> dict[str, Any]:
+    of = SEEN | {"arm_a": a, "arm_b": b, "item": item, "users": 9, "difference": difference}
+    return of | {"low": difference - 0.5, "high": difference + 0.25, "p_holm": p, "p_bh": p / 2} | other
 
 
 def test_summary_tells_the_highest_and_lowest_arm_of_one_instrument(folder: Path) -> None:
-    of = {"raters": "seeker", "instrument": "ten", "moment": "final"}
-    rows = [of | {"arm": arm, "item": item, "mean": mean} for arm, item, mean in (
-        ("a", "care", 4.0), ("a", "safety", 3.0), ("b", "care", 2.0), ("b", "safety", 2.5),
-    )]  # fmt: skip
+    rows = [arm("a", 4.0), arm("a", 3.0, "safety"), arm("b", 2.0), arm("b", 2.5, "safety")]
     rows.append({"raters": "seeker", "instrument": "other", "moment": "final", "arm": "b", "item": "x", "mean": 9.0})
     text = text_of(summary(results_of(folder, arms=rows)))
     assert "a has the highest mean over the items of ten (3.50) and b the lowest (2.25)" in text
+    assert "No test compares these two." in text
+
+
+def test_summary_compares_the_highest_and_lowest_arm_the_right_way_round(folder: Path) -> None:
+    means = [
+        arm(name, mean, item) for name, mean in (("a", 2.0), ("b", 3.0), ("c", 4.0)) for item in ("care", "safety")
+    ]
+    pairs = [
+        pair("a", "b", -1, 0.2),
+        pair("a", "c", -2, 0.012),
+        pair("b", "c", -1, 0.4),
+        pair("a", "c", 9, 0.9, "care"),
+    ]
+    text = text_of(summary(results_of(folder, arms=means, arm_pairs=pairs)))
+    assert "For the 9 who met both the difference is +2.00, interval [1.75, 2.50], p = .012 by Wilcoxon" in text
+    assert "that these two lie farthest apart was seen in the data." in text
+    alone = text_of(summary(results_of(folder, arms=[*means[:2], *means[4:]], arm_pairs=pairs[1:2])))
+    assert "farthest apart" not in alone
+    twice = [pairs[1] | {"condition": condition} for condition in ("average", "worst_case")]
+    text = text_of(summary(results_of(folder, arms=means, arm_pairs=twice)))
+    assert "arm_pairs.csv compares these two, by kind of seekers and condition." in text
+
+
+def test_summary_counts_differences_on_single_items_and_both_corrections(folder: Path) -> None:
+    pairs = [pair("a", "b", 1, p, item) for p, item in ((0.01, "*"), (0.01, "care"), (0.08, "safety"), (0.3, "x"))]
+    pairs.append(pair("a", "b", 1, 0.01, "care", moment="checkpoint"))
+    text = text_of(summary(results_of(folder, arm_pairs=pairs)))
+    assert "Of 3 differences between two arms on single items 1 stay below p = .05 after Holm" in text
+    assert "and 2 after that of Benjamini and Hochberg over all items." in text
+
+
+def test_summary_says_that_the_largest_difference_of_strategies_was_picked(folder: Path) -> None:
+    of = {"judge": "J", "human": "seeker", "instrument": "ten", "moment": "final", "strategy_a": "a", "strategy_b": "b"}
+    rows = [
+        of | {"item": item, "difference": r, "low": r - 0.1, "high": r + 0.1, "p_holm": p, "p_bh": p / 2}
+        for item, r, p in (("care", 0.1, 0.06), ("safety", -0.3, 0.04))
+    ]
+    text = text_of(summary(results_of(folder, strategy_tests=rows)))
+    assert "Of 2 comparisons of two strategies 1 stay below p = .05 after Holm" in text
+    assert "and 2 after that of Benjamini and Hochberg over the whole table." in text
+    assert "-0.30, with an interval of [-0.40, -0.20] that is not corrected for having been picked" in text
+
+
+def test_summary_tells_between_what_alphas_lie(folder: Path) -> None:
+    rows = [{"raters": "reviewer", "item": item, "alpha_ordinal": alpha} for item, alpha in (("a", 0.2), ("b", 0.6))]
+    text = text_of(summary(results_of(folder, reliability=rows)))
+    assert "with an alpha between 0.20 and 0.60, and a median of 0.40." in text
+    assert "with an alpha of 0.20." in text_of(summary(results_of(folder, reliability=rows[:1])))
 
 
 def test_summary_of_no_table_says_only_what_was_rated(folder: Path) -> None:
     text = text_of(summary(results_of(folder)))
-    assert "168 ratings, 12 conversations, 9 raters, 6 participants and 2 arms" in text
+    assert "168 ratings, 12 conversations, 8 raters, 1 judge, 6 participants and 2 arms" in text
     assert "<li>" not in text
 
 
@@ -126,6 +194,54 @@ def test_arms_whose_conversations_were_rated_unevenly_are_a_limit(export_of: Exp
     said = [limit for limit in limits_of(results.export, results.tables, results.bootstrap) if "spread evenly" in limit]
     assert len(said) == 1
     assert "4 of 8 with b, 0 of 4 with a" in said[0]  # a conversation without a turn did not begin
+    assert "not missing completely at random" in said[0]
+
+
+def of_kinds(export_of: ExportOf, kinds: Mapping[str, int], rater_kind: str) -> Results:
+    """So many conversations of each kind of seekers, each of its own person or profile; all by the same rater."""
+    ids = [f"{kind}{number}" for kind, count in kinds.items() for number in range(count)]
+    folder = export_of([{"conversation": code, "rater": "R", "rater_kind": rater_kind, "score": 3} for code in ids])
+    about = {code: code.rstrip("0123456789") for code in ids}
+    lines = [
+        f"{code},,{code},{kind}" if kind == "simulated" else f"{code},{code},,{kind}" for code, kind in about.items()
+    ]
+    header = "conversation,participant,profile,seeker_kind\n"
+    (folder / "conversations.csv").write_text(header + "\n".join(lines) + "\n")
+    return results_of(folder)
+
+
+def about_clusters(results: Results) -> list[str]:
+    return [limit for limit in results.limits() if "independent cluster" in limit]
+
+
+def test_many_profiles_do_not_make_few_people_more(export_of: ExportOf) -> None:
+    few = of_kinds(export_of, {"person": 20, "counsellor": 8, "simulated": 30}, "judge")
+    said = "Few independent clusters (counsellors in a role: 8 and people: 20): intervals that rest on these alone"
+    assert [limit[: len(said)] for limit in about_clusters(few)] == [said]
+
+
+@pytest.mark.parametrize(
+    ("count", "said"), [(29, ["Only 29 independent clusters: the intervals may be too narrow."]), (30, [])]
+)
+def test_one_kind_of_seekers_needs_thirty_clusters(export_of: ExportOf, count: int, said: list[str]) -> None:
+    assert about_clusters(of_kinds(export_of, {"person": count}, "judge")) == said
+
+
+def test_seekers_that_count_together_are_a_limit(export_of: ExportOf) -> None:
+    def pooled(results: Results) -> list[str]:
+        return [limit for limit in results.limits() if "count together" in limit]
+
+    assert pooled(of_kinds(export_of, {"person": 4}, "reviewer")) == []
+    (kinds,) = pooled(of_kinds(export_of, {"person": 4, "simulated": 4}, "reviewer"))
+    assert "several kinds of seekers count together (as rated by reviewers)" in kinds
+    folder = export_of(
+        [
+            {"conversation": f"C{n}", "rater": "J", "rater_kind": "judge", "score": 3, "condition": condition}
+            for n, condition in enumerate(["average", "worst_case"])
+        ]
+    )
+    (conditions,) = pooled(results_of(folder))
+    assert "average and worst-case seekers count together (as rated by judges)" in conditions
 
 
 def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> None:

@@ -1,3 +1,4 @@
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -7,14 +8,17 @@ import pandas as pd  # noqa: TID253
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.measures.variance import one_way
 from studies.analysis.tables.agreement import COLUMNS, agreement
 from tests.studies.analysis.builders import experts
 
 ExportOf = Callable[[Any], Path]
 JUDGE = {"rater": "J", "rater_kind": "judge", "strategy": "standard"}
+BOUNDED = ("within_r", "system_r", "bias", "mae", "rmse", "ccc", "lower_limit", "upper_limit")
 
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
@@ -50,6 +54,96 @@ def test_agreement_of_one_judge_and_the_seekers(export_of: ExportOf) -> None:
     assert row["kendall"] == pytest.approx(4 / 6)
     assert (row["bias"], row["mae"]) == (0.25, 0.75)
     assert row["p_holm"] == row["p"]
+
+
+def people_and_arms(seed: int, *, people: int = 30, shift: float = 0.5) -> list[dict[str, Any]]:
+    """Each of these people meets five arms; the judge is off by `shift`, and by noise of standard deviation 1."""
+    random, rows = np.random.default_rng(seed), []
+    levels, merits = random.normal(size=people), random.normal(size=5)
+    for person, arm in np.ndindex(people, 5):
+        felt = 3 + levels[person] + merits[arm] + random.normal()
+        about = {"conversation": f"C{person}-{arm}", "participant": f"P{person}", "arm": f"arm{arm}"}
+        rows.append(about | {"rater": f"P{person}", "score": felt})
+        rows.append(about | JUDGE | {"score": felt + shift + random.normal()})
+    return rows
+
+
+def test_agreement_has_an_interval_of_every_estimate(export_of: ExportOf) -> None:
+    row = table_of(export_of(people_and_arms(3)), replicates=400).iloc[0]
+    for name in BOUNDED:
+        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"], name
+    assert row["within_df"] == 150 - 30 - 1
+    assert row["method"] == "BCa cluster bootstrap on Fisher's z"
+    assert row["lower_limit"] < row["bias"] < row["upper_limit"]
+    assert row["rmse"] > row["mae"]
+
+
+def test_agreement_holds_a_planted_bias_and_planted_limits(export_of: ExportOf) -> None:
+    planted = {"bias": 0.5, "rmse": 1.25**0.5, "lower_limit": 0.5 - 1.96, "upper_limit": 0.5 + 1.96}
+    rows = [table_of(export_of(people_and_arms(seed)), replicates=400).iloc[0] for seed in range(20)]
+    held = {
+        name: sum(row[f"{name}_low"] <= truth <= row[f"{name}_high"] for row in rows) for name, truth in planted.items()
+    }
+    assert min(held.values()) >= 16, held
+
+
+def test_agreement_corrects_p_over_the_whole_table(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
+    table = table_of(export_of(small_study))
+    assert table["judge"].size == 16
+    assert table["p_bh"].tolist() == pytest.approx(multipletests(table["p"], method="fdr_bh")[1].tolist())
+
+
+def test_agreement_has_no_interval_where_all_differences_are_alike(export_of: ExportOf) -> None:
+    row = table_of(export_of(pairs((1, 2), (2, 3), (3, 4), (4, 5)))).iloc[0]
+    assert (row["bias"], row["mae"], row["rmse"], row["lower_limit"], row["upper_limit"]) == (1, 1, 1, 1, 1)
+    assert row[["bias_low", "mae_high", "rmse_low", "lower_limit_low", "upper_limit_high"]].isna().all()
+    assert "all resamples are alike" in row["note"]
+
+
+def test_agreement_of_one_conversation_has_a_bias_and_no_limits(export_of: ExportOf) -> None:
+    row = table_of(export_of(pairs((1, 3)))).iloc[0]
+    assert (row["bias"], row["rmse"]) == (2, 2)
+    assert row[["lower_limit", "upper_limit", "bias_low", "rmse_high"]].isna().all()
+    assert "lower_limit, upper_limit: fewer than two conversations" in row["note"]
+    assert "fewer than two clusters" in row["note"]
+
+
+def test_agreement_says_where_an_arm_is_missing_in_some_resamples(export_of: ExportOf) -> None:
+    rows = people_and_arms(1, people=12)
+    rare = [row for row in rows if row["arm"] != "arm4" or row["participant"] in ("P0", "P1")]
+    row = table_of(export_of(rare), replicates=400).iloc[0]
+    assert re.search(r"system_r: \d+ of 400 resamples did not have it and are left out", row["note"])
+    assert row["system_r_low"] < row["system_r"] < row["system_r_high"]
+
+
+def test_agreement_corrects_r_for_what_the_ceiling_counts(
+    export_of: ExportOf, small_study: list[dict[str, Any]]
+) -> None:
+    table = table_of(export_of(small_study), replicates=400)
+    row = table.query("human == 'reviewer' and strategy == 'user_aware' and item == 'care'").iloc[0]
+    assert row["disattenuated"] == pytest.approx(row["pearson"] / row["ceiling"])
+    assert row["disattenuated_low"] < row["disattenuated"] < row["disattenuated_high"]
+    seeker = table.query("human == 'seeker' and strategy == 'user_aware' and item == 'care'").iloc[0]
+    assert np.isnan(seeker["disattenuated"])
+    assert "disattenuated: no ceiling" in seeker["note"]
+
+
+def test_agreement_corrects_r_for_people_alone_where_the_judge_scored_once(
+    export_of: ExportOf, small_study: list[dict[str, Any]]
+) -> None:
+    once = [row for row in small_study if row.get("replicate") != 2]
+    table = table_of(export_of(once), replicates=400)
+    row = table.query("human == 'reviewer' and strategy == 'standard' and item == 'care'").iloc[0]
+    assert row["disattenuated"] == pytest.approx(row["pearson"] / row["ceiling"])
+    assert row["disattenuated_low"] < row["disattenuated"] < row["disattenuated_high"]
+
+
+def test_agreement_says_where_average_and_worst_case_count_together(export_of: ExportOf) -> None:
+    rows = pairs((1, 2), (2, 1), (3, 4), (5, 5))
+    said = "average and worst-case seekers count together"
+    assert said not in table_of(export_of(rows)).iloc[0]["note"]
+    mixed = [row | {"condition": ("average", "worst_case")[place // 4]} for place, row in enumerate(rows)]
+    assert said in table_of(export_of(mixed)).iloc[0]["note"]
 
 
 def test_agreement_has_spearmans_interval_after_bonett_and_wright_where_rows_are_independent(
@@ -179,13 +273,31 @@ def test_agreement_says_that_few_arms_tell_little(export_of: ExportOf) -> None:
 
 def test_agreement_of_counsellors_own_conversations_draws_counsellors_and_arms(export_of: ExportOf) -> None:
     ratings, _truth, _bias = experts(counsellors=6, arms=5, each=4, seed=2)
-    rows = ratings + [row | JUDGE | {"score": 3 + number % 3} for number, row in enumerate(ratings)]
+    rows = ratings + [row | JUDGE | {"score": number**2 % 5} for number, row in enumerate(ratings)]
     row = table_of(export_of(rows)).set_index("human").loc["expert"]
     assert (row["n"], row["clusters"]) == (20, 6)
-    assert row["method"] == "Student's t two-way cluster (counsellors × arms) bootstrap on Fisher's z"
-    assert row["pearson_low"] < row["pearson"] < row["pearson_high"]
-    assert row["spearman_low"] < row["spearman"] < row["spearman_high"]
+    assert row["method"] == "Student's t two-way cluster (counsellors × arms) bootstrap on Fisher's z; system_r: BCa"
+    for name in ("pearson", "spearman", *BOUNDED):
+        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"], name
+    assert (row["crossed_low"], row["crossed_high"]) == (row["pearson_low"], row["pearson_high"])
     assert "interval: only 6 × 5 clusters, the interval may be too narrow" in row["note"]
+
+
+def test_agreement_of_people_has_an_interval_beside_it_with_the_arms_drawn_too(export_of: ExportOf) -> None:
+    ratings, _truth, _bias = experts(counsellors=6, arms=5, each=4, seed=2)
+    people = [row | {"rater": "R", "rater_kind": "reviewer"} for row in ratings]
+    rows = ratings + people + [row | JUDGE | {"score": number**2 % 5} for number, row in enumerate(ratings)]
+    table = table_of(export_of(rows)).set_index("human")
+    own, seconds = table.loc["expert"], table.loc["reviewer"]
+    assert (seconds["crossed_low"], seconds["crossed_high"]) == (own["pearson_low"], own["pearson_high"])
+    assert seconds["pearson_low"] > own["pearson_low"]
+
+
+def test_agreement_with_one_arm_draws_none(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
+    row = table_of(export_of([row | {"arm": "alone"} for row in small_study])).iloc[0]
+    assert np.isfinite(row["pearson_low"])
+    assert np.isnan(row["crossed_low"])
+    assert "crossed_low, crossed_high: one arm" in row["note"]
 
 
 def test_agreement_of_second_raters_of_counsellors_draws_counsellors_alone(export_of: ExportOf) -> None:
@@ -205,6 +317,20 @@ def test_agreement_has_a_ceiling_only_where_both_sides_repeat(
     seeker = table.query("human == 'seeker' and strategy == 'user_aware' and item == 'care'").iloc[0]
     assert np.isnan(seeker["ceiling"])
     assert "ceiling: one rater per conversation, so no reliability" in seeker["note"]
+
+
+def test_agreement_has_the_peoples_ceiling_alone_where_the_judge_scored_once(
+    export_of: ExportOf, small_study: list[dict[str, Any]]
+) -> None:
+    once = [row for row in small_study if row.get("replicate", 1) == 1 and row["item"] == "care"]
+    table = table_of(export_of(once)).query("strategy == 'user_aware'").set_index("human")
+    scores = pd.DataFrame([row for row in once if row.get("rater_kind") == "reviewer"])
+    targets = np.unique(scores["conversation"], return_inverse=True)[1]
+    reliability = one_way(scores["score"].to_numpy(float), targets).mean.estimate
+    assert table.at["reviewer", "ceiling"] == pytest.approx(np.sqrt(reliability))
+    assert "ceiling: an upper bound, by the people's reliability alone" in table.at["reviewer", "note"]
+    assert np.isnan(table.at["seeker", "ceiling"])
+    assert "an upper bound" not in table.at["seeker", "note"]
 
 
 @settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

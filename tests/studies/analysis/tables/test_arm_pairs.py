@@ -61,6 +61,38 @@ def test_figures_of_a_pair_are_those_of_students_sleep(export_of: ExportOf) -> N
     assert row[list(D_Z)].tolist() == pytest.approx([-1.28, -2.12, -0.41], abs=0.005)
 
 
+def test_effects_of_a_pair_worked_by_hand(export_of: ExportOf) -> None:
+    """Differences 1, 1, 2, -1, 3 have ranks 2, 2, 4, 2, 5 by size: (13 - 2) / 15. Their mean is 1.2; the variances of
+    the arms are 1.2 and .3, so d_av is 1.2 / √.75. Of the 15 means of two, in order -1, 0, 0, .5, 1, 1, 1, 1, …, the
+    eighth is the median."""
+    row = table_of(export_of(rated(np.array([[4, 3], [4, 3], [4, 2], [2, 3], [5, 2]], dtype=float)))).iloc[0]
+    assert row["rank_biserial"] == pytest.approx(11 / 15)
+    assert row["rank_biserial_low"] < 11 / 15 < row["rank_biserial_high"] <= 1
+    assert row["difference"] == pytest.approx(1.2)
+    assert row["hodges_lehmann"] == 1
+    assert "hodges_lehmann_low, hodges_lehmann_high: fewer than six pairs" in row["note"]
+    assert row["d_av"] == pytest.approx(1.2 / 0.75**0.5)
+    scale = row["d_av"] / row["d_z"]
+    assert row[["d_av_low", "d_av_high"]].tolist() == pytest.approx((scale * row[["d_z_low", "d_z_high"]]).tolist())
+
+
+def test_a_pair_that_always_differs_one_way_has_no_interval_of_the_rank_biserial(export_of: ExportOf) -> None:
+    row = table_of(export_of(rated(np.column_stack([np.arange(7) + 3.0, np.zeros(7)])))).iloc[0]
+    assert row["rank_biserial"] == 1
+    assert "rank_biserial_low, rank_biserial_high: all resamples are alike" in row["note"]
+
+
+def test_a_pair_without_differences_counts_in_its_family(export_of: ExportOf) -> None:
+    """Arms a and b are scored alike by all eight, c always 1 to 8 points lower: 2 / 2^8 twice, and Holm multiplies by
+    three. Benjamini and Hochberg too divide among three."""
+    scores = np.column_stack([np.full(8, 9.0), np.full(8, 9.0), 9 - np.arange(1.0, 9.0)])
+    table = table_of(export_of(rated(scores))).set_index(["arm_a", "arm_b"])
+    assert table["wilcoxon_p"].isna().tolist() == [True, False, False]
+    assert np.isnan(table.loc[("a", "b"), ["p_holm", "p_bh"]].astype(float)).all()
+    assert table["p_holm"].tolist()[1:] == pytest.approx([3 * 2 / 2**8] * 2)
+    assert table["p_bh"].tolist()[1:] == pytest.approx([3 / 2 * 2 / 2**8] * 2)
+
+
 def test_planted_differences_come_back(export_of: ExportOf) -> None:
     table = table_of(export_of(rated(three_arms(60)))).set_index(["arm_a", "arm_b"])
     for pair, planted in {("a", "b"): -0.6, ("a", "c"): -1.5, ("b", "c"): -0.9}.items():
@@ -78,7 +110,7 @@ def test_people_who_met_one_of_the_arms_are_in_no_pair(export_of: ExportOf) -> N
     assert table["users"].to_dict() == {("a", "b"): 7, ("a", "c"): 5, ("b", "c"): 6}
     assert (table["n"] == 2 * table["users"]).all()
     assert table.at[("a", "c"), "difference"] == pytest.approx(np.mean((scores[:, 0] - scores[:, 2])[3:]))
-    assert table.at[("a", "c"), "note"].startswith("hodges_lehmann: fewer than six pairs; ")
+    assert table.at[("a", "c"), "note"].startswith("hodges_lehmann_low, hodges_lehmann_high: fewer than six pairs; ")
 
 
 def test_arms_that_nobody_met_both_have_a_reason(export_of: ExportOf) -> None:
@@ -86,7 +118,7 @@ def test_arms_that_nobody_met_both_have_a_reason(export_of: ExportOf) -> None:
     [row] = table_of(export_of(rated(scores))).to_dict("records")
     assert (row["users"], row["clusters"], row["n"]) == (0, 0, 0)
     assert row["note"] == (
-        "difference, low, high, wilcoxon_p, t_p, rank_biserial, d_z, hodges_lehmann: nobody met both arms"
+        "difference, low, high, wilcoxon_p, t_p, rank_biserial, d_z, d_av, hodges_lehmann: nobody met both arms"
     )
 
 
@@ -133,7 +165,8 @@ def test_a_pair_that_never_differs_has_no_test(export_of: ExportOf) -> None:
     [row] = table_of(export_of(rated(scores))).to_dict("records")
     assert (row["difference"], row["hodges_lehmann"]) == (0, 0)
     assert np.isnan([row[name] for name in ("low", "wilcoxon_p", "p_holm", "p_bh", "t_p", "d_z")]).all()
-    assert "low, high, t_p, d_z: the differences do not vary" in row["note"]
+    assert row["d_av"] == 0
+    assert "low, high, t_p, d_z, d_av_low, d_av_high: the differences do not vary" in row["note"]
     assert "wilcoxon_p, rank_biserial: no pair differs" in row["note"]
 
 

@@ -98,7 +98,7 @@ def test_blinding_takes_people_for_clusters(export_of: ExportOf) -> None:
 def test_blinding_where_all_are_alike_has_no_interval(export_of: ExportOf) -> None:
     table = table_of(asked(export_of, [(f"P{n}", "ab"[n % 2], "ab"[n % 2], 5) for n in range(6)]))
     for arm, statistic, reason in (
-        ("a", "bang", "all answers are alike"),
+        ("a", "one_vs_rest", "one of the two shares is 0 or 1, and so in every resample"),
         ("*", "james", "all resamples are alike"),
         ("*", "certainty", "the answers do not vary"),
     ):
@@ -106,6 +106,37 @@ def test_blinding_where_all_are_alike_has_no_interval(export_of: ExportOf) -> No
         assert np.isnan(row["low"])
         assert reason in row["note"]
     assert one(table, "*", "james")["estimate"] == 0
+    bang = one(table, "a", "bang")
+    assert (bang["estimate"], bang["high"], bang["method"]) == (1, 1, "score, n = clusters")
+    assert -1 < bang["low"] < 1
+    assert "only 3 clusters" in bang["note"]
+
+
+def test_blinding_has_no_interval_where_an_arm_was_never_named_right(export_of: ExportOf) -> None:
+    """No resample would have such a guess, so that 0 would lie outside far too often."""
+    said = [(f"P{n}", "ab"[n % 2], ["b", "cannot_tell", "b", "a"][n % 4], None) for n in range(24)]
+    row = one(table_of(asked(export_of, said)), "a", "one_vs_rest")
+    assert row["estimate"] == pytest.approx(0 - 0.5)
+    assert np.isnan(row["low"])
+    assert row["note"] == "low, high: one of the two shares is 0 or 1, and so in every resample"
+
+
+def test_blinding_tells_what_chance_gives(export_of: ExportOf) -> None:
+    said = [("P0", "a", "a", 5), ("P1", "b", "b", 4), ("P2", "c", "a", 1), ("P3", "a", "cannot_tell", 2)]
+    table = table_of(asked(export_of, said))
+    assert one(table, "*", "james")["by_chance"] == pytest.approx((1 + 1 / 4) / 2)
+    assert one(table, "*", "accuracy")["by_chance"] == pytest.approx(1 / 3)
+    found = [one(table, "a", name)["by_chance"] for name in ("bang", "one_vs_rest")]
+    assert [*found, one(table, "*", "accuracy_corrected")["by_chance"]] == [0, 0, 0]
+    assert np.isnan(one(table, "*", "cannot_tell")["by_chance"])
+
+
+def test_blinding_takes_several_answers_of_a_person_for_one(export_of: ExportOf) -> None:
+    said = [(f"P{n}", "ab"[n % 2], "ab"[n % 3 % 2], None) for n in range(12)]
+    single, doubled = (table_of(asked(export_of, answers)) for answers in (said, [*said, *said]))
+    bounds = ["estimate", "low", "high", "clusters"]
+    assert one(doubled, "a", "bang")[bounds].tolist() == pytest.approx(one(single, "a", "bang")[bounds].tolist())
+    assert one(doubled, "a", "bang")["n"] == 12
 
 
 def test_blinding_where_nobody_can_tell(export_of: ExportOf) -> None:

@@ -57,6 +57,16 @@ def test_coverage_counts_what_is_missing_by_reason_and_arm(folder: Path) -> None
     assert one(table, "missing_share", item="care")["judge"] == "J"
 
 
+def test_judge_that_refused_everything_is_wholly_missing(export_of: ExportOf) -> None:
+    folder = export_of([*judged([3, 5, 4, 2]), *judged(["refused"] * 4, judge="Silent")])
+    write_table(folder, "codebook", [CARE])
+    table = table_of(folder)
+    assert one(table, "missing_share", judge="Silent", item="care")["estimate"] == 1.0
+    assert one(table, "reason: refused", judge="Silent")["estimate"] == 1.0
+    assert [one(table, name, judge="Silent")["estimate"] for name in ("mean_lowest", "mean_highest")] == [1.0, 5.0]
+    assert one(table, "mean", judge="Silent")["n"] == 0
+
+
 def test_coverage_bounds_the_mean_by_the_worst_case(folder: Path) -> None:
     table = table_of(folder)
     found = {name: one(table, name) for name in ("mean", "mean_lowest", "mean_highest")}

@@ -10,7 +10,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures.generalizability import of_complete
 from studies.analysis.measures.variance import two_way
-from studies.analysis.tables.decision_study import COLUMNS, METHODS, NUMBERS, decision_study
+from studies.analysis.tables.decision_study import COLUMNS, METHODS, NUMBERS, USERS, decision_study
 from tests.studies.analysis.measures.test_generalizability import PERSONS_RATERS_TASKS
 from tests.studies.analysis.published import SHROUT_FLEISS
 
@@ -125,8 +125,53 @@ def test_decision_study_ignores_names_and_order(export_of: ExportOf) -> None:
     pd.testing.assert_frame_equal(first, again, rtol=1e-9)
 
 
+def met(table: np.ndarray) -> list[dict[str, Any]]:
+    """Shrout and Fleiss's targets as arms, their judges as people who met them all."""
+    return [
+        {"conversation": f"C{arm}.{user}", "participant": f"P{user}", "rater": f"P{user}", "arm": f"arm{arm}"}
+        | {"item": "item0", "rater_kind": "seeker", "score": score}
+        for (arm, user), score in np.ndenumerate(table)
+        if not np.isnan(score)
+    ]
+
+
+def test_decision_study_of_arms_counts_the_users_that_tell_them_apart(export_of: ExportOf) -> None:
+    table = table_of(export_of(met(SHROUT_FLEISS)))
+    assert set(table["unit"]) == {"arm"}
+    icc = two_way(SHROUT_FLEISS)
+    for statistic, form in (("erho2_users", "icc_c_1"), ("phi_users", "icc_a_1")):
+        curve = table[table["statistic"] == statistic].set_index("k")["estimate"]
+        single = icc[form].estimate
+        assert curve.index.tolist() == list(USERS)
+        assert curve[10] == pytest.approx(10 * single / (1 + 9 * single))
+    found = of_complete(SHROUT_FLEISS).variances
+    assert one(table, "variance_arm")["estimate"] == pytest.approx(found[("conversation",)])
+    assert one(table, "variance_user")["estimate"] == pytest.approx(found[("rater",)])
+    assert table[["n", "clusters"]].drop_duplicates().to_numpy().tolist() == [[6, 4]]
+
+
+def test_decision_study_of_arms_takes_the_users_that_met_all(export_of: ExportOf) -> None:
+    gaps = SHROUT_FLEISS.copy()
+    gaps[0, 1] = np.nan
+    row = one(table_of(export_of(met(gaps))), "erho2_users", 5)
+    assert (row["n"], row["clusters"]) == (6, 3)
+    gaps[1, 2:] = np.nan
+    assert table_of(export_of(met(gaps))).empty
+
+
+def test_decision_study_of_arms_that_users_order_otherwise_has_no_reliability(export_of: ExportOf) -> None:
+    table = table_of(export_of(met(np.array([[1.0, 3.0], [3.0, 2.0], [2.0, 1.0]]))))
+    assert (table.loc[table["statistic"].isin(["erho2_users", "phi_users"]), "estimate"] == 0).all()
+
+
+def test_decision_study_of_arms_that_all_score_alike_says_so(export_of: ExportOf) -> None:
+    [row] = table_of(export_of(met(np.full((3, 4), 2.0)))).to_dict("records")
+    assert (row["statistic"], row["note"]) == ("variance_arm", "estimate, low, high: the scores do not vary")
+
+
 def test_methods_name_every_statistic(export_of: ExportOf) -> None:
-    statistics = set(table_of(export_of(rated(PERSONS_RATERS_TASKS)))["statistic"])
+    both = rated(PERSONS_RATERS_TASKS) + met(SHROUT_FLEISS)
+    statistics = set(table_of(export_of(both))["statistic"])
     assert {statistic.partition("_conv")[0] for statistic in statistics if "variance" not in statistic} | {
         "variance"
     } == set(METHODS)

@@ -139,3 +139,13 @@ def test_worst_cases_tell_apart_what_average_seekers_do_not(tmp_path: Path) -> N
     assert (wide["msr_corrected", "worst_case"] > 0.3).all()
     assert (wide["msr_corrected", "average"] < 0.05).all()
     assert (wide["pairwise_share", "worst_case"] == 1).all()
+
+
+def test_pairs_that_never_differ_and_that_always_differ_alike_are_tested_too(export_of: ExportOf) -> None:
+    """Six users score a and b alike and c 1 point lower. Of all 2^6 choices of signs two are so far from 0: p = 1/32
+    for two pairs, and Holm over three makes it 3/32. With seven users it is 3/64, and two of the three pairs differ."""
+    scores = np.tile([4.0, 4.0, 3.0], (7, 1)) + np.arange(7.0)[:, np.newaxis]
+    six, seven = (table_of(export_of(rated(scores[:users]))).iloc[0] for users in (6, 7))
+    shares = ["pairwise_share", "pairwise_share_t"]
+    assert six[shares].tolist() == [0, 0]
+    assert seven[shares].tolist() == pytest.approx([2 / 3, 2 / 3])

@@ -70,6 +70,71 @@ def test_simulated_seekers_change_from_their_first_to_their_last_state(tmp_path:
     assert found["n"].tolist() == expected["size"].tolist()
 
 
+def imported(
+    export_of: ExportOf, emotions: dict[str, list[Any]], replies: int | None = None, **about: dict[str, str]
+) -> Path:
+    """Of each conversation the emotions at the seeker's messages, which the first `replies` of are answered, else all;
+    `about`: what else conversations.csv says of some."""
+    folder = export_of([{"conversation": "elsewhere", "score": 3}])
+    usual = {"participant": "", "profile": "", "arm": "a", "seeker_kind": "imported", "valence_before": ""}
+    rows = [{"conversation": name} | usual | about.get(name, {}) for name in emotions]
+    write_table(folder, "conversations", rows)
+    said = [
+        {"conversation": name, "turn": turn, "role": "seeker", "text": "Well.", "emotion": emotion}
+        for name, known in emotions.items()
+        for turn, emotion in enumerate(known, 1)
+    ]
+    given = [row | {"role": "supporter", "emotion": ""} for row in said if replies is None or row["turn"] <= replies]
+    write_table(folder, "turns", [*given, *said])
+    return folder
+
+
+def test_imports_change_from_the_first_to_the_last_message(export_of: ExportOf) -> None:
+    table = table_of(imported(export_of, {"C1": [50, "", 80], "C2": [40, 30, 20.5]}, replies=2))
+    assert table[["measure", "seekers", "source", "statistic"]].values.tolist() == [
+        ["emotion", "imported", "imported", statistic] for statistic in ("before", "after", "change")
+    ]
+    assert table["estimate"].tolist() == [45, 50.25, 5.25]
+    assert table["n"].tolist() == [2, 2, 2]
+    assert not table["note"].str.contains("last").any()
+
+
+def test_an_import_that_ends_with_a_reply_says_that_its_last_emotion_is_from_before(export_of: ExportOf) -> None:
+    notes = table_of(imported(export_of, {"C1": [50, 80], "C2": [40, 30]})).set_index("statistic")["note"]
+    said = "of 2 conversations the last emotion is from before the last reply"
+    assert [said in notes[statistic] for statistic in ("before", "after", "change")] == [False, True, True]
+
+
+def test_an_import_needs_the_emotion_at_both_of_its_ends(export_of: ExportOf) -> None:
+    ends = {"C1": [50, 60], "C2": ["", 10, 20], "C3": [10, 20, "sad"], "C4": [30], "C5": ["", 1, ""]}
+    change = table_of(imported(export_of, ends)).set_index("statistic").loc["change"]
+    assert (change["estimate"], change["n"]) == (10, 1)
+    assert "3 conversations of which one of the two is not known are left out" in change["note"]
+
+
+def test_a_supporter_that_opens_an_import_does_not_hide_what_was_before(export_of: ExportOf) -> None:
+    folder = imported(export_of, {"C1": ["", 50, 70]})
+    turns = pd.read_csv(folder / "turns.csv", keep_default_na=False)
+    opens = (turns["turn"] == 1) & (turns["role"] == "seeker")
+    turns.assign(text=turns["text"].mask(opens, "")).to_csv(folder / "turns.csv", index=False)
+    assert table_of(folder)["estimate"].tolist() == [50, 70, 20]
+
+
+def test_imports_of_people_of_profiles_and_of_nobody_are_never_in_one_row(export_of: ExportOf) -> None:
+    emotions = {"C1": [10, 20], "C2": [10, 40], "C3": [10, 80], "C4": [10, 90]}
+    about = {"C1": {"participant": "S7"}, "C2": {"profile": "p1"}, "C4": {"participant": "S8", "profile": "p1"}}
+    found = table_of(imported(export_of, emotions, **about)).query("statistic == 'change'").set_index("source")
+    assert found["estimate"].to_dict() == {"imported": 70, "imported_participant": 45, "imported_profile": 30}
+
+
+def test_what_people_said_of_themselves_comes_before_what_the_file_says(export_of: ExportOf) -> None:
+    emotions = {"C1": [10, 20], "C2": [10, 40]}
+    table = table_of(imported(export_of, emotions, C1={"participant": "S7", "valence_before": "3"}))
+    found = table.set_index(["measure", "statistic"])["estimate"]
+    assert found["emotion"].to_dict() == {"before": 10, "after": 40, "change": 30}
+    assert found["valence"].isna().all()
+
+
 def test_a_feeling_that_is_no_number_is_named(export_of: ExportOf) -> None:
     folder = felt(export_of, [(3, 5), ("good", 2)])
     with pytest.raises(AnalysisError, match=r"^conversations\.csv:3:valence_before: 'good' is not a number$"):

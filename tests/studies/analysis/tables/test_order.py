@@ -93,7 +93,40 @@ def test_rows_of_the_model_say_what_they_are_of(tmp_path: Path) -> None:
     assert (test["method"], test["note"]) == ("likelihood ratio (ML), 3 df", "low, high: it is a chi-square")
     assert test["p"] == pytest.approx(stats.chi2.sf(test["estimate"], 3))
     assert (test["n"], test["clusters"]) == (320, 80)
+    [wald] = of(table, "carry_over_f").to_dict("records")
+    # 320 ratings, 80 people, 3 differences of arms, position, 3 of previous arms.
+    assert (wald["method"], wald["note"]) == ("Wald F (REML), 3 and 233 df", "low, high: it is an F")
+    assert wald["p"] == pytest.approx(stats.f.sf(wald["estimate"], 3, 233))
     assert of(table, "position_slope")["note"].tolist() == [""]
+
+
+def test_what_an_arm_carries_over_shifts_the_means_of_the_others_alone(tmp_path: Path) -> None:
+    """Each arm follows each other as often, and none itself: with +.75 after a and -.25 after the others a's mean moves
+    by 3/4 × -.25, the others' by (.75 - .25 - .25) / 4. With the previous arm in the model nothing moves."""
+    effects = {"a": 0.75, "b": -0.25, "c": -0.25, "d": -0.25}
+    plain, shifted = (
+        table_of(study(tmp_path / name, people=40, after=of)) for name, of in (("0", None), ("1", effects))
+    )
+    moved = {
+        name: (of(shifted, name).set_index("arm")["estimate"] - of(plain, name).set_index("arm")["estimate"]).to_dict()
+        for name in ("arm_difference", "arm_difference_adjusted")
+    }
+    assert moved["arm_difference"] == pytest.approx({"a": -0.1875, "b": 0.0625, "c": 0.0625, "d": 0.0625}, abs=1e-5)
+    assert moved["arm_difference_adjusted"] == pytest.approx(dict.fromkeys("abcd", 0), abs=1e-5)
+    truth = {arm: ARMS[arm] - np.mean([ARMS[name] for name in "abcd"]) for arm in "abcd"}
+    adjusted = of(shifted, "arm_difference_adjusted").set_index("arm")
+    assert adjusted["estimate"].sum() == pytest.approx(0)
+    assert all(adjusted.at[arm, "low"] < truth[arm] < adjusted.at[arm, "high"] for arm in "abcd")
+
+
+def test_arms_are_compared_within_their_condition(tmp_path: Path) -> None:
+    folder = study(tmp_path / "export", people=40)
+    conditions = {"a": "average", "b": "average", "c": "worst_case", "d": "worst_case"}
+    for name in ("ratings", "conversations"):
+        change(folder, name, lambda rows: rows.assign(condition=rows["arm"].map(conditions)))
+    rows = of(table_of(folder), "arm_difference")
+    assert rows.groupby("condition")["estimate"].sum().to_dict() == pytest.approx({"average": 0, "worst_case": 0})
+    assert rows.set_index("arm")["condition"].to_dict() == conditions
 
 
 def test_without_an_effect_of_order_none_is_found(tmp_path: Path) -> None:
@@ -137,9 +170,21 @@ def test_means_of_positions_and_of_first_conversations(tmp_path: Path) -> None:
     expected = scores[scores["position"] == 1].groupby("arm")["score"].mean()
     assert first["estimate"].to_dict() == pytest.approx(expected.to_dict())
     assert (means["low"] < means["estimate"]).all()
-    modelled = table[table["statistic"].isin(["position_slope", "carry_over_test", "carry_over"])]
+    modelled = table[~table["statistic"].isin(["position_mean", "first_position_mean"])]
     assert modelled["position"].isna().all()
-    assert modelled["note"].str.endswith("only 10 users, p may be too small").all()
+    # What has degrees of freedom for the error counts with few users.
+    noted = modelled[modelled["note"].str.contains("only 10 users, p may be too small")]
+    assert noted["statistic"].tolist() == ["carry_over_test"]
+
+
+def test_means_of_fewer_than_eight_people_have_no_interval(tmp_path: Path) -> None:
+    """31 people: eight began with a, b and c, seven with d."""
+    table = table_of(study(tmp_path / "export", people=31))
+    first = of(table, "first_position_mean").set_index("arm")
+    assert first["clusters"].to_dict() == {"a": 8, "b": 8, "c": 8, "d": 7}
+    assert first["low"].notna().to_dict() == {"a": True, "b": True, "c": True, "d": False}
+    assert first.at["d", "note"] == "low, high: fewer than eight users, of whom resamples say too little"
+    assert of(table, "position_mean")["low"].notna().all()
 
 
 def test_what_came_before_counts_although_it_was_not_rated_or_is_left_out(tmp_path: Path) -> None:
@@ -163,7 +208,7 @@ def test_conversations_after_one_that_the_file_has_not_are_left_out_of_the_model
 def test_holm_is_over_the_items(tmp_path: Path) -> None:
     table = table_of(study(tmp_path / "export", people=16, slope=0.1, items=("care", "safety", "warmth")))
     assert table["item"].unique().tolist() == ["*", "care", "safety", "warmth"]
-    for statistic in ("position_slope", "carry_over_test"):
+    for statistic in ("position_slope", "carry_over_test", "carry_over_f"):
         rows = of(table, statistic)
         assert rows["p_holm"].iloc[0] == rows["p"].iloc[0]
         expected = multipletests(rows["p"].iloc[1:], method="holm")[1]
@@ -191,9 +236,7 @@ def test_the_same_order_for_everybody_tells_nothing(tmp_path: Path) -> None:
     places = {"a": "1", "b": "2", "c": "3", "d": "4"}
     change(folder, "conversations", lambda rows: rows.assign(position=rows["arm"].map(places)))
     table = table_of(folder)
-    assert (
-        of(table, "position_slope")["note"].iloc[0].startswith("estimate, low, high, p: position and arm go together; ")
-    )
+    assert of(table, "position_slope")["note"].tolist() == ["estimate, low, high, p: position and arm go together"]
     assert of(table, "carry_over_test")["estimate"].isna().all()
     assert of(table, "carry_over").empty
     assert len(of(table, "position_mean")) == 4
@@ -224,6 +267,9 @@ def test_a_slope_is_left_where_previous_arms_cannot_be_told_apart(
     assert slope["low"] < 0.5 < slope["high"]
     assert slope["note"] == f"no previous arm in the model: {reason}"
     assert test["note"] == f"low, high: it is a chi-square; estimate, p: {reason}"
+    assert of(table, "carry_over_f").iloc[0]["note"] == f"low, high: it is an F; estimate, p: {reason}"
+    assert of(table, "arm_difference_adjusted").empty
+    assert of(table, "arm_difference")["estimate"].notna().all()
     assert of(table, "carry_over").empty
 
 

@@ -11,8 +11,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.measures import gwet
-from studies.analysis.measures.variance import by_components
+from studies.analysis.measures import clustered, gwet
+from studies.analysis.measures.variance import FORMS, by_components, two_way
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import (
     COLUMNS,
@@ -22,8 +22,10 @@ from studies.analysis.tables.reliability import (
     omega_total,
     reliability,
 )
+from tests.coverage.simulated import CHATS, people, ratings_of_people
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.measures.test_coincidence import FLEISS_DIAGNOSES
+from tests.studies.analysis.measures.test_kappa import ANXIETY
 from tests.studies.analysis.published import SHROUT_FLEISS
 
 ExportOf = Callable[[Any], Path]
@@ -135,6 +137,13 @@ def test_reliability_says_where_raters_agree_perfectly(export_of: ExportOf) -> N
     assert "perfect agreement has no interval" in row["note"]
 
 
+def test_reliability_says_where_raters_are_too_far_apart_for_a_lower_bound(export_of: ExportOf) -> None:
+    row = table_of(export_of(judged_by("expert", np.array([[1.0, 3.0], [3.0, 2.0], [2.0, 1.0]])))).iloc[0]
+    assert row["icc_a_1"] == -1
+    assert np.isnan(row["icc_a_k"])
+    assert "icc_a_k: no lower bound, as far apart are raters" in row["note"]
+
+
 def test_reliability_of_constant_ratings_is_empty_but_for_percent_agreement(export_of: ExportOf) -> None:
     row = table_of(export_of(judged_by("expert", np.full((4, 3), 5.0)))).iloc[0]
     assert row[["icc_1_1", "icc_a_k", "alpha_ordinal", "alpha_interval", "kappa_fleiss"]].isna().all()
@@ -187,6 +196,90 @@ def test_reliability_of_averaged_replicates_has_no_levels(export_of: ExportOf) -
     row = table_of(export_of(ratings)).iloc[0]
     assert np.isnan(row["gwet_ac2"])
     assert "gwet_ac2: some scores lie between the levels of the scale" in row["note"]
+
+
+def of_people(matrix: np.ndarray, each: int) -> list[dict[str, Any]]:
+    rated = judged_by("reviewer", matrix)
+    return [row | {"participant": f"P{int(row['conversation'][1:]) // each}"} for row in rated]
+
+
+def test_reliability_of_several_conversations_of_a_person_is_by_a_jackknife_of_persons(export_of: ExportOf) -> None:
+    scores = np.rint(3 + ratings_of_people(np.random.default_rng(4), 20, 3))
+    row = table_of(export_of(of_people(scores, CHATS))).iloc[0]
+    found = clustered.two_way(two_way(scores), scores, people(20), Bootstrap(50, 1))
+    for form in FORMS:
+        assert row[[form, f"{form}_low", f"{form}_high"]].tolist() == pytest.approx(
+            [found[form].estimate, found[form].low, found[form].high], rel=1e-6
+        )
+    assert (row["n"], row["clusters"]) == (80, 20)
+    assert row["method"].startswith("ICC: jackknife of clusters, Student's t; ICC(A,·): jackknife of clusters")
+    alone = table_of(export_of(judged_by("reviewer", scores))).iloc[0]
+    assert alone["method"].startswith("ICC: F; ")
+
+
+def test_reliability_of_a_persons_conversations_with_gaps_is_by_a_jackknife_too(export_of: ExportOf) -> None:
+    scores = np.rint(3 + ratings_of_people(np.random.default_rng(4), 20, 3))
+    scores[::3, 1] = np.nan
+    row = table_of(export_of(of_people(scores, CHATS))).iloc[0]
+    assert "by REML variance components over all ratings, jackknife intervals" in row["note"]
+    assert "ICC(A,·), ICC(C,·): jackknife of clusters, Student's t, one step of Newton's" in row["method"]
+    for form in FORMS:
+        assert row[f"{form}_low"] < row[form] < row[f"{form}_high"]
+    alone = table_of(export_of(judged_by("reviewer", scores))).iloc[0]
+    assert "ICC(1,·): F; ICC(A,·), ICC(C,·): delta-method interval on the logit" in alone["method"]
+
+
+def test_reliability_says_where_so_many_raters_leave_conversations_of_a_person_independent(
+    export_of: ExportOf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clustered, "MOST_RATERS", 2)
+    scores = np.rint(3 + ratings_of_people(np.random.default_rng(4), 20, 3))
+    scores[::3, 1] = np.nan
+    row = table_of(export_of(of_people(scores, CHATS))).iloc[0]
+    assert "(A,·) and (C,·): 80 conversations of 20 clusters count as independent" in row["note"]
+    assert "ICC(A,·), ICC(C,·): delta-method interval on the logit" in row["method"]
+
+
+def test_reliability_of_one_persons_conversations_has_no_interval(export_of: ExportOf) -> None:
+    row = table_of(export_of(of_people(SHROUT_FLEISS, 6))).iloc[0]
+    assert round(row["icc_a_1"], 2) == 0.29
+    assert np.isnan(row["icc_a_1_low"])
+    assert "fewer than two clusters" in row["note"]
+
+
+def test_reliability_has_cohens_kappas_of_two_raters_alone(export_of: ExportOf) -> None:
+    row = table_of(export_of(judged_by("expert", ANXIETY.astype(float)))).iloc[0]
+    assert round(row["kappa_weighted"], 3) == 0.297
+    assert row["kappa_cohen"] == pytest.approx(row["kappa_conger"])
+    for name in ("kappa_cohen", "kappa_weighted"):
+        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"]
+    assert "kappa: BCa cluster bootstrap" in row["method"]
+    row = table_of(export_of(judged_by("expert", SHROUT_FLEISS))).iloc[0]
+    assert np.isnan(row["kappa_weighted"])
+    assert "kappa_cohen, kappa_weighted: more than two raters" in row["note"]
+
+
+def test_reliability_of_items_has_feldts_interval_or_a_jackknife_of_persons(export_of: ExportOf) -> None:
+    scores = np.rint(3 + ratings_of_people(np.random.default_rng(6), 15, 4))
+
+    def row_of(each: int) -> pd.Series:
+        ratings = [
+            {"conversation": f"C{target}", "participant": f"P{target // each}", "rater": f"P{target // each}"}
+            | {"item": f"item{item}", "score": score}
+            for (target, item), score in np.ndenumerate(scores)
+        ]
+        return table_of(export_of(ratings)).iloc[0]
+
+    alone, together = row_of(1), row_of(CHATS)
+    usual = two_way(scores)
+    assert (alone["cronbach_low"], alone["cronbach_high"]) == pytest.approx(
+        (usual["icc_c_k"].low, usual["icc_c_k"].high)
+    )
+    found = clustered.two_way(usual, scores, people(15), Bootstrap(50, 1))["icc_c_k"]
+    assert (together["cronbach_low"], together["cronbach_high"]) == pytest.approx((found.low, found.high))
+    assert (alone["clusters"], together["clusters"]) == (60, 15)
+    assert "60 ratings of 15 clusters are one sample in omega" in together["note"]
+    assert "one sample" not in alone["note"]
 
 
 def test_conger_is_the_printed_exact_kappa_of_fleiss_1971() -> None:

@@ -53,14 +53,39 @@ def test_two_strategies_of_one_judge_are_compared_on_the_same_conversations(expo
     tested = dependent.williams(r[0, 2], r[0, 1], r[1, 2], 6)
     assert (row["williams_t"], row["williams_df"], row["williams_p"]) == pytest.approx((tested.statistic, 3, tested.p))
     assert (row["zou_low"], row["zou_high"]) == pytest.approx(dependent.zou(r[0, 2], r[0, 1], r[1, 2], 6))
+    meng, bounds = dependent.meng(r[0, 2], r[0, 1], r[1, 2], 6)
+    assert row[["meng_z", "meng_p"]].tolist() == pytest.approx([meng.statistic, meng.p])
+    assert row[["meng_low", "meng_high"]].tolist() == pytest.approx(bounds)
     assert row["method"] == "BCa paired cluster bootstrap"
 
 
 def test_the_other_way_round_all_signs_turn(export_of: ExportOf) -> None:
     row = table_of(export_of(judged(HUMAN, aware=AWARE, plain=PLAIN)), 200).iloc[0]
     turned = table_of(export_of(judged(HUMAN, aware=PLAIN, plain=AWARE)), 200).iloc[0]
-    signed = ["difference", "low", "high", "williams_t", "steiger_z", "zou_low", "zou_high"]
-    other = ["difference", "high", "low", "williams_t", "steiger_z", "zou_high", "zou_low"]
+    signed = [
+        "difference",
+        "low",
+        "high",
+        "williams_t",
+        "steiger_z",
+        "zou_low",
+        "zou_high",
+        "meng_z",
+        "meng_low",
+        "meng_high",
+    ]
+    other = [
+        "difference",
+        "high",
+        "low",
+        "williams_t",
+        "steiger_z",
+        "zou_high",
+        "zou_low",
+        "meng_z",
+        "meng_high",
+        "meng_low",
+    ]
     assert turned[signed].tolist() == pytest.approx((-row[other]).tolist())
     assert turned[["p", "williams_p", "steiger_p"]].tolist() == pytest.approx(
         row[["p", "williams_p", "steiger_p"]].tolist()
@@ -82,7 +107,7 @@ def test_strategies_that_say_the_same_in_another_unit_do_not_differ(export_of: E
     assert (row["low"], row["high"], row["p"]) == (0, 0, 1)
     assert row["difference"] == pytest.approx(0, abs=1e-12)
     assert np.isnan(row["williams_t"])
-    assert "steiger_z, steiger_p, zou_low, zou_high: a correlation is 1 or -1" in row["note"]
+    assert "steiger_z, steiger_p, zou_low, zou_high, meng_z, meng_p, meng_low, meng_high: a corr" in row["note"]
 
 
 def test_conversations_that_are_copied_tell_williams_more_and_the_bootstrap_nothing(export_of: ExportOf) -> None:
@@ -142,6 +167,7 @@ def test_three_strategies_make_three_pairs_each_with_its_own_holm(export_of: Exp
     for pair, family in table.groupby(["strategy_a", "strategy_b"]):
         assert pair in [("a", "b"), ("a", "c"), ("b", "c")]
         assert family["p_holm"].tolist() == pytest.approx(multipletests(family["p"], method="holm")[1].tolist())
+    assert table["p_bh"].tolist() == pytest.approx(multipletests(table["p"], method="fdr_bh")[1].tolist())
 
 
 def test_moments_and_judges_are_not_compared_with_each_other(export_of: ExportOf) -> None:

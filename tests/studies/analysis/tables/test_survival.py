@@ -6,11 +6,21 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 import pytest
 from scipy.stats import binomtest  # noqa: TID253
-from statsmodels.duration.survfunc import SurvfuncRight  # noqa: TID253
+from statsmodels.duration.survfunc import SurvfuncRight, survdiff  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.survival import COLUMNS, INCIDENCE, MEAN, MEDIAN, OPEN, survival
+from studies.analysis.tables.survival import (
+    ACTUAL_MEAN,
+    COLUMNS,
+    INCIDENCE,
+    MEAN,
+    MEDIAN,
+    METHODS,
+    ONGOING,
+    OPEN,
+    survival,
+)
 from tests.studies.analysis.benchmark import LEAVING, write_benchmark, write_table
 
 ExportOf = Callable[[Any], Path]
@@ -45,13 +55,32 @@ def test_ends_compete_and_what_is_no_end_is_censored(export_of: ExportOf) -> Non
     table = table_of(chats(export_of, ENDS))
     open_after = [6 / 7, 6 / 7 * 5 / 6, 6 / 7 * 5 / 6 * 3 / 4, 6 / 7 * 5 / 6 * 3 / 4 * 2 / 3]
     assert estimates(table, OPEN) == pytest.approx(open_after)
-    walked_out = [1 / 7, 1 / 7, 1 / 7 + open_after[1] / 4, 1 / 7 + open_after[1] / 4]
-    assert estimates(table, INCIDENCE, "walked_out") == pytest.approx(walked_out)
-    assert estimates(table, INCIDENCE, "satisfied") == pytest.approx([0, *[6 / 7 / 6] * 3])
-    assert estimates(table, INCIDENCE, "safety") == pytest.approx([0, 0, 0, open_after[2] / 3])
-    assert set(table["end"]) == {"", "walked_out", "satisfied", "safety"}
+    assert estimates(table, INCIDENCE, "walked_out") == pytest.approx([1 / 7, 1 / 7, 2 / 7, 2 / 7])
+    assert estimates(table, INCIDENCE, "satisfied") == pytest.approx([0, *[1 / 7] * 3])
+    assert estimates(table, INCIDENCE, "technical") == pytest.approx([0, *[1 / 7] * 3])
+    assert estimates(table, INCIDENCE, "safety") == pytest.approx([0, 0, 0, 1 / 7])
+    assert estimates(table, INCIDENCE, "cap") == pytest.approx([0, 0, 0, 2 / 7])
+    assert estimates(table, ONGOING) == pytest.approx([6 / 7, 4 / 7, 3 / 7, 0])
+    assert set(table["end"]) == {"", "walked_out", "satisfied", "safety", "technical", "cap"}
     assert table.query("statistic == 'open'")["at_risk"].tolist() == [7, 6, 4, 3]
     assert set(table["n"]) == {7}
+
+
+def test_what_is_still_open_or_withdrawn_is_censored_in_every_curve(export_of: ExportOf) -> None:
+    """By hand, of 5: after turn 2 one of the 4 that are left walks out, after turn 3 one of 3 is finished."""
+    ends = [(1, "withdrawn"), (2, "walked_out"), (2, ""), (3, "finished"), (3, "")]
+    table = table_of(chats(export_of, ends))
+    assert estimates(table, INCIDENCE, "walked_out") == pytest.approx([0, 1 / 4, 1 / 4])
+    assert estimates(table, INCIDENCE, "finished") == pytest.approx([0, 0, 3 / 4 / 2])
+    assert estimates(table, ONGOING) == pytest.approx([1, 3 / 4, 3 / 8])
+    assert estimates(table, OPEN) == pytest.approx([1, 3 / 4, 3 / 4])
+
+
+def test_ends_and_what_goes_on_add_up_to_one(tmp_path: Path) -> None:
+    table = table_of(write_benchmark(tmp_path / "export", profiles=9, seed=2), replicates=20)
+    shares = table[table["statistic"].isin([ONGOING, INCIDENCE])]
+    totals = shares.groupby(["arm", "condition", "turn"])["estimate"].sum()
+    assert totals.tolist() == pytest.approx([1] * len(totals))
 
 
 def test_medians_and_mean_turns_are_told_with_their_horizon(export_of: ExportOf) -> None:
@@ -64,8 +93,11 @@ def test_medians_and_mean_turns_are_told_with_their_horizon(export_of: ExportOf)
 def test_a_persons_early_end_is_a_leaving_and_their_regular_end_is_none(export_of: ExportOf) -> None:
     ends = [(3, "early"), (12, "finished"), (14, "finished"), (15, "withdrawn")]
     table = table_of(chats(export_of, ends, seeker_kind="person", condition=""))
-    assert set(table["end"]) == {"", "early"}
+    assert set(table["end"]) == {"", "early", "finished"}
     assert estimates(table, OPEN)[-1] == pytest.approx(0.75)
+    assert estimates(table, ACTUAL_MEAN) == [11]
+    noted = table[table["statistic"].isin([MEDIAN, MEAN])]["note"]
+    assert noted.str.contains("2 conversations with a regular end count as if they had gone on like the others").all()
     assert set(table["seekers"]) == {"person"}
 
 
@@ -109,8 +141,9 @@ def test_all_censored_say_why_there_is_no_median(export_of: ExportOf) -> None:
     )
     assert table.loc[OPEN, "estimate"].tolist() == [1] * 5
     assert set(table["n"]) == {3}  # what never began tells nothing
-    assert table.loc[MEAN, ["estimate", "turn"]].tolist() == [5, 5]
-    assert table.loc[MEAN, "note"] == "low, high: all conversations are censored"
+    assert np.isnan(table.loc[MEAN, "estimate"])
+    assert table.loc[MEAN, "note"] == "estimate, low, high: no conversation ended in a way that counts"
+    assert table.loc[ACTUAL_MEAN, "estimate"] == pytest.approx(13 / 3)
     assert table.loc[MEDIAN, ["estimate", "low", "high"]].isna().all()
     assert "more than half are open after the last turn that is known" in table.loc[MEDIAN, "note"]
 
@@ -129,6 +162,7 @@ def test_the_horizon_is_what_all_curves_tell(export_of: ExportOf) -> None:
     rows = pd.read_csv(folder / "conversations.csv").assign(arm=list("aabbcc"))
     rows.to_csv(folder / "conversations.csv", index=False)
     means = table_of(folder).query("statistic == @MEAN").set_index("arm")
+    assert means.loc["b", "note"].startswith("low, high: no conversation ended in a way that counts")
     assert means["turn"].tolist() == [7, 7, 7]  # c has ended, so 0 is known of it for ever
     assert means["estimate"].tolist() == pytest.approx([(7 + 2) / 2, 7, 3])
 
@@ -140,6 +174,55 @@ def test_order_of_rows_and_names_of_arms_change_nothing(tmp_path: Path) -> None:
     rows["arm"] = "x " + rows["arm"]
     rows.to_csv(folder / "conversations.csv", index=False)
     pd.testing.assert_frame_equal(table_of(folder).drop(columns="arm"), before.drop(columns="arm"))
+
+
+def of_arms(folder: Path, arms: str, clusters: list[str]) -> pd.DataFrame:
+    """The tests of these conversations, each with an arm and a profile."""
+    rows = pd.read_csv(folder / "conversations.csv").assign(arm=list(arms), profile=clusters)
+    rows.to_csv(folder / "conversations.csv", index=False)
+    table = table_of(folder)
+    return table[table["arm"] == "*"].set_index("statistic")
+
+
+TWO_ARMS = [(1, "walked_out"), (2, "cap"), (3, "walked_out"), (2, "walked_out"), (4, "satisfied"), (4, "cap")]
+
+
+def test_log_rank_of_independent_conversations_is_that_of_statsmodels(export_of: ExportOf) -> None:
+    folder = chats(export_of, TWO_ARMS)
+    found = of_arms(folder, "aaabbb", [f"S{number}" for number in range(6)])
+    expected = survdiff([1, 2, 3, 2, 4, 4], [1, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1])
+    assert found.index.tolist() == ["log_rank"]
+    row = found.loc["log_rank"]
+    assert (row["estimate"], row["p"]) == pytest.approx(expected)
+    assert (row["df"], row["n"], row["clusters"]) == (1, 6, 6)
+    assert (row["method"], row["note"]) == ("log-rank, hypergeometric variance", "low, high: it is a chi-square")
+
+
+def test_log_rank_of_profiles_that_met_both_arms_is_clustered_and_stratified(export_of: ExportOf) -> None:
+    found = of_arms(chats(export_of, TWO_ARMS), "aaabbb", ["S0", "S1", "S2", "S0", "S1", "S2"])
+    plain, stratified = found.loc["log_rank"], found.loc["log_rank_stratified"]
+    assert plain["method"] == "log-rank, variance of clusters"
+    assert plain["note"].endswith("only 3 clusters, p is approximate")
+    expected = survdiff([1, 2, 3, 2, 4, 4], [1, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1], strata=[0, 1, 2, 0, 1, 2])
+    assert (stratified["estimate"], stratified["p"]) == pytest.approx(expected)
+    assert stratified["method"] == "log-rank, hypergeometric variance"
+
+
+def test_log_rank_counts_in_strata_only_who_met_several_arms(export_of: ExportOf) -> None:
+    found = of_arms(chats(export_of, TWO_ARMS), "aaabbb", ["S0", "S1", "S2", "S0", "S1", "S5"])
+    assert found["n"].to_dict() == {"log_rank": 6, "log_rank_stratified": 4}
+    assert found["clusters"].to_dict() == {"log_rank": 4, "log_rank_stratified": 2}
+
+
+def test_log_rank_of_what_nobody_left_says_so(export_of: ExportOf) -> None:
+    found = of_arms(chats(export_of, [(3, "cap"), (4, "finished")]), "ab", ["S0", "S1"]).loc["log_rank"]
+    assert np.isnan(found["p"])
+    assert found["note"].endswith("estimate, p: no conversation ended in a way that counts")
+
+
+def test_every_statistic_is_explained(tmp_path: Path) -> None:
+    table = table_of(write_benchmark(tmp_path / "export", profiles=6, seed=8), replicates=20)
+    assert set(table["statistic"]) == set(METHODS)
 
 
 def test_without_turns_there_is_nothing(export_of: ExportOf) -> None:

@@ -1,0 +1,64 @@
+"""Cohen's kappa of two raters, weighted or not, and its resampling: tables of clusters add up.
+
+Cohen 1960, doi 10.1177/001316446002000104; Cohen 1968, doi 10.1037/h0026256. Weights are of disagreements.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.measures.coincidence import MOST_LEVELS
+from studies.analysis.rows import Undefined
+
+Weighing = Callable[[Array], Array]  # levels to levels × levels
+
+_EXACT = 1e-9
+
+
+def nominal(levels: Array) -> Array:
+    """Levels × levels: any disagreement weighs the same."""
+    return 1 - np.eye(len(levels))
+
+
+def squared(levels: Array) -> Array:
+    """By the distance of the scores themselves, so that a level which nobody gave changes nothing."""
+    return np.asarray((levels[:, np.newaxis] - levels) ** 2)
+
+
+def kappa(table: Array, weights: Array) -> float:
+    """`table`: how often, or in which share, the first rater gave the row's level and the second the column's; flat."""
+    found = float(_kappas(table, weights))
+    if np.isnan(found):
+        raise Undefined("the scores do not vary")
+    return found
+
+
+def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
+    """One of each cluster, flat; `scores`: targets × two raters, `clusters`: that of each target, numbered from 0
+    without gaps."""
+    if len(levels) > MOST_LEVELS:
+        raise Undefined(f"more than {MOST_LEVELS} different scores")
+    first, second = np.searchsorted(levels, scores).T
+    counted = np.zeros((clusters.max() + 1, len(levels) ** 2))
+    np.add.at(counted, (clusters, first * len(levels) + second), 1)
+    return counted
+
+
+def resampled(of_clusters: Array, weights: Array, bootstrap: Bootstrap) -> Resampled:
+    """From what `tables` gives."""
+    found = bootstrap.resample(lambda sums: _kappas(sums, weights), of_clusters)
+    if np.ptp(found.replicates) < _EXACT:
+        raise Undefined("all resamples agree alike")
+    return found
+
+
+def _kappas(sums: Array, weights: Array) -> Array:
+    """Of flattened tables (…, levels²); nan where chance leaves no disagreement."""
+    square = sums.reshape(*sums.shape[:-1], *weights.shape)
+    expected = np.einsum("...i,...j,ij->...", square.sum(axis=-1), square.sum(axis=-2), weights)
+    total = square.sum(axis=(-1, -2))
+    observed = (square * weights).sum(axis=(-1, -2)) * total
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(expected > 0, 1 - observed / expected, np.nan)

@@ -1,0 +1,107 @@
+"""The log-rank test of several arms: do their conversations end equally soon?
+
+Turns are discrete, so several conversations may end after the same one: the variance is that of the hypergeometric
+distribution (Mantel 1966, Cancer Chemotherapy Reports 50:163; of several arms and strata Peto et al. 1977, doi
+10.1038/bjc.1977.1), which takes conversations for independent within their stratum. Where a cluster has several in one
+stratum, what each of its conversations brings to observed minus expected is summed first, and the variance is the sum
+of the squares of these (Jung and Jeong 2003, doi 10.1023/A:1021869803601; of Cox's score test Lee, Wei and Amato 1992,
+in Survival Analysis: State of the Art, 237-247).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, sum_by_cluster
+from studies.analysis.rows import Undefined
+
+
+@dataclass(frozen=True)
+class ChiSquare:
+    statistic: float
+    df: int
+    p: float
+
+
+@dataclass(frozen=True)
+class Ends:
+    """One entry per conversation: after which turn it ended, or was watched no longer where `ended` is false. `arms`
+    and `strata` are numbered from 0 without gaps."""
+
+    turns: NDArray[np.intp]
+    ended: NDArray[np.bool_]
+    arms: NDArray[np.intp]
+    strata: NDArray[np.intp]
+
+    @cached_property
+    def at_risk(self) -> Array:
+        """Strata × arms × turns."""
+        return np.asarray(self._counted(self.turns >= 0)[..., ::-1].cumsum(axis=-1)[..., ::-1])
+
+    @cached_property
+    def ends(self) -> Array:
+        """Strata × arms × turns."""
+        return self._counted(self.ended)
+
+    def _counted(self, chosen: NDArray[np.bool_]) -> Array:
+        found = np.zeros((self.strata.max() + 1, self.arms.max() + 1, self.turns.max() + 1))
+        np.add.at(found, (self.strata[chosen], self.arms[chosen], self.turns[chosen]), 1)
+        return found
+
+    @cached_property
+    def hazard(self) -> Array:
+        """Strata × turns: the share of all arms' conversations that end, of those that are open."""
+        return _share(self.ends.sum(axis=1), self.at_risk.sum(axis=1))
+
+    @cached_property
+    def mixture(self) -> Array:
+        """Strata × arms × turns: each arm's share of what is open."""
+        return _share(self.at_risk, self.at_risk.sum(axis=1, keepdims=True))
+
+    def beyond_expected(self) -> Array:
+        """Of each arm, ends that were observed less those expected if all arms' ended equally soon."""
+        expected = self.mixture * self.ends.sum(axis=1, keepdims=True)
+        return np.asarray((self.ends - expected).sum(axis=(0, 2)))
+
+    def hypergeometric(self) -> Array:
+        """The variance of `beyond_expected`, conversations being independent: arms × arms."""
+        open_, ended = self.at_risk.sum(axis=1), self.ends.sum(axis=1)
+        weights = ended * _share(open_ - ended, np.maximum(open_ - 1, 0))
+        alone = np.diag((self.mixture * weights[:, np.newaxis]).sum(axis=(0, 2)))
+        return np.asarray(alone - np.einsum("sat,sbt,st->ab", self.mixture, self.mixture, weights))
+
+    def clustered(self, clusters: NDArray[np.intp]) -> Array:
+        """The same variance, clusters of conversations being independent; `clusters`: numbered from 0."""
+        of_clusters = sum_by_cluster(self._brought(), clusters)
+        return np.asarray(of_clusters.T @ of_clusters)
+
+    def _brought(self) -> Array:
+        """What each conversation brings to `beyond_expected`: conversations × arms."""
+        own = np.eye(self.arms.max() + 1)[self.arms]
+        expected = (self.mixture * self.hazard[:, np.newaxis]).cumsum(axis=-1)
+        hazard = self.hazard.cumsum(axis=-1)[self.strata, self.turns]
+        at_end = self.ended[:, np.newaxis] * (own - self.mixture[self.strata, :, self.turns])
+        return np.asarray(at_end - own * hazard[:, np.newaxis] + expected[self.strata, :, self.turns])
+
+
+def log_rank(ends: Ends, clusters: NDArray[np.intp] | None = None) -> ChiSquare:
+    """With `clusters` their variance, else the hypergeometric one. Raises `Undefined` where the arms' ends cannot be
+    compared."""
+    if not ends.ended.any():
+        raise Undefined("no conversation ended in a way that counts")
+    variance = ends.hypergeometric() if clusters is None else ends.clustered(clusters)
+    df = len(variance) - 1  # the arms' differences sum to 0
+    if np.linalg.matrix_rank(variance) < df:
+        raise Undefined("too few ends, or too few clusters, to compare all arms")
+    beyond = ends.beyond_expected()[:df]
+    statistic = float(beyond @ np.linalg.solve(variance[:df, :df], beyond))
+    return ChiSquare(statistic, df, float(chi2.sf(statistic, df)))
+
+
+def _share(part: Array, whole: Array) -> Array:
+    """0 where there is nothing."""
+    part, whole = np.broadcast_arrays(part, whole)
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)

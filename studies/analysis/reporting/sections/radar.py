@@ -1,0 +1,85 @@
+"""The means of the arms once more, as a radar, where the reader of the report asked for it."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext as _
+from studies.analysis.reporting.drawing import Figure, figure
+from studies.analysis.reporting.naming import in_order, item_name, raters_name, scale_name
+from studies.analysis.reporting.parts import Part, joined, prose
+from studies.analysis.reporting.radar import TOGETHER, radar
+from studies.analysis.scales import Scale, scales_of
+
+FEWEST = 3  # axes of a polygon
+
+
+def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export: Export) -> Iterator[Part]:
+    """`rows`: of arms.csv. None of a questionnaire with fewer than FEWEST items."""
+    means = rows.pivot(index="arm", columns="item", values="mean")
+    means = means[in_order(instrument, means.columns)]
+    if means.shape[1] < FEWEST:
+        return
+    of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
+    axis = common_scale(export, instrument, means.columns)
+    if axis is None:
+        yield prose(_("No radar of {scale}: its items do not share one scale.").format(**of))
+        return
+    named = means.rename(columns=lambda item: item_name(instrument, item))
+    title = _("Radar of the arms as rated by {raters} ({scale}): means without intervals").format(**of)
+    foot = _foot(axis, len(means))
+    yield fitting(
+        figure(f"radar-{raters}-{instrument}-{moment}", title, _caption(axis, means), radar(named, axis, foot))
+    )
+
+
+def common_scale(export: Export, instrument: str, items: Collection[str]) -> Scale | None:
+    """None where codebook.csv tells different ones, or where nothing is told and all scores are equal."""
+    scales = scales_of(export)
+    found = [scales[instrument, item] for item in items]
+    told = {(scale.lowest, scale.highest) for scale in found if not scale.note}
+    lowest, highest = min(scale.lowest for scale in found), max(scale.highest for scale in found)
+    if len(told) > 1 or lowest == highest:
+        return None
+    return Scale(lowest, highest, next((scale.note for scale in found if scale.note), ""))
+
+
+def fitting(drawn: Figure) -> Figure:
+    """On a phone it is as wide as the page, where other figures are wider and scroll; elsewhere it is no wider than its
+    letters need."""
+    return replace(drawn, svg=drawn.svg.replace("<svg ", '<svg style="min-width: 0; max-width: 34rem" ', 1))
+
+
+def _foot(axis: Scale, arms: int) -> str:
+    foot = _("centre {lowest}, rim {highest}").format(lowest=f"{axis.lowest:g}", highest=f"{axis.highest:g}")
+    return foot if arms <= TOGETHER else _("{foot}; grey: mean over the arms").format(foot=foot)
+
+
+def _caption(axis: Scale, means: pd.DataFrame) -> str:
+    return joined(
+        [
+            _what(axis),
+            _("Grey is the mean over the arms, each counting once.") if len(means) > TOGETHER else "",
+            _("Where an arm has no mean of an item, its line breaks.") if means.isna().any(axis=None) else "",
+            _(
+                "It is not shown unless asked for: its areas grow with the square of the means and change with the "
+                "order of the axes, and it has no intervals. To compare arms, read the dot plots."
+            ),
+        ]
+    )
+
+
+def _what(axis: Scale) -> str:
+    if axis.note:
+        said = _(
+            "The means of the dot plots above. The axes begin at {lowest} in the centre and end at {highest} at the "
+            "rim, the lowest and the highest score: codebook.csv tells no scale that holds for every item."
+        )
+    else:
+        said = _(
+            "The means of the dot plots above. The axes begin at {lowest} in the centre, the lowest score that the "
+            "scale allows, and end at {highest} at the rim, the highest."
+        )
+    return said.format(lowest=f"{axis.lowest:g}", highest=f"{axis.highest:g}")

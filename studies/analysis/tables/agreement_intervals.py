@@ -1,0 +1,149 @@
+"""The intervals of agreement.csv beside those of r: all statistics of a row from the same draws."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from studies.analysis.bootstrap import (
+    Array,
+    Bootstrap,
+    Inference,
+    Statistic,
+    fisher_z,
+    pair_moments,
+    sum_by_cell,
+    sum_by_cluster,
+)
+from studies.analysis.measures import distance
+from studies.analysis.measures.correlation import WithinPersons
+from studies.analysis.rows import Row, Undefined
+
+ALIKE = 1e-12  # an interval that is no longer is what rounding leaves of none
+
+Resample = Callable[[], Inference]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What is drawn again: the cluster of each row, numbered from 0 without gaps, and its arm where counsellors and
+    arms are both drawn."""
+
+    clusters: NDArray[np.intp]
+    crossed_with: NDArray[np.intp] | None
+    bootstrap: Bootstrap
+
+    def resample(self, statistic: Statistic, values: Array) -> Inference:
+        """`values`: rows × what `statistic` takes the sums of."""
+        if self.crossed_with is None:
+            return self.bootstrap.resample(statistic, sum_by_cluster(values, self.clusters))
+        cells = sum_by_cell(values, self.clusters, self.crossed_with)
+        return self.bootstrap.resample_two_way(statistic, cells)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A column that has an interval. `values`: rows × what `statistic` takes the sums of; `to_scale` brings what it
+    gives to the scale of the column."""
+
+    name: str
+    statistic: Statistic
+    values: Array
+    to_scale: Callable[[float], float] = float
+
+    def estimate(self) -> float:
+        return float(self.to_scale(float(self.statistic(self.values.sum(axis=0)))))
+
+
+def of_distance(human: Array, judge: Array) -> list[Measured]:
+    deviations = distance.deviations(human, judge)
+    statistics = {
+        "bias": distance.bias,
+        "mae": distance.mean_absolute_error,
+        "rmse": distance.root_mean_square_error,
+        "lower_limit": distance.lower_limit,
+        "upper_limit": distance.upper_limit,
+    }
+    return [Measured(name, statistic, deviations) for name, statistic in statistics.items()]
+
+
+def concordance(human: Array, judge: Array) -> Measured:
+    return Measured("ccc", distance.concordance_z, distance.common_moments(human, judge), np.tanh)
+
+
+def within_persons(within: WithinPersons) -> Measured:
+    return Measured("within_r", fisher_z, pair_moments(within.human, within.judge), np.tanh)
+
+
+def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:
+    return Measured("system_r", distance.between_arms_z, distance.of_arms(human, judge, arms), np.tanh)
+
+
+def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> Measured:
+    """`spreads`: rows × `distance.spread_of` of each side whose reliability is known."""
+    values = np.hstack([pair_moments(human, judge), *spreads])
+    return Measured("disattenuated", distance.disattenuated(len(spreads)), values)
+
+
+def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
+    """Of the columns that have a value; the reason why another has none is its interval's too."""
+    for one in measured:
+        row.values |= dict.fromkeys(_bounds(one), np.nan)
+    known = [one for one in measured if np.isfinite(row.values[one.name])]
+    try:
+        resamples = list(_resamples(known, drawn))
+    except Undefined as reason:
+        row.leave_out(*(bound for one in known for bound in _bounds(one)), because=str(reason))
+        return
+    methods = [_add(row, one, resample) for one, resample in zip(known, resamples, strict=True)]
+    _tell_methods(row, dict(zip((one.name for one in known), methods, strict=True)))
+
+
+def _bounds(one: Measured) -> tuple[str, str]:
+    return f"{one.name}_low", f"{one.name}_high"
+
+
+def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Resample]:
+    """Of one kind of clusters all are made in one go."""
+    if drawn.crossed_with is not None:
+        yield from (partial(drawn.resample, one.statistic, one.values) for one in measured)
+    elif measured:
+        sums = sum_by_cluster(np.hstack([one.values for one in measured]), drawn.clusters)
+        together = drawn.bootstrap.resample_together(partial(_all, measured), sums)
+        yield from (partial(together.one, place) for place in range(len(measured)))
+
+
+def _all(measured: Sequence[Measured], sums: Array) -> Array:
+    ends = np.cumsum([one.values.shape[1] for one in measured])
+    parts = np.split(sums, ends[:-1], axis=-1)
+    return np.stack([one.statistic(part) for one, part in zip(measured, parts, strict=True)], axis=-1)
+
+
+def _add(row: Row, one: Measured, resample: Resample) -> str:
+    """The interval's method; empty where there is none."""
+    try:
+        resampled = resample()
+        interval = resampled.interval()
+        if interval.high - interval.low < ALIKE:
+            raise Undefined("all resamples are alike")
+    except Undefined as reason:
+        row.leave_out(*_bounds(one), because=str(reason))
+        return ""
+    bounds = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
+    row.values |= dict(zip(_bounds(one), bounds, strict=True))
+    if resampled.undefined:
+        row.add_notes(resampled.notes(one.name, lacking="did not have it")[-1])
+    return interval.method
+
+
+def _tell_methods(row: Row, methods: Mapping[str, str]) -> None:
+    """Those that are not what `method` says already."""
+    said = str(row.values.get("method", ""))
+    others: dict[str, list[str]] = {}
+    for name, method in methods.items():
+        if method and not said.startswith(method):
+            others.setdefault(method, []).append(name)
+    told = [f"{', '.join(names)}: {method}" for method, names in others.items()]
+    row.values["method"] = "; ".join(filter(None, [said, *told]))

@@ -1,0 +1,40 @@
+"""Which conversations something went wrong in, as the files tell it: for results with and without them."""
+
+from studies.analysis.frames import Export, read_calls
+from studies.analysis.reading import read_table
+
+ENDED_BY_INCIDENT = ("safety", "technical")
+OF_PEOPLE = ("person", "counsellor")
+NO_FAILURE = ("ok", "started", "stopped")  # of calls: what is any other status is a failure of the provider
+
+
+def incidents(export: Export) -> frozenset[str]:
+    """Conversations that were ended for safety's sake or by a technical failure, in which a person's message got no
+    reply (held for safety's sake, or the provider had none), or in which an attempt at a reply failed. Of a hold that
+    somebody on call lifted again nothing is in the files."""
+    chats = export.chats
+    ended = chats.index[chats["end_reason"].isin(ENDED_BY_INCIDENT)]
+    people = chats.index[chats["seeker_kind"].isin(OF_PEOPLE) & (chats["end_reason"] != "")]
+    return frozenset(ended) | (_unanswered(export) & frozenset(people)) | _failed(export)
+
+
+def _unanswered(export: Export) -> frozenset[str]:
+    """Where a message has no reply, as the last words of simulated and imported seekers have none either."""
+    path = export.folder / "turns.csv"
+    if not path.is_file():
+        return frozenset()
+    turns = read_table(path, ("conversation", "turn", "role"), ()).astype(str)
+    said, replied = (
+        set(turns.loc[turns["role"] == role, ["conversation", "turn"]].itertuples(index=False, name=None))
+        for role in ("seeker", "supporter")
+    )
+    return frozenset(conversation for conversation, _turn in said - replied)
+
+
+def _failed(export: Export) -> frozenset[str]:
+    path = export.folder / "calls.csv"
+    if not path.is_file():
+        return frozenset()
+    calls = read_calls(path)
+    failed = calls[(calls["purpose"] == "reply") & ~calls["status"].isin(NO_FAILURE)]
+    return frozenset(failed["conversation"])

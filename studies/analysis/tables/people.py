@@ -1,0 +1,137 @@
+"""people.csv: who took part, as a paper's first table has it; numbers below five are not told."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.reading import numbers, read_table
+from studies.analysis.rows import Row
+
+COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note"]
+METHODS = {
+    "n": _(
+        "people of the track who are in the results (they rated, or a conversation of theirs was) and who answered; "
+        "those left out by decision are not"
+    ),
+    "count": _(
+        "of those who answered so. Numbers from 1 to 4 are not told; where one of them would follow from the others, "
+        "the smallest of these is not told either"
+    ),
+    "mean": _("of those who answered, with the standard deviation over n - 1; not told of fewer than five people"),
+}
+FEWEST = 5  # people that a figure is told of, so that nobody can be found in it
+AGE = ("screening", "age")
+CHOICES = (("profile", "age_band"), ("profile", "gender"))
+LANGUAGE = "language"
+SMALL = "fewer than five people are not told"
+FOLLOWS = "not told, as a number below five would follow from it"
+
+
+def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yields (track, its rows): age, gender, language, and the scales that are about the person; nothing without
+    participants.csv."""
+    listed = _listed(export)
+    ages, choices, scales = _ages(export), _choices(export), _scales(export)
+    for track, of_track in listed.groupby("track"):
+        who = set(of_track["participant"])
+        of = {"track": str(track)}
+        rows = [
+            *_numeric(of, ages[ages["participant"].isin(who)]),
+            *_chosen(of, choices[choices["participant"].isin(who)]),
+            *_levels(of | {"instrument": "", "item": LANGUAGE}, of_track["language"]),
+            *_numeric(of, scales[scales["participant"].isin(who)]),
+        ]
+        yield str(track), rows
+
+
+def _listed(export: Export) -> pd.DataFrame:
+    """Those of participants.csv that are in the results."""
+    path = export.folder / "participants.csv"
+    if not path.is_file():
+        return pd.DataFrame(columns=["participant", "track", "language"])
+    there = set(export.conversations["participant"]) | set(export.ratings["rater"].astype(str))
+    table = read_table(path, ("participant",), ("track", "language"))[["participant", "track", "language"]].astype(str)
+    return table[table["participant"].isin(there)].drop_duplicates("participant", keep="last")
+
+
+def _answers(export: Export) -> pd.DataFrame:
+    """Of questions about the person; the last answer counts."""
+    path = export.folder / "answers.csv"
+    names = ["participant", "conversation", "instrument", "item", "value", "text"]
+    if not path.is_file():
+        return pd.DataFrame(columns=names)
+    table = read_table(path, ("participant",), names[1:])[names]
+    table["value"] = numbers(path, table["value"])
+    table = table.astype(dict.fromkeys([name for name in names if name != "value"], str))
+    return table[table["conversation"] == ""].drop_duplicates(["participant", "instrument", "item"], keep="last")
+
+
+def _ages(export: Export) -> pd.DataFrame:
+    answers = _answers(export)
+    ages = answers[(answers["instrument"] == AGE[0]) & (answers["item"] == AGE[1])]
+    return ages[["participant", "instrument", "item"]].assign(value=ages["value"].astype(float))
+
+
+def _choices(export: Export) -> pd.DataFrame:
+    answers = _answers(export)
+    asked = [pair in CHOICES for pair in zip(answers["instrument"], answers["item"], strict=True)]
+    return answers[pd.Series(asked, index=answers.index, dtype=bool)]
+
+
+def _scales(export: Export) -> pd.DataFrame:
+    """Those that are about the person: the Big Five."""
+    path = export.folder / "scales.csv"
+    if not path.is_file():
+        return pd.DataFrame(columns=["participant", "instrument", "item", "value"])
+    table = read_table(path, ("participant", "scale", "score"), ("conversation", "instrument"))
+    scores = table[["participant", "conversation", "instrument"]].astype(str)
+    scores = scores.assign(item=table["scale"].astype(str), value=numbers(path, table["score"]))
+    return scores[scores["conversation"] == ""].drop_duplicates(["participant", "instrument", "item"], keep="last")
+
+
+def _numeric(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for (instrument, item), given in answers.groupby(["instrument", "item"], sort=False):
+        values = given["value"].dropna().to_numpy(float)
+        if not len(values):
+            continue
+        row = Row(**of, instrument=instrument, item=item, level="", n=len(values), count=pd.NA)
+        if len(values) < FEWEST:
+            row.leave_out("mean", "sd", because=SMALL)
+        else:
+            row.values |= {"mean": float(values.mean()), "sd": float(values.std(ddof=1))}
+        yield row.finished()
+
+
+def _chosen(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for instrument, item in CHOICES:
+        given = answers.loc[(answers["instrument"] == instrument) & (answers["item"] == item), "text"]
+        yield from _levels(of | {"instrument": instrument, "item": item}, given)
+
+
+def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]]:
+    counts = pd.Series([level for level in given if level], dtype=object).value_counts().sort_index()
+    hidden = not_told({str(level): int(count) for level, count in counts.items()})
+    n = int(counts.sum())
+    for level, count in counts.items():
+        row = Row(**of, level=str(level), n=n)
+        if str(level) in hidden:
+            row.leave_out("count", "share", because=hidden[str(level)])
+            row.values["count"] = pd.NA  # the column's other numbers stay whole
+        else:
+            row.values |= {"count": int(count), "share": count / n}
+        yield row.finished()
+
+
+def not_told(counts: dict[str, int]) -> dict[str, str]:
+    """Level → why its number is not told. Their sum is known, so one alone below FEWEST, or several that together are,
+    would follow from the others: then the smallest of these goes with them, and none of them says which is which."""
+    small = {level for level, count in counts.items() if count < FEWEST}
+    others = sorted(counts.keys() - small, key=lambda level: (counts[level], level))
+    follows = len(small) == 1 or sum(counts[level] for level in small) < FEWEST
+    if small and follows and others:
+        return dict.fromkeys([*small, others[0]], FOLLOWS)
+    return dict.fromkeys(small, SMALL)

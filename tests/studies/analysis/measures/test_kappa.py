@@ -1,0 +1,87 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.measures import kappa
+from studies.analysis.measures.correlation import concordance
+from studies.analysis.rows import Undefined
+
+# Cohen 1968, Psychological Bulletin 70:213, table 1: shares of 200 cases, as R's psych::cohen.kappa has them.
+COHEN = np.array([[0.44, 0.07, 0.09], [0.05, 0.20, 0.05], [0.01, 0.03, 0.06]]).ravel()
+# Two raters of 20 subjects on a scale of 1 to 6: `anxiety` of R's irr, first two columns.
+ANXIETY = np.array(
+    [
+        [3, 3, 3, 4, 5, 5, 2, 3, 5, 2, 2, 6, 1, 5, 2, 2, 1, 2, 4, 3],
+        [3, 6, 4, 6, 2, 4, 2, 4, 3, 3, 2, 3, 3, 3, 2, 2, 1, 3, 3, 4],
+    ]
+).T
+# Of the help page of psych::cohen.kappa.
+NINE = np.array([[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 3, 1, 6, 1, 5, 5, 6, 7]]).T
+
+
+def of_scores(scores: np.ndarray, weigh: kappa.Weighing) -> float:
+    levels = np.unique(scores)
+    tables = kappa.tables(scores, levels, np.zeros(len(scores), dtype=np.intp))
+    return kappa.kappa(tables[0], weigh(levels))
+
+
+@pytest.mark.parametrize(
+    ("weights", "printed"),
+    [
+        (1 - np.eye(3), 0.492),
+        (np.array([[0, 1, 3], [1, 0, 6], [3, 6, 0]]), 0.348),
+        (np.array([[0, 1, 4], [1, 0, 6], [2, 2, 0]]), 0.353),
+    ],
+)
+def test_kappa_is_that_of_cohen_1968(weights: np.ndarray, printed: float) -> None:
+    assert round(kappa.kappa(COHEN, weights), 3) == printed
+
+
+def test_kappa_weighted_by_squares_is_what_irr_prints_of_its_anxiety_ratings() -> None:
+    assert round(of_scores(ANXIETY, kappa.squared), 3) == 0.297
+
+
+def test_kappas_of_many_levels_are_what_psych_prints() -> None:
+    assert of_scores(NINE, kappa.nominal) == 0
+    assert round(of_scores(NINE, kappa.squared), 2) == 0.68
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=3, max_size=30))
+def test_kappas_are_sklearns_on_all_levels_and_lins_concordance(pairs: list[tuple[int, int]]) -> None:
+    scores = np.array(pairs)
+    if len(np.unique(scores)) < 2:
+        return
+    every = [1, 2, 3, 4, 5]  # sklearn would leave out levels that nobody gave, and weigh by the places of the others
+    for weigh, weights in ((kappa.nominal, None), (kappa.squared, "quadratic")):
+        expected = cohen_kappa_score(*scores.T, labels=every, weights=weights)
+        assert of_scores(scores, weigh) == pytest.approx(expected, abs=1e-12)
+    expected = concordance(*scores.astype(float).T)
+    assert of_scores(scores, kappa.squared) == pytest.approx(expected, abs=1e-12)
+
+
+def test_kappa_is_undefined_where_nothing_varies() -> None:
+    with pytest.raises(Undefined, match="the scores do not vary"):
+        of_scores(np.full((4, 2), 3), kappa.squared)
+
+
+def test_kappa_of_raters_who_always_agree_has_no_interval() -> None:
+    scores = np.repeat(np.arange(1, 5), 2).reshape(-1, 2)
+    levels = np.unique(scores)
+    tables = kappa.tables(scores, levels, np.arange(4))
+    assert kappa.kappa(tables.sum(axis=0), kappa.squared(levels)) == 1
+    with pytest.raises(Undefined, match="all resamples agree alike"):
+        kappa.resampled(tables, kappa.squared(levels), Bootstrap(100, 1))
+
+
+def test_kappa_of_each_resample_is_that_of_its_rows() -> None:
+    levels, clusters = np.unique(ANXIETY), np.repeat(np.arange(5), 4)
+    tables = kappa.tables(ANXIETY, levels, clusters)
+    found = kappa.resampled(tables, kappa.squared(levels), Bootstrap(100, 1))
+    left_out = [of_scores(ANXIETY[clusters != cluster], kappa.squared) for cluster in range(5)]
+    assert found.jackknife == pytest.approx(np.array(left_out))
+    interval = found.interval()
+    assert interval.low < found.estimate < interval.high

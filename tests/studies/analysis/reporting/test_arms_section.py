@@ -1,0 +1,167 @@
+"""What the report shows of the arms, and of the people who met them."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+import pytest
+
+from studies.analysis import compute, load
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.language import CHINESE, speaking
+from studies.analysis.reporting.drawing import Figure, style
+from studies.analysis.reporting.parts import Excerpt, Part, Section
+from studies.analysis.reporting.sections.arms import arms, primary
+from studies.analysis.reporting.sections.coverage import sensitivity
+from studies.analysis.reporting.sections.people import people
+from studies.analysis.results import Results
+from studies.analysis.run import TABLES
+from tests.studies.analysis.builders import experts, six_people, write_export
+
+RNG = 3
+
+
+def results_of(folder: Path, **tables: Iterable[Mapping[str, Any]]) -> Results:
+    found = {table.name: pd.DataFrame(tables.get(table.name, []), columns=table.columns) for table in TABLES}
+    return Results(load(folder), Bootstrap(200, 1), found, TABLES)
+
+
+def computed(folder: Path, *names: str) -> Results:
+    export = load(folder)
+    return Results(export, Bootstrap(200, 1), compute(export, tables=names, bootstrap=200), TABLES)
+
+
+def parts_of(section: Section | None, kind: type) -> list[Any]:
+    assert section is not None
+    return [part for part in section.parts if isinstance(part, kind)]
+
+
+def text_of(parts: Iterable[Part]) -> str:
+    return "".join(part for part in parts if isinstance(part, str))
+
+
+# Of counsellors' own conversations
+
+
+@pytest.mark.parametrize(("counsellors", "by_model"), [(8, True), (32, False)])
+def test_arms_of_few_counsellors_are_the_mixed_models(tmp_path: Path, counsellors: int, by_model: bool) -> None:
+    ratings, *_truth = experts(counsellors=counsellors, arms=4, each=6, seed=RNG)
+    results = computed(write_export(tmp_path / "export", ratings), "arms", "rater_effects")
+    plain, effects = results.table("arms"), results.table("rater_effects")
+    shown, said = primary(plain, results)
+    bounds = ["mean", "low", "high"]
+    if by_model:
+        expected = effects[effects["term"] == "arm"].set_index("level")[["estimate", "low", "high"]]
+        assert shown.set_index("arm")[bounds].to_numpy() == pytest.approx(expected.loc[shown["arm"]].to_numpy())
+        assert "those of the mixed model of rater_effects.csv" in said
+        assert "could not be fitted" not in said
+    else:
+        pd.testing.assert_frame_equal(shown, plain)
+        assert said == "Lines are cluster bootstrap intervals."
+    with style():
+        captions = [figure.caption for figure in parts_of(arms(results), Figure)]
+    assert ["mixed model" in caption for caption in captions] == [by_model]
+
+
+def test_an_item_without_a_model_is_shown_as_in_the_table(tmp_path: Path) -> None:
+    ratings, *_truth = experts(counsellors=6, arms=3, each=4, seed=RNG)
+    ratings += [row | {"item": "same", "score": 4} for row in ratings]
+    results = computed(write_export(tmp_path / "export", ratings), "arms", "rater_effects")
+    plain = results.table("arms")
+    shown, said = primary(plain, results)
+    same = shown["item"] == "same"
+    pd.testing.assert_frame_equal(shown[same], plain[same])
+    assert (shown.loc[~same, "low"] != plain.loc[~same, "low"]).all()
+    assert said.endswith("Where the model could not be fitted, they are those of arms.csv.")
+
+
+def test_arms_that_counsellors_rated_as_others_too_are_shown_as_in_the_table(tmp_path: Path) -> None:
+    ratings, *_truth = experts(counsellors=6, arms=3, each=4, seed=RNG)
+    ratings.append(ratings[0] | {"rater": "E05", "score": 1})
+    results = computed(write_export(tmp_path / "export", ratings), "arms", "rater_effects")
+    assert primary(results.table("arms"), results)[1] == "Lines are cluster bootstrap intervals."
+
+
+# Differences
+
+
+def pair(item: str, low: float, p_holm: float, p_bh: float) -> dict[str, Any]:
+    of = {"raters": "seeker", "instrument": "ten", "moment": "final", "seekers": "", "condition": "", "users": 6}
+    found = {"difference": low + 0.5, "low": low, "high": low + 1, "p_holm": p_holm, "p_bh": p_bh}
+    return of | found | {"item": item, "arm_a": "a", "arm_b": "b"}
+
+
+def test_differences_are_counted_by_item_and_the_mean_of_the_items_is_none(tmp_path: Path) -> None:
+    folder = write_export(tmp_path / "export", six_people())
+    mean = {"arm": "a", "raters": "seeker", "item": "care", "instrument": "ten", "moment": "final", "mean": 3, "n": 6}
+    tested = [pair("*", 0.1, 0.001, 0.001), pair("care", 0.1, 0.04, 0.06), pair("safety", -0.2, 0.4, 0.3)]
+    with style():
+        section = arms(results_of(folder, arms=[mean], arm_pairs=tested))
+        figures = parts_of(section, Figure)
+    assert section is not None
+    text = text_of(section.parts)
+    assert "1 of 2 tested differences between two arms stay below p = .05 after Holm&#x27;s correction within" in text
+    assert "and 0 after Benjamini and Hochberg&#x27;s over all items." in text
+    assert "about one in twenty of these 3 would miss the line all the same" in figures[-1].caption
+
+
+# Who took part, and with and without
+
+
+def person(item: str, level: str, count: float, note: str = "", **more: Any) -> dict[str, Any]:
+    of = {"track": "participant", "instrument": "profile", "item": item, "level": level, "n": 12}
+    return of | {"count": count, "share": count / 12, "mean": float("nan"), "sd": float("nan"), "note": note} | more
+
+
+def test_people_are_shown_by_track_and_small_numbers_are_not(tmp_path: Path) -> None:
+    hidden = float("nan")
+    rows = [
+        person("age", "", hidden, instrument="screening", mean=25.5, sd=3.6),
+        person("gender", "woman", 7),
+        person("gender", "man", hidden, "count, share: fewer than five people are not told"),
+        person("gender", "woman", 5, track="reviewer"),
+        person("gender", "non_binary", hidden, "count, share: not told, as a number below five would follow from it"),
+        person("language", "zh", 12, instrument=""),
+        person("E", "", hidden, instrument="mini_ipip", mean=3.1, sd=0.7),
+    ]
+    results = results_of(write_export(tmp_path / "export", six_people()), people=rows)
+    [first, *_others] = parts_of(people(results), Excerpt)
+    assert first.frame.columns.tolist() == ["characteristic", "participants", "reviewers"]
+    assert first.frame.to_numpy().tolist() == [
+        ["Age in years", "25.50 (3.60)", "–"],
+        ["Gender: Man", "<5", "–"],
+        ["Gender: Non-binary", "not told", "–"],
+        ["Gender: Woman", "7 (58 %)", "5 (42 %)"],
+        ["Language: Chinese", "12 (100 %)", "–"],
+        ["Extraversion", "3.10 (0.70)", "–"],
+    ]
+    section = people(results)
+    assert "Scales are those of Mini-IPIP (20-item Big Five)." in text_of(section.parts)
+    with speaking(CHINESE):
+        [first, *_others] = parts_of(people(results), Excerpt)
+    assert "性别: 男" in first.frame.iloc[:, 0].tolist()
+
+
+def estimate(statistic: str, sample: str, value: float, arm: str = "a") -> dict[str, Any]:
+    of = dict.fromkeys(("judge", "strategy", "human", "raters", "arm_b", "seekers", "condition"), "")
+    of |= {"instrument": "ten", "moment": "final", "item": "care", "arm_a": arm}
+    return of | {"statistic": statistic, "sample": sample, "estimate": value}
+
+
+def test_with_and_without_tells_how_far_estimates_move_and_turn(tmp_path: Path) -> None:
+    rows = [
+        estimate(statistic, sample, value, arm)
+        for statistic, arm, values in (("mean", "a", (3, 3.5)), ("mean", "b", (2, 2.1)), ("difference", "a", (1, -0.4)))
+        for sample, value in zip(("all", "without_incidents"), values, strict=True)
+    ]
+    results = results_of(write_export(tmp_path / "export", six_people()), sensitivity=rows)
+    [moved] = parts_of(sensitivity(results), Excerpt)
+    assert moved.frame.to_numpy().tolist() == [
+        ["without incidents", "differences between two arms", 1, "1.40", "1.40", 1],
+        ["without incidents", "means of the arms", 2, "0.30", "0.50", ""],
+    ]
+    alone = results_of(tmp_path / "export", sensitivity=rows[::2])
+    section = sensitivity(alone)
+    assert section is not None
+    assert "the results with and without are one" in text_of(section.parts)

@@ -1,0 +1,156 @@
+"""Main results with what was left out, and without flags and incidents."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd  # noqa: TID253
+import pytest
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.frames import load
+from studies.analysis.tables.agreement import agreement
+from studies.analysis.tables.arm_pairs import arm_pairs
+from studies.analysis.tables.arms import arm_means
+from studies.analysis.tables.incidents import incidents
+from studies.analysis.tables.sensitivity import COLUMNS, sensitivity
+from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.builders import six_people
+
+ExportOf = Callable[[Any], Path]
+BOOTSTRAP = Bootstrap(200, 1)
+
+
+def rows_of(part: Any, folder: Path) -> pd.DataFrame:
+    return pd.DataFrame([row for _, found in part(load(folder), BOOTSTRAP) for row in found])
+
+
+def table_of(folder: Path) -> pd.DataFrame:
+    return rows_of(sensitivity, folder).reindex(columns=COLUMNS)
+
+
+def eight(export_of: ExportOf) -> Path:
+    """Eight people meet both arms: 4, and 1 to 8 tenths less with b; of two more one is excluded, one conversation of
+    the other invalid. Of person 0 the conversation with b ended by a technical failure."""
+    ratings, chats = [], []
+    for person in range(10):
+        for arm, score in (("a", 4.0), ("b", 4 - (person + 1) / 10)):
+            of = {"conversation": f"C{person}{arm}", "participant": f"P{person}", "arm": arm}
+            ratings.append(of | {"rater": f"P{person}", "score": 1.0 if person > 7 and arm == "b" else score})
+            ended = "technical" if of["conversation"] == "C0b" else "finished"
+            valid = "false" if of["conversation"] == "C9b" else "true"
+            chats.append(of | {"turns": 10, "seeker_kind": "person", "end_reason": ended, "valid": valid})
+    folder = export_of(ratings)
+    write_table(folder, "conversations", chats)
+    write_table(folder, "participants", [{"participant": "P8", "excluded": "true"}])
+    return folder
+
+
+def test_means_and_differences_of_each_sample_worked_by_hand(export_of: ExportOf) -> None:
+    table = table_of(eight(export_of))
+    means = table[table["statistic"] == "mean"].set_index(["sample", "arm_a"])
+    assert means["n"].to_dict() == {
+        **{("all", "a"): 9, ("all", "b"): 8},
+        **{("with_left_out", "a"): 10, ("with_left_out", "b"): 10},
+        **{("without_flagged", "a"): 9, ("without_flagged", "b"): 7},
+        **{("without_incidents", "a"): 9, ("without_incidents", "b"): 7},
+    }
+    of_b = means["estimate"].xs("b", level="arm_a")
+    eight_of_b = sum(4 - (person + 1) / 10 for person in range(8))
+    assert of_b["all"] == pytest.approx(eight_of_b / 8)
+    assert of_b["with_left_out"] == pytest.approx((eight_of_b + 2) / 10)
+    assert of_b["without_incidents"] == pytest.approx((eight_of_b - 3.9) / 7)
+    differences = table[table["statistic"] == "difference"].set_index("sample")
+    assert differences["clusters"].to_dict() == {
+        "all": 8,
+        "with_left_out": 10,
+        "without_flagged": 7,
+        "without_incidents": 7,
+    }
+    assert differences.at["all", "estimate"] == pytest.approx(0.45)
+    assert differences.at["with_left_out", "estimate"] == pytest.approx((8 * 0.45 + 3 + 3) / 10)
+    assert differences.at["without_incidents", "estimate"] == pytest.approx(0.5)
+    assert (differences["low"] < differences["estimate"]).all()
+    assert set(differences["method"]) == {"BCa cluster bootstrap"}
+
+
+def test_estimates_of_all_are_those_of_the_tables(export_of: ExportOf) -> None:
+    folder = eight(export_of)
+    table = table_of(folder)
+    everything = table[table["sample"] == "all"].set_index("statistic")
+    means, pairs = rows_of(arm_means, folder), rows_of(arm_pairs, folder)
+    bounds = ["low", "high"]
+    expected = [*means[bounds].to_numpy().ravel(), *pairs[bounds].to_numpy().ravel()]
+    found = everything.loc[["mean", "difference"], bounds].to_numpy(float).ravel().tolist()
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: ExportOf) -> None:
+    folder = export_of(six_people())
+    table = table_of(folder)
+    assert set(table["sample"]) == {"", "all"}  # nothing is left out, flagged or an incident
+    found = table[(table["sample"] == "all") & (table["statistic"] == "pearson")]
+    whole = rows_of(agreement, folder)
+    keys = ["judge", "strategy", "human", "item"]
+    both = found.merge(whole[~whole["human"].str.contains(":")], on=keys)
+    assert len(both) == len(found) == 8
+    for ours, theirs in (("estimate", "pearson_y"), ("low", "pearson_low"), ("high", "pearson_high")):
+        assert both[ours].tolist() == pytest.approx(both[theirs].tolist())
+    assert both["clusters_x"].tolist() == both["clusters_y"].tolist()
+    icc = table[table["statistic"] == "icc_1_1"]
+    assert icc[["raters", "item", "n", "clusters"]].to_numpy().tolist() == [
+        ["reviewer", "care", 12, 6],
+        ["reviewer", "safety", 12, 6],
+    ]
+    assert (icc["low"] < icc["estimate"]).all()
+    assert icc["note"].str.contains("12 conversations of 6 clusters count as independent").all()
+
+
+# What an incident is
+
+
+@pytest.fixture
+def chatted(export_of: ExportOf) -> Path:
+    ends = {
+        "fine": "finished",
+        "safety": "safety",
+        "technical": "technical",
+        "silent": "early",
+        "open": "",
+        "last": "walked_out",
+        "flaky": "finished",
+    }
+    folder = export_of([{"conversation": name, "participant": "P1", "arm": "a", "score": 3} for name in ends])
+    kinds = {"last": "simulated"}
+    write_table(
+        folder,
+        "conversations",
+        [
+            {"conversation": name, "participant": "P1", "seeker_kind": kinds.get(name, "person"), "end_reason": end}
+            for name, end in ends.items()
+        ],
+    )
+    turns = [
+        {"conversation": name, "turn": 1, "role": role, "text": "…"}
+        for name in ends
+        for role in ("seeker", "supporter")
+    ]
+    turns += [{"conversation": name, "turn": 2, "role": "seeker", "text": "…"} for name in ("silent", "open", "last")]
+    write_table(folder, "turns", turns)
+    return folder
+
+
+def test_incidents_are_ends_and_messages_without_a_reply(chatted: Path) -> None:
+    """A conversation that is open waits for its reply; a simulated seeker's last words have none."""
+    assert incidents(load(chatted)) == {"safety", "technical", "silent"}
+
+
+def test_a_failed_attempt_at_a_reply_is_an_incident(chatted: Path) -> None:
+    empty = dict.fromkeys(("total_ms", "input_tokens", "output_tokens", "cost"), "")
+    calls = [("flaky", "reply", "timeout"), ("fine", "judge", "timeout"), ("fine", "reply", "ok")]
+    write_table(
+        chatted,
+        "calls",
+        [empty | dict(zip(("conversation", "purpose", "status"), call, strict=True)) for call in calls],
+    )
+    assert incidents(load(chatted)) == {"safety", "technical", "silent", "flaky"}

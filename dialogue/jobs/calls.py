@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from dialogue.compiled import insert_numbered
+from dialogue.compiled import insert_numbered, update_plain
 from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.store import today
 from dialogue.judges.judge import Ask
@@ -412,15 +412,9 @@ CLOSED = ("status", "error", "response", "reasoning", "model_returned", "first_t
 
 @transaction.atomic(savepoint=False)
 def close_attempts(closings: Sequence[Closing]) -> list[None]:
-    """One statement, many rows: `bulk_update` would take longer to write its SQL than the database to run it."""
     costs = [(closing, closing.cost()) for closing in closings]
-    quoted = connection.ops.quote_name
-    changes = ", ".join(f"{quoted(name)} = %s" for name in (*CLOSED, "cost"))
-    with connection.cursor() as cursor:
-        cursor.executemany(
-            f"UPDATE {quoted(Call._meta.db_table)} SET {changes} WHERE id = %s",  # noqa: S608 - our own names
-            [(*closed(closing), money(cost), closing.opened.call) for closing, cost in costs],
-        )
+    rows = [(*closed(closing), money(cost), closing.opened.call) for closing, cost in costs]
+    update_plain(Call, (*CLOSED, "cost"), rows)
     settle(costs)
     return [None] * len(closings)
 

@@ -101,7 +101,7 @@ class Runner:
         """Claims as much as there is room for: twice what may be asked at once, so that the next questions are ready
         where a whole wave of answers comes back and is being stored."""
         room = 2 * self.at_once + 1 - len(self.at_work)
-        if room * 2 < self.at_once:
+        if room < self.at_once:
             return 0
         return len(await self.begin(limit=room, job=self.job, but_jobs=tuple(self.unable)))
 

@@ -160,10 +160,7 @@ def parse_line(line: bytes) -> Piece | None:
     data = line[5:].strip()
     if data == b"[DONE]":
         return Piece(done=True)
-    try:
-        chunk = json.loads(data.decode())
-    except (ValueError, RecursionError):
-        raise _BadStreamError("The stream holds broken JSON.") from None
+    chunk = _read_json(data)
     if not isinstance(chunk, dict):
         raise _BadStreamError("The stream holds JSON that is no object.")
     if chunk.get("error"):
@@ -172,6 +169,18 @@ def parse_line(line: bytes) -> Piece | None:
         return _piece(chunk)
     except (AttributeError, KeyError, TypeError, ValueError):
         raise _BadStreamError("The stream holds a chunk of an unknown form.") from None
+
+
+def _read_json(data: bytes) -> Any:
+    """As orjson reads it; else as json does, which also takes half a character, or NaN."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(data.decode())
+    except (ValueError, RecursionError):
+        raise _BadStreamError("The stream holds broken JSON.") from None
 
 
 def _piece(chunk: Mapping[str, Any]) -> Piece:
@@ -193,7 +202,7 @@ def _text(value: Any) -> str:
         return ""
     if not isinstance(value, str):
         raise TypeError("no text")
-    return value.replace("\0", "")
+    return value.replace("\0", "") if "\0" in value else value
 
 
 def _stream_error(error: Any) -> _BadStreamError:
@@ -215,7 +224,7 @@ async def _read(chunks: AsyncIterator[bytes], take: Callable[[Piece], None]) -> 
     rest, done = b"", False
     async for chunk in chunks:
         *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
+        for line in filter(None, lines):
             done = _take_line(line, take) or done
     if not (_take_line(rest, take) or done):
         raise _BadStreamError("The stream broke off.")
@@ -296,11 +305,11 @@ class _Answer:
             finish_reason=self.finish_reason or "stop",
             first_token_ms=self.first_token_ms,
             total_ms=self._elapsed(),
-            input_tokens=self.usage.get("prompt_tokens"),
-            output_tokens=self.usage.get("completion_tokens"),
+            input_tokens=_count(self.usage.get("prompt_tokens")),
+            output_tokens=_count(self.usage.get("completion_tokens")),
             reasoning=whole("".join(self.reasonings)),
             cached_tokens=_cached_tokens(self.usage),
-            reasoning_tokens=_count(self.usage, "completion_tokens_details", "reasoning_tokens"),
+            reasoning_tokens=_detail(self.usage, "completion_tokens_details", "reasoning_tokens"),
         )
 
 
@@ -315,15 +324,19 @@ def whole_reply(completion: Mapping[str, Any], model: str) -> Reply:
 
 
 def _cached_tokens(usage: Mapping[str, Any]) -> int | None:
-    told = _count(usage, "prompt_tokens_details", "cached_tokens")
-    deepseeks = usage.get("prompt_cache_hit_tokens")
-    return deepseeks if told is None and isinstance(deepseeks, int) else told
+    told = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    return _count(usage.get("prompt_cache_hit_tokens")) if told is None else told  # the latter is DeepSeek's
 
 
-def _count(usage: Mapping[str, Any], group: str, name: str) -> int | None:
+def _detail(usage: Mapping[str, Any], group: str, name: str) -> int | None:
     details = usage.get(group)
-    count = details.get(name) if isinstance(details, dict) else None
-    return count if isinstance(count, int) else None
+    return _count(details.get(name)) if isinstance(details, dict) else None
+
+
+def _count(told: Any) -> int | None:
+    """None for what is no number, or none that can be stored."""
+    is_number = isinstance(told, int | float) and not isinstance(told, bool)
+    return int(told) if is_number and 0 <= told < 2**31 else None
 
 
 # What went wrong, in the terms of base.STATUSES.

@@ -1,12 +1,14 @@
 """A compiled query gives what the query itself would, for each call's own values."""
 
+from decimal import Decimal
+
 import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from dialogue.chat import LOCKED, OF_A_PAST_TURN, PAST_TURNS, locked, past_turns
-from dialogue.compiled import insert_numbered, insert_plain
-from dialogue.models import Conversation, InnerState, Turn
+from dialogue.compiled import insert_numbered, insert_plain, update_plain
+from dialogue.models import Call, Conversation, InnerState, Turn
 
 pytestmark = pytest.mark.django_db
 
@@ -80,3 +82,24 @@ def test_numbers_are_those_of_the_rows_and_are_not_given_twice():
     told = {"conversation": conversation, "turn": 99, "source": "seeker"}
     assert InnerState.objects.create(**told).pk not in first
     assert insert_numbered(InnerState, COLUMNS, []) == []
+
+
+def test_updated_rows_hold_what_was_given_and_others_what_they_held():
+    numbers = insert_numbered(InnerState, COLUMNS, rows_about(conversation_with()))
+    kept = InnerState.objects.get(pk=numbers[0])
+    rows = [
+        (text, None if n % 2 else n + 0.5, number)
+        for n, (text, number) in enumerate(zip(AWKWARD[1:], numbers[1:], strict=True))
+    ]
+    update_plain(InnerState, ("goal", "emotion_score"), rows)
+    update_plain(InnerState, ("goal", "emotion_score"), [])
+    changed = {row.pk: (row.goal, row.emotion_score) for row in InnerState.objects.exclude(pk=kept.pk)}
+    assert changed == {number: (text, score) for text, score, number in rows}
+    assert InnerState.objects.get(pk=kept.pk).goal == ""
+    assert [row.cognition for row in InnerState.objects.order_by("turn")] == AWKWARD
+
+
+def test_updated_amounts_are_exact():
+    calls = [Call.objects.create(purpose="judge", kind="scripted", cost=1).pk for _ in range(2)]
+    update_plain(Call, ("cost",), [(Decimal("0.000001"), calls[0]), (None, calls[1])])
+    assert list(Call.objects.order_by("pk").values_list("cost", flat=True)) == [Decimal("0.000001"), None]

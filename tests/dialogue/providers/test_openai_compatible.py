@@ -94,6 +94,7 @@ def texts(*pieces: str) -> list[dict[str, Any]]:
         (b'data: {"choices":[],"usage":{"prompt_tokens":3}}', Piece(usage={"prompt_tokens": 3})),
         (b'data: {"choices":null,"usage":null}', Piece()),
         (b'data: {"error":null,"choices":[{"delta":{"content":"a"}}]}', Piece(text="a")),
+        (b'data: {"seed":NaN,"choices":[{"delta":{"content":"\\ud83d"}}]}', Piece(text="\ud83d")),
     ],
 )
 def test_stream_line_is_read(line: bytes, piece: Piece | None) -> None:
@@ -274,6 +275,16 @@ async def test_tokens_are_told_by_class(usage: dict[str, Any], cached: int | Non
     async with streaming(*texts("Hi."), {"choices": [], "usage": usage}) as url:
         reply = await model(url, "m").reply(ASK)
     assert (reply.cached_tokens, reply.reasoning_tokens) == (cached, reasoning)
+
+
+@pytest.mark.parametrize(
+    ("told", "kept"), [(12, 12), (12.0, 12), ("12", None), (-1, None), (2**40, None), (True, None), ([12], None)]
+)
+async def test_number_of_tokens_is_one_or_not_known(told: Any, kept: int | None) -> None:
+    usage = {"prompt_tokens": told, "completion_tokens": told}
+    async with streaming(*texts("Hi."), {"choices": [], "usage": usage}) as url:
+        reply = await model(url, "m").reply(ASK)
+    assert (reply.input_tokens, reply.output_tokens) == (kept, kept)
 
 
 async def test_answer_cut_by_length_is_a_reply(llm_url: str) -> None:

@@ -6,7 +6,8 @@ five demonstration supporters, Pearson r between one bot and the judge is about 
 .55 (state_aware) for each item on a 1–5 scale (600 simulated conversations of ten turns: see the tests).
 
 The judge also has planted biases, for probes to find: see PLANTED_BIAS and FIRST_BIAS. Rubric paraphrases, the order of
-the items and asking each by itself leave its scores as they are.
+the items, asking each by itself and a higher temperature leave its scores as they are. Of what it is told of the seeker
+one field matters: without the `emotion_score` of inner states it sees no more than a user-aware judge.
 """
 
 import hashlib
@@ -50,6 +51,7 @@ DIALOGUE = _between("dialogue")
 SIDES = _between("first_dialogue"), _between("second_dialogue")
 UTTERANCE = re.compile(r"^\[\d+\] (Seeker|Supporter): ?", re.MULTILINE)
 ITEMS = _between("items")
+TOLD_FEELING = "; emotion_score: "
 ANCHOR = re.compile(r"^(-?\d+) = ", re.MULTILINE)
 HAN = re.compile("[\u4e00-\u9fff]")
 ITEM = re.compile(r"^key:\s*(\S+)\s*$(?:\s*^scale:\s*(-?\d+)\s*-\s*(-?\d+))?", re.MULTILINE)
@@ -217,7 +219,7 @@ def _item(head: re.Match[str], rest: str) -> Item:
 
 def _strategy(prompt: str) -> str:
     around = _around(prompt)
-    if "<inner_states>" in around:
+    if "<inner_states>" in around and TOLD_FEELING in around:
         return "state_aware"
     return "user_aware" if "<profile>" in around else "standard"
 

@@ -1,5 +1,6 @@
 """A person's profile in words, as a supporter or a judge may be given it: their own answers, no name."""
 
+from dialogue.judges.fields import BIG_FIVE, CONCERN, DEMOGRAPHICS, PERSONALITY, Line, text_of
 from studies.models import Answer, Participation
 from studies.questionnaires.definitions import Item
 from studies.questionnaires.loading import load
@@ -7,10 +8,21 @@ from studies.questionnaires.scoring import score
 from studies.responses import answers_of
 
 LEFT_OUT = ("nickname",)
+FIELDS = {  # of the profile page
+    DEMOGRAPHICS: ("age_band", "gender", "gender_self_described", "occupation", "relationship"),
+    PERSONALITY: ("interests",),
+    CONCERN: ("topic", "matter", "status", "goal", "avoid"),
+}
+FIELD_OF = {item: field for field, items in FIELDS.items() for item in items}
 
 
 def profile_text(participation: Participation) -> str:
     """One line for each thing known; empty where the person has answered neither profile nor Big Five."""
+    return text_of(profile_lines(participation))
+
+
+def profile_lines(participation: Participation) -> list[Line]:
+    """As `profile_text`, each with the field that it is of."""
     language = participation.language
     given = {
         answer.item: answer
@@ -19,11 +31,14 @@ def profile_text(participation: Participation) -> str:
         )
     }
     lines = [
-        f"{(item.label or item.text)[language]}: {in_words(item, given[item.key], language)}"
+        Line(
+            FIELD_OF.get(item.key, ""),
+            f"{(item.label or item.text)[language]}: {in_words(item, given[item.key], language)}",
+        )
         for item in load("profile").items
         if item.key in given and item.key not in LEFT_OUT
     ]
-    return "\n".join([*lines, *big_five_lines(participation)])
+    return [*lines, *(Line(BIG_FIVE, text) for text in big_five_lines(participation))]
 
 
 def in_words(item: Item, answer: Answer, language: str) -> str:

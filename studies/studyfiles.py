@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Literal
 
 from django.db import transaction
+from django.utils import timezone
 
 from studies.design.files import spec_to_json
 from studies.design.spec import StudySpec
@@ -35,6 +36,7 @@ def load_design(spec: StudySpec) -> Loaded:
     if current.spec() == spec:
         return Loaded(current, "unchanged")
     if current.is_draft() and not current.runs.exists():
+        current.created_at = timezone.now()  # since when it says this: nothing in it was declared before
         return Loaded(write(current, spec), "changed")
     return Loaded(write(Protocol(study=study, version=current.version + 1), spec), "new version")
 

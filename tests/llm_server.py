@@ -3,12 +3,15 @@
 `python -m tests.llm_server --port 0` prints `listening on PORT` first. Models:
 
 - `echo`: says back the last user message, with an open question; where the prompt has `<items>`, a judge's scores;
-  where it has a `<dialogue>` alone, a Thinker's inner state; where it has a `<person>`, a profile of a seeker
+  where it asks for an `emotion_score`, a Thinker's inner state; where it begins with a `<profile>`, what a seeker says;
+  where it has a `<person>`, a profile of a seeker
 - `slow`: the same, one piece each 0.1 s after a first second
 - `counted-MS`: the same, one piece each MS milliseconds, beginning with how often it was asked this message
 - `say:TEXT` (URL-encoded), `say` (what the request's own field `say` has)
 - `reasoning` (thinks before it speaks), `length` (cut by max_tokens)
-- `fullwidth`: a judge's scores in full-width digits and punctuation, as Chinese input methods write them
+- `fullwidth`: a judge's scores in full-width digits and punctuation, as Chinese input methods write them; `fenced`: in
+  a code fence, after a draft of them; `untidy`: in JSON with single quotes and last commas
+- `brief`: a judge's scores, cut off after `max_tokens` words
 - `badjudge`: prose, where scores are asked for
 - `threes`: 3 for each item of the form in the prompt
 - `status-CODE` or `status-CODE-SECONDS` (Retry-After; 0 for a plain `status-429`)
@@ -51,6 +54,7 @@ FULL_WIDTH = str.maketrans({**{str(n): chr(0xFF10 + n) for n in range(10)}, ":":
 ITEMS = re.compile(r"<items>(.*)</items>", re.DOTALL)
 MATTER = re.compile(r"^<person>$.*^matter: (.*?)$", re.DOTALL | re.MULTILINE)
 ITEM = re.compile(r"^key:\s*(\S+)\s*^scale:\s*(\d+)-(\d+)", re.MULTILINE)
+ASKS_FOR_THOUGHT = '"emotion_score": n'
 
 REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
 
@@ -180,9 +184,8 @@ def error(status: int, message: str, *, code: str = "", headers: dict[str, str] 
 
 
 async def whole(behaviour: str, body: dict[str, Any]) -> web.Response:
-    text = answer(behaviour, body)
+    text, finish = said(behaviour, body)
     message = {"role": "assistant", "content": text}
-    finish = {"filter": "content_filter", "length": "length"}.get(behaviour, "stop")
     choice = {"index": 0, "message": message, "finish_reason": finish}
     return web.json_response(
         {
@@ -219,7 +222,7 @@ async def pour(response: web.StreamResponse, request: web.Request, behaviour: st
 
 async def lines(behaviour: str, body: dict[str, Any]) -> AsyncIterator[str | None]:
     """The data lines of the stream; None: hang up."""
-    text = answer(behaviour, body)
+    text, finish = said(behaviour, body)
     yield chunk(body, {"role": "assistant", "content": ""})
     for delta in deltas(behaviour, text):
         yield chunk(body, delta)
@@ -230,7 +233,7 @@ async def lines(behaviour: str, body: dict[str, Any]) -> AsyncIterator[str | Non
         yield '{"choices": [{"delta"'
     if behaviour == "streamerror":
         yield json.dumps({"error": {"message": "Overloaded.", "code": 503}})
-    yield chunk(body, {}, finish={"filter": "content_filter", "length": "length"}.get(behaviour, "stop"))
+    yield chunk(body, {}, finish=finish)
     if body.get("stream_options", {}).get("include_usage"):
         yield json.dumps({"model": body["model"], "choices": [], "usage": usage(body, text)})
     yield "[DONE]"
@@ -268,13 +271,21 @@ def usage(body: dict[str, Any], text: str) -> dict[str, int]:
     return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
 
 
+def said(behaviour: str, body: dict[str, Any]) -> tuple[str, str]:
+    """The whole text, and why it ends there."""
+    text = answer(behaviour, body)
+    if behaviour == "brief" and len(text.split()) > body["max_tokens"]:
+        return "".join(re.findall(r"\s*\S+", text)[: body["max_tokens"]]), "length"
+    return text, {"filter": "content_filter", "length": "length"}.get(behaviour, "stop")
+
+
 def answer(behaviour: str, body: dict[str, Any]) -> str:
     if behaviour == "say":
         return body["say"]
     if behaviour.startswith("say:"):
         return unquote(behaviour.removeprefix("say:"))
-    if behaviour == "fullwidth":
-        return judged(last_user_text(body)).translate(FULL_WIDTH)
+    if written := WRITTEN.get(behaviour):
+        return written(judged(last_user_text(body)))
     if behaviour == "threes":
         return json.dumps(dict.fromkeys(re.findall(r'"(\w+)": n', last_user_text(body)), 3))
     if behaviour == "badjudge":
@@ -284,8 +295,10 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
         return json.dumps(by_schema(body["response_format"]["json_schema"]["schema"], last))
     if ITEMS.search(last):
         return judged(last)
-    if "<dialogue>" in last:
+    if any(ASKS_FOR_THOUGHT in message["content"] for message in body["messages"]):
         return thought(last)
+    if last.startswith("<profile>"):
+        return f"It is {number(last) % 1000} things at once, and I cannot sleep."
     if matter := MATTER.search(last):
         return profile(matter[1])
     told = f"Answer {behaviour.split('-')[2]}. " if behaviour.startswith("counted-") else ""
@@ -296,6 +309,26 @@ def judged(prompt: str) -> str:
     items = ITEM.findall(ITEMS.search(prompt)[1])
     scores = {key: int(low) + number(prompt, key) % (int(high) - int(low) + 1) for key, low, high in items}
     return f"<output>{json.dumps({'analysis': 'By its hash.', 'evaluation': scores})}</output>"
+
+
+def full_width(scores: str) -> str:
+    return scores.translate(FULL_WIDTH)
+
+
+def fenced(scores: str) -> str:
+    drafted = re.sub(r": \d+", ": 1", scores)
+    return f"First I thought {drafted}. No, rather:\n```json\n{bare(scores)}\n```\nThat is all."
+
+
+def untidy(scores: str) -> str:
+    return bare(scores).replace('"', "'").replace("}", ",}")
+
+
+def bare(scores: str) -> str:
+    return scores.removeprefix("<output>").removesuffix("</output>")
+
+
+WRITTEN = {"fullwidth": full_width, "fenced": fenced, "untidy": untidy}
 
 
 def thought(prompt: str) -> str:

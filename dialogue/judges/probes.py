@@ -17,7 +17,8 @@ from dialogue.judges.prompts import PROMPTS, JudgedItem, JudgedTurn, Note
 
 PLAIN = ""
 APART = "apart"  # each dimension in a call of its own
-PROBES = ("padding", "reversed_scale", "paraphrase", "item_order", "arm_name", "language")
+WARM = "warm"  # at a higher temperature
+PROBES = ("padding", "reversed_scale", "paraphrase", "item_order", "arm_name", "language", WARM)
 VARIANTS = (APART, *PROBES)
 SIGN = "~"  # between a judge's key and the variant, in the code of its rater
 OTHER = {"en": "zh", "zh": "en"}

@@ -11,6 +11,8 @@ from dialogue.providers.base import Message
 
 PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
 STRATEGIES = ("standard", "user_aware", "state_aware")
+STATE_TEXTS = ("cognition", "emotion", "goal")
+STATE_FIELDS = (*STATE_TEXTS, "emotion_score")
 ITEM_OF_FORM = re.compile(r'"(\w+)": n')
 
 
@@ -69,12 +71,14 @@ def judge_messages(
     states: Sequence[InnerState] = (),
     scope: str = "",
     notes: Sequence[Note] = (),
+    without: str = "",
 ) -> list[Message]:
-    """`scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe."""
+    """`scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe.
+    `without`: one of STATE_FIELDS that is not told."""
     blocks = [
         _block("dialogue", transcript(turns)),
         _block("profile", [profile] if profile else []),
-        _block("inner_states", [_state(state) for state in states]),
+        _block("inner_states", [_state(state, without) for state in states]),
         _block("scope", [scope] if scope else []),
         *(_block(note.tag, [note.text]) for note in notes),
         _block("items", [_item(item) for item in items]),
@@ -124,10 +128,9 @@ def transcript(turns: Sequence[JudgedTurn]) -> list[str]:
     ]
 
 
-def _state(state: InnerState) -> str:
-    parts = {"cognition": state.cognition, "emotion": state.emotion, "goal": state.goal}
-    told = "; ".join(f"{name}: {_flat(text)}" for name, text in parts.items())
-    return f"[{state.turn}] {told}; emotion_score: {state.emotion_score}"
+def _state(state: InnerState, without: str) -> str:
+    told = (f"{name}: {_flat(str(getattr(state, name)))}" for name in STATE_FIELDS if name != without)
+    return f"[{state.turn}] {'; '.join(told)}"
 
 
 @lru_cache(maxsize=1000)

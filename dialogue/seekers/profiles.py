@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from dialogue.judges import fields
+from dialogue.judges.fields import Line
 from dialogue.seekers.components import LANGUAGES, STRONGEST, components
 
 EMOTIONS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "emotion_checkin.json"
@@ -30,6 +32,7 @@ FOR_SUPPORTER = {  # of D everything
 }
 OLDEST = 120  # years
 LONGEST_ID = 100  # characters
+SIMPLE = (fields.DEMOGRAPHICS, fields.CONCERN)
 ALONE = "profile"  # the place of one that stands by itself
 
 Detail = Literal["full", "simple"]
@@ -123,10 +126,24 @@ def from_content(content: Mapping[str, Any]) -> Profile:
 def known_to_seeker(profile: Profile, *, detail: Detail) -> str:
     """One line for each thing known. `simple` is the ablation of EmoHarbor, Section 4.1.1: demographics and what the
     talk is about, without personality, preferences and script."""
-    if detail == "simple":
-        return _lines([profile.demographics, profile.concern], profile.language)
-    parts = [profile.demographics, profile.personality, profile.concern, _script(profile)]
-    return _lines(parts, profile.language)
+    return fields.text_of(lines_for_seeker(profile, detail=detail))
+
+
+def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[Line]:
+    """As `known_to_seeker`, each with the field that it is of."""
+    parts = {
+        fields.DEMOGRAPHICS: profile.demographics,
+        fields.PERSONALITY: profile.personality,
+        fields.CONCERN: profile.concern,
+        fields.SCRIPT: _script(profile),
+    }
+    return [
+        Line(fields.BIG_FIVE if key == "big5" else part, line)
+        for part, values in parts.items()
+        if detail == "full" or part in SIMPLE
+        for key, value in values.items()
+        for line in _told(key, value, profile.language)
+    ]
 
 
 def known_to_supporter(profile: Profile) -> str:

@@ -55,6 +55,10 @@ class Inference(ABC):
     @abstractmethod
     def spread(self) -> "Spread": ...
 
+    @abstractmethod
+    def symmetric(self, level: float = 0.95) -> Interval:
+        """Around the estimate, by Student's t."""
+
     def p_value(self) -> float:
         """Two-sided, for "the statistic is 0", by Student's t. The share of replicates as far from the estimate as 0 is
         cannot be below 1 over their number, and is too small with few clusters: where r was 0, 10 % of tests with 8
@@ -98,6 +102,15 @@ class Resampled(Inference):
         low, high = np.quantile(self.replicates, corrected or tails)
         return Interval(float(low), float(high), "BCa" if corrected else "percentile")
 
+    def symmetric(self, level: float = 0.95) -> Interval:
+        """By the jackknife (Tukey 1958); as `interval` where it does not exist without a cluster."""
+        clusters = len(self.jackknife)
+        variance = float(self.jackknife.var()) * (clusters - 1)
+        if not np.isfinite(variance):
+            return self.interval(level)
+        half = Spread(variance**0.5, clusters - 1).half(level)
+        return Interval(self.estimate - half, self.estimate + half, "jackknife of clusters, Student's t")
+
     def spread(self) -> "Spread":
         """A draw of n clusters varies by (n - 1) / n too little."""
         clusters = len(self.jackknife)
@@ -126,6 +139,10 @@ class Spread:
     error: float
     freedom: float
 
+    def half(self, level: float) -> float:
+        """Half the length of an interval."""
+        return float(student_t.ppf((1 + level) / 2, self.freedom)) * self.error
+
 
 @dataclass(frozen=True)
 class ResampledTwoWay(Inference):
@@ -144,8 +161,10 @@ class ResampledTwoWay(Inference):
         return sum(map(len, self.replicates))
 
     def interval(self, level: float = 0.95) -> Interval:
-        spread = self.spread()
-        half = float(student_t.ppf((1 + level) / 2, spread.freedom)) * spread.error
+        return self.symmetric(level)
+
+    def symmetric(self, level: float = 0.95) -> Interval:
+        half = self.spread().half(level)
         return Interval(self.estimate - half, self.estimate + half, "Student's t")
 
     def spread(self) -> Spread:

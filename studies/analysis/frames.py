@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis import AnalysisError
+from studies.analysis.declared import Declared, declared_in
 from studies.analysis.reading import line_of, number, numbers, read_table, refuse, renamed, truths
 
 ROLES = ("seeker", "supporter")
@@ -73,7 +75,7 @@ class Export:
     too, where conversations.csv names it; OF_CONVERSATION and `cluster` as text, COUNTED as floats, nan where the file
     says nothing. `replies`: one row per reply of turns.csv, None where there is no such file; columns of `read_turns`,
     and `arm`, `language` (empty where unknown), `cluster`. `emotions`: one row per message of an import whose emotion
-    is a number; columns FELT.
+    is a number; columns FELT. `primary`: the contrasts that the study declared, those too that it declared no longer.
     """
 
     folder: Path
@@ -95,6 +97,7 @@ class Export:
     excluded_participants: int
     invalid_conversations: int
     demonstration: bool
+    primary: tuple[Declared, ...] = ()
 
     def whole(self) -> pd.DataFrame:
         """The chats without those of an ablation."""
@@ -126,6 +129,7 @@ def load(folder: Path) -> Export:
     judged = judged[~judged["conversation"].isin(rated.index[rated["setup"] != ""])]
     chats = _without(everything, excluded, invalid)
     whole = rated[rated["setup"] == ""].drop(columns="setup")
+    manifest = _manifest(folder / "manifest.json")
     turns = read_turns(folder / "turns.csv") if (folder / "turns.csv").is_file() else None
     read = {
         "ratings.csv": len(table),
@@ -152,7 +156,8 @@ def load(folder: Path) -> Export:
         repeated=int(scored.duplicated(list(IDENTITY)).sum()),
         excluded_participants=len(excluded),
         invalid_conversations=len(invalid),
-        demonstration=_demonstration(folder / "manifest.json"),
+        demonstration=manifest.get("demonstration") is True,
+        primary=declared_in(manifest),
     )
 
 
@@ -341,14 +346,15 @@ def _marked(path: Path, key: str, column: str, value: str) -> tuple[int | None, 
     return len(table), frozenset(table.loc[table[column] == value, key].astype(str)) - {""}
 
 
-def _demonstration(path: Path) -> bool:
+def _manifest(path: Path) -> dict[str, Any]:
+    """Empty where there is none."""
     if not path.is_file():
-        return False
+        return {}
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise AnalysisError(f"{path.name}: is not JSON ({error})") from error
-    return isinstance(manifest, dict) and manifest.get("demonstration") is True
+    return manifest if isinstance(manifest, dict) else {}
 
 
 def _sha256(path: Path) -> str:

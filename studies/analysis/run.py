@@ -34,12 +34,14 @@ from studies.analysis.tables import (
     discrimination,
     emotion,
     experts,
+    field_tests,
     flow,
     lengths,
     order,
     pairs,
     panels,
     people,
+    primary,
     probes,
     quality,
     ranks,
@@ -92,6 +94,8 @@ TABLES = (
     _table("people", people.people, people, _("The people of each track")),
     _table("panels", panels.panels, panels, _("Judges as panels")),
     _table("probes", probes.probes, probes, _("What judges' scores hang on")),
+    _table("field_tests", field_tests.field_tests, field_tests, _("Judges without a field")),
+    _table("primary", primary.primary, primary, _("Primary contrasts")),
 )
 REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
 

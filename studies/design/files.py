@@ -15,6 +15,7 @@ from dialogue.prompts import read_prompt
 from studies.design.allocation import DESIGNS
 from studies.design.blocks import impossible
 from studies.design.cardfiles import CardFileError, CardSpec, read_cards
+from studies.design.contrasts import read_contrasts
 from studies.design.plan import SCREENING
 from studies.design.spec import (
     COUNSELLOR,
@@ -23,6 +24,7 @@ from studies.design.spec import (
     ArmSpec,
     ChatSpec,
     ConsentSpec,
+    ContrastSpec,
     OrderSpec,
     RolePlaySpec,
     StepSpec,
@@ -100,8 +102,8 @@ def read_study(
 ) -> StudySpec:
     """`instruments` are the ids that a study may use. Prompts are sought beside the file, then in `prompt_folder`."""
     faults: list[Fault] = []
-    card_folders = (path.parent, instrument_folder)
-    spec = _study(Table(_document(path), "", faults), instruments, _folders(path, prompt_folder), card_folders)
+    table, prompt_folders = Table(_document(path), "", faults), _folders(path, prompt_folder)
+    spec = _study(table, instruments, prompt_folders, path.parent, instrument_folder)
     faulty = {fault.key_path for fault in faults}
     faults += [fault for fault in _contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]
     if faults:
@@ -130,9 +132,9 @@ def _document(path: Path) -> dict[str, Any]:
 
 
 def _study(
-    table: Table, instruments: Collection[str], prompt_folders: tuple[Path, ...], card_folders: tuple[Path, ...]
+    table: Table, instruments: Collection[str], prompt_folders: tuple[Path, ...], folder: Path, instrument_folder: Path
 ) -> StudySpec:
-    around = Surroundings(_languages(table), instruments, prompt_folders, card_folders)
+    around = Surroundings(_languages(table), instruments, prompt_folders, (folder, instrument_folder))
     spec = StudySpec(
         key=table.slug("key"),
         title=_required_text(table, "title", around.languages),
@@ -153,6 +155,7 @@ def _study(
         role_play=_role_play(table.table("role_play"), around),
         seeker=_seeker(table.table("seeker")) if table.has("seeker") else None,
     )
+    spec = replace(spec, primary=read_contrasts(table, spec, instruments, instrument_folder))
     table.refuse_unknown()
     return spec
 
@@ -746,6 +749,7 @@ def dump_study(spec: StudySpec) -> str:
         },
         "role_play": _given(asdict(spec.role_play)),
         "seeker": _seeker_table(spec.seeker),
+        "primary": [_given(asdict(contrast)) for contrast in spec.primary],
     }
     return tomli_w.dumps(_given(document))
 
@@ -796,8 +800,11 @@ def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
 def spec_to_json(spec: StudySpec) -> dict[str, Any]:
     """Everything, prompt texts too, as JSON knows it: lists for tuples."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
+    # Studies from before there were these keys keep their hash.
     if spec.gone_after_days is None:
-        del values["gone_after_days"]  # studies from before there was this key keep their hash
+        del values["gone_after_days"]
+    if not spec.primary:
+        del values["primary"]
     return values
 
 
@@ -813,6 +820,7 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
         "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
         "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
         "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
+        "primary": tuple(ContrastSpec(**_with_tuples(one, "strategies", "arms")) for one in values.get("primary", ())),
     }
     return StudySpec(**{**values, **built})
 

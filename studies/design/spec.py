@@ -111,6 +111,26 @@ class RolePlaySpec:
     cards: tuple[str, ...] = ()  # files of role cards, or instruments that are such files
 
 
+@dataclass(frozen=True, kw_only=True)
+class ContrastSpec:
+    """A comparison that is declared before data are seen: of two strategies of a judge, or of two arms.
+
+    Each pair in the order of the alphabet. `item` of two arms may be "*", the mean over the instrument's items."""
+
+    strategies: tuple[str, ...] = ()
+    judge: str = ""  # of two strategies
+    arms: tuple[str, ...] = ()
+    item: str
+    instrument: str
+    raters: str = "seeker"  # with whom the judge is to agree, or who rate the arms
+    moment: str = "final"
+    seekers: str = ""  # of two arms: who met them
+    condition: str = ""  # of two arms, where not people as themselves met them
+
+    def pair(self) -> tuple[str, ...]:
+        return self.strategies or self.arms
+
+
 @dataclass(frozen=True)
 class ConsentSpec:
     instrument: str
@@ -142,6 +162,7 @@ class StudySpec:
     role_play: RolePlaySpec = RolePlaySpec()
     seeker: ArmSpec | None = None  # the model that plays simulated seekers
     gone_after_days: int | None = None  # without a sign of life, before a person counts as gone; None: never
+    primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
 
     def records_timings(self) -> bool:
         """Whether the page measures how people type, read and answer. The consent form then says so."""

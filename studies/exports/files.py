@@ -18,6 +18,7 @@ from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
+from django.db.models import Min
 from django.utils import timezone
 
 from studies.exports.codebook import FILE as CODEBOOK
@@ -222,11 +223,14 @@ def put_in_place(folder: Path, out: Path) -> None:
 def manifest_of(study: Study, only: Filter) -> dict[str, Any]:
     protocols = list(study.protocols.order_by("version").prefetch_related("arms", "judges"))
     design = protocols[-1].design
+    first_answer_at = only.responses(study).aggregate(first=Min("submitted_at"))["first"]
     return {
         "study": study.key,
         "title": design["title"],
         "languages": design["languages"],
         "protocols": [described(protocol) for protocol in protocols],
+        "primary": list(declared(protocols, first_answer_at)),
+        "first_answer_at": cell(first_answer_at) or None,
         "emostudy": emostudy_version(),
         "filters": asdict(only),
         "demonstration": is_demonstration(study, only, protocols),
@@ -245,6 +249,22 @@ def told_of(unblinding: Unblinding | None) -> dict[str, str] | None:
 
 def described(protocol: Protocol) -> dict[str, Any]:
     return {"version": protocol.version, "hash": protocol.hash(), "order_seed": protocol.design["order"]["seed"]}
+
+
+def declared(protocols: list[Protocol], first_answer_at: datetime | None) -> Iterator[dict[str, Any]]:
+    """The primary contrasts of any version, each with the first version of those in a row that have it. `withdrawn_in`
+    is the version after these; None of what the last one declares."""
+    for number, protocol in enumerate(protocols):
+        before = protocols[number - 1].spec().primary if number else ()
+        for contrast in protocol.spec().primary:
+            if contrast not in before:
+                without = (later.version for later in protocols[number:] if contrast not in later.spec().primary)
+                yield asdict(contrast) | {
+                    "version": protocol.version,
+                    "declared_at": cell(protocol.created_at),
+                    "before_first_answer": first_answer_at is None or protocol.created_at < first_answer_at,
+                    "withdrawn_in": next(without, None),
+                }
 
 
 def emostudy_version() -> str:

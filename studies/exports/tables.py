@@ -11,6 +11,8 @@ from dialogue.models.conversation import EndReason, SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.exports.decisions import DECISIONS
 from studies.exports.flags import FLAGS, count_flags, flags
+from studies.exports.holds import COLUMNS as HOLDS
+from studies.exports.holds import Holds, holds
 from studies.exports.interviews import TABLES as INTERVIEWS
 from studies.exports.pairs import PAIRS, count_pairs, pairs
 from studies.exports.reviews import TABLES as REVIEWS
@@ -129,6 +131,7 @@ CONVERSATIONS = (
         "of a simulation: hash of the models, prompts, profile and turns at most with which it was held; empty for "
         "others",
     ),
+    *HOLDS,
 )
 
 
@@ -165,11 +168,11 @@ def conversations(study: Study, only: Filter) -> Rows:
         configuration(),
     )
     position = [column.name for column in CONVERSATIONS].index("position")
-    faults = kinds_of_faults(study, only)
+    faults, held = kinds_of_faults(study, only), holds(study, only)
     for row in rows.order_by("pk").iterator():
         *before, held_with = row
         before[position] = before[position] or None
-        yield *before, ";".join(faults.get(row[0], ())), held_with
+        yield *before, ";".join(faults.get(row[0], ())), held_with, *held.get(row[0], Holds())
 
 
 def configuration() -> Coalesce:

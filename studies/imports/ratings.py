@@ -48,6 +48,10 @@ class Score(NamedTuple):
     missing_reason: str
     reason: str  # why this score, in the rater's words
 
+    def is_given(self) -> bool:
+        """Or why there is none. A row that says neither is of a form that its rater has not come to yet."""
+        return self != (None, "", "")
+
 
 Scores = dict[Of, dict[str, Score]]
 
@@ -57,6 +61,7 @@ class Outcome:
     added: int
     already_there: int
     missing: int  # of those that were added
+    not_answered_yet: int  # rows that say nothing, and are left out
 
 
 def import_ratings(study: Study, path: Path, *, on_done: Callable[[int], None] = lambda count: None) -> Outcome:
@@ -67,10 +72,12 @@ def import_ratings(study: Study, path: Path, *, on_done: Callable[[int], None] =
         Study.objects.select_for_update().get(pk=study.pk)  # one import at a time: two would add the same ratings
         known = ratings_of(study)
         new: Scores = defaultdict(dict)
-        already_there = 0
+        already_there = not_answered_yet = 0
         for line, of, item, score in read_ratings(path, runs, faults):
             earlier = known.get(of, {}).get(item) or new[of].get(item)
-            if earlier is None:
+            if not score.is_given():
+                not_answered_yet += 1
+            elif earlier is None:
                 new[of][item] = score
             elif earlier[:2] == score[:2]:  # an import does not rewrite what was said of a score
                 already_there += 1
@@ -79,7 +86,7 @@ def import_ratings(study: Study, path: Path, *, on_done: Callable[[int], None] =
         faults.refuse_any()
         add(study, new, on_done)
     scores = [score for items in new.values() for score in items.values()]
-    return Outcome(len(scores), already_there, sum(score.value is None for score in scores))
+    return Outcome(len(scores), already_there, sum(score.value is None for score in scores), not_answered_yet)
 
 
 def said(score: Score) -> str:

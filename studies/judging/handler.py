@@ -84,12 +84,12 @@ class JudgeHandler:
         if item.attempts:
             question = await in_database(first_unanswered, question, self.state_form())
         ask, repair = asks(caller, question, self.state_form())
-        return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile, repair=repair)
+        return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile_text(), repair=repair)
 
     def thought_of(self, item: JobItem, shown: Material) -> Question:
         version = version_with(template_version("thinker", shown.language), shown.redacted)
         question = self.question(item, shown, language=shown.language, version=version, turn=shown.turns[-1].number)
-        messages = thinker_messages(shown.turns, language=shown.language, profile=shown.profile)
+        messages = thinker_messages(shown.turns, language=shown.language, profile=shown.profile_text())
         return replace(question, messages=tuple(messages), noted=noting(shown.redacted))
 
     def state_form(self) -> Schema | None:
@@ -115,7 +115,7 @@ class JudgeHandler:
         return Question(
             purpose=Call.Purpose.THINKER if thinks else Call.Purpose.JUDGE,
             messages=(),
-            settings=thinker_settings(self.configuration.judge) if thinks else judge_settings(self.configuration.judge),
+            settings=thinker_settings(self.configuration.judge) if thinks else self.configured(item).settings(),
             provider=self.configuration.judge.provider,
             language=language,
             prompt_version=version,

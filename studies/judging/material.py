@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dialogue.judges.prompts import InnerState, JudgedTurn
+from dialogue.judges.fields import Line, profile_without, text_of
+from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.redaction import Redaction
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
@@ -27,7 +28,7 @@ class Material:
 
     run: ArmRun
     turns: tuple[JudgedTurn, ...]
-    profile: str = ""
+    profile: tuple[Line, ...] = ()
     states: Mapping[int, InnerState] | None = None
     names: tuple[str, ...] | None = None
     redacted: Mapping[str, int] = field(default_factory=dict)
@@ -40,6 +41,16 @@ class Material:
     def up_to(self, turn: int) -> "Material":
         return replace(self, turns=tuple(one for one in self.turns if one.number <= turn)) if turn else self
 
+    def without(self, field: str) -> "Material":
+        """As the judge is told it; its Thinker is told everything."""
+        states = self.states or {}
+        if field in STATE_TEXTS:
+            states = {turn: replace(state, **{field: ""}) for turn, state in states.items()}
+        return replace(self, profile=profile_without(self.profile, field), states=states)
+
+    def profile_text(self) -> str:
+        return text_of(self.profile)
+
     def as_sent(self) -> "Material":
         """Where the study file asks for it, without what tells who somebody is."""
         if self.names is None:
@@ -48,7 +59,7 @@ class Material:
         return replace(
             self,
             turns=tuple(map(redaction.turn, self.turns)),
-            profile=redaction.text(self.profile),
+            profile=(Line("", redaction.text(self.profile_text())),),
             states={state.turn: redaction.state(state) for state in self.states_in_order()},
             redacted=dict(sorted(redaction.counts.items())),
         )
@@ -72,7 +83,7 @@ def language_of(run: ArmRun) -> str:
 def materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[Material]:
     turns = turns_of(runs)
     states = stored_states(configuration, runs) if configuration.strategy == "state_aware" else {}
-    profile_of = profiles() if configuration.strategy != "standard" else lambda _: ""
+    profile_of = profiles() if configuration.strategy != "standard" else lambda _: ()
     names = nicknames(runs) if configuration.judge.redact else None
     for run in runs:
         known = states.get(run.conversation_id, {})

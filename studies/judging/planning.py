@@ -10,17 +10,18 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
-from dialogue.judges import probes
+from dialogue.judges import fields, probes
+from dialogue.judges.fields import Line
 from dialogue.models import Turn
 from dialogue.models.conversation import SeekerKind, Status, TurnState
-from dialogue.seekers.profiles import known_to_seeker
+from dialogue.seekers.profiles import lines_for_seeker
 from studies.design.spec import COUNSELLOR, ArmSpec, ChatSpec
 from studies.judging.items import judged_items
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
-from studies.profiles import profile_text
+from studies.profiles import profile_lines
 from studies.questionnaires.loading import load
 from studies.responses import is_rating
 from studies.simulating.profiles import from_content
@@ -28,6 +29,8 @@ from studies.simulating.profiles import from_content
 KIND = "judge"  # of job and item
 THINKER = "thinker"
 MOMENTS = ("final", "checkpoint")
+
+Profiles = Callable[[ArmRun], tuple[Line, ...]]
 
 
 @dataclass(frozen=True)
@@ -168,16 +171,16 @@ def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates
     """All that this judge has not answered yet and may be sent; the rest is counted."""
     runs = list(runs_to_judge(rater.study))
     answered = answered_by(rater)
-    profile_of = profiles() if rater.strategy != "standard" else None
+    profile_of = profiles()
     work = Work()
     for judgement in judgements(runs, places(rater.study, runs, moments), replicates, probes.variant_of(rater.code)):
         if judgement.place in answered:
             work.skipped_existing += 1
-        elif not is_varied(judgement):
+        elif not is_varied(judgement, rater.strategy, profile_of):
             work.not_varied += 1
         elif not may_be_sent(judgement.run, judge):
             work.not_sent += 1
-        elif profile_of is None or profile_of(judgement.run):
+        elif rater.strategy == "standard" or profile_of(judgement.run):
             work.judgements.append(judgement)
         else:
             work.without_profile += 1
@@ -191,10 +194,12 @@ def answered_by(rater: Rater) -> set[tuple[int, str, str, int, int]]:
     return set(rater.responses.values_list("run", "instrument", "moment", "turn", "replicate"))
 
 
-def is_varied(judgement: Judgement) -> bool:
+def is_varied(judgement: Judgement, strategy: str, profile_of: Profiles) -> bool:
     """Also true of the plain judge."""
     if not judgement.variant:
         return True
+    if field := fields.left_out(judgement.variant):
+        return fields.is_told(field, strategy, profile_of(judgement.run))
     items = judged_items(load(judgement.instrument), "en")
     return probes.applies(judgement.variant, judgement.instrument, items, judgement.run.model)
 
@@ -280,11 +285,11 @@ def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:
     return bool(consents) and judge.provider in consents[-1].providers
 
 
-def profiles() -> Callable[[ArmRun], str]:
+def profiles() -> Profiles:
     """Who the seeker of a run is, in words; empty where nobody knows. One look-up for each person."""
-    known: dict[int | tuple[int, str], str] = {}
+    known: dict[int | tuple[int, str], tuple[Line, ...]] = {}
 
-    def profile_of(run: ArmRun) -> str:
+    def profile_of(run: ArmRun) -> tuple[Line, ...]:
         if is_simulated(run):
             place = (run.study_id, run.profile)
             if place not in known:
@@ -293,7 +298,7 @@ def profiles() -> Callable[[ArmRun], str]:
         if run.participation is None:
             return given_profile(run)
         if run.participation.pk not in known:
-            known[run.participation.pk] = profile_text(run.participation)
+            known[run.participation.pk] = tuple(profile_lines(run.participation))
         return known[run.participation.pk]
 
     return profile_of
@@ -303,13 +308,14 @@ def is_simulated(run: ArmRun) -> bool:
     return run.conversation is not None and run.conversation.seeker_kind == SeekerKind.SIMULATED
 
 
-def played_profile(study: int, key: str) -> str:
+def played_profile(study: int, key: str) -> tuple[Line, ...]:
     """As the simulated seeker itself knew it."""
     row = SeekerProfile.objects.filter(study=study, key=key).first()
-    return known_to_seeker(from_content(row.content), detail="full") if row else ""
+    return tuple(lines_for_seeker(from_content(row.content), detail="full")) if row else ()
 
 
-def given_profile(run: ArmRun) -> str:
-    """As the imported file gave it."""
+def given_profile(run: ArmRun) -> tuple[Line, ...]:
+    """As the imported file gave it, which does not tell one field from another."""
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
-    return run.conversation.profile or run.profile
+    text = run.conversation.profile or run.profile
+    return (Line("", text),) if text else ()

@@ -20,7 +20,7 @@ from studies.judging.planning import (
     runs_to_judge,
 )
 from studies.judging.prompting import Prompt, prompts_of
-from studies.judging.settings import Configuration, judge_settings
+from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
 from studies.questionnaires.loading import load
 
@@ -50,7 +50,7 @@ class Preview:
     def parameters(self) -> dict[str, Any]:
         """As the ledger keeps them, but for what the study file adds in `extra`. Where items are asked one by one, with
         a list of what each is told of the form."""
-        asked = judge_settings(self.configuration.judge)
+        asked = self.configuration.settings()
         forms = [prompt.form for prompt in self.prompts if prompt.form]
         return {
             "temperature": asked.temperature,
@@ -106,5 +106,6 @@ def obstacles(configuration: Configuration, material: Material, place: Place) ->
         yield _("The person's latest consent does not name “%(provider)s”.") % {"provider": name}
     if configuration.strategy != "standard" and not material.profile:
         yield _("Nothing is known of the seeker, and this strategy tells the judge who it is.")
-    if not is_varied(Judgement(run, place.instrument, place.moment, place.turn, 1, configuration.variant)):
+    asked = Judgement(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
+    if not is_varied(asked, configuration.strategy, lambda _: material.profile):
         yield _("There is nothing here that this variant could change.")

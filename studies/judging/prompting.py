@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dialogue.judges import probes
+from dialogue.judges import fields, probes
 from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import JudgedItem, judge_messages, template_version
 from dialogue.judges.redaction import version_with
@@ -32,7 +32,9 @@ def prompts_of(
     configuration: Configuration, questionnaire: Questionnaire, material: Material, *, moment: str
 ) -> Iterator[Prompt]:
     """One; or one for each item, where they are asked apart."""
-    variant, shown = configuration.variant, material.as_sent()
+    variant = configuration.variant
+    left_out = fields.left_out(variant)
+    shown = material.without(left_out).as_sent()
     asked = probes.varied(asked_of(configuration, questionnaire, shown), variant)
     scope = scope_of(questionnaire, moment, asked.language)
     version = version_with(version_of(variant, asked.language), shown.redacted)
@@ -41,10 +43,11 @@ def prompts_of(
             asked.turns,
             items,
             language=asked.language,
-            profile=shown.profile,
+            profile=shown.profile_text(),
             states=shown.states_in_order(),
             scope=scope,
             notes=asked.notes,
+            without=left_out,
         )
         form = scores_format(items) if configuration.structured else None
         yield Prompt(messages, items, asked.language, version, form, shown.redacted)

@@ -12,6 +12,8 @@ from studies.design.spec import ArmSpec
 
 JUDGE_TEMPERATURE = 0.0  # EmoHarbor §4.1: its evaluator
 THINKER_TEMPERATURE = 0.1  # EmoHarbor §4.1: its Thinker
+WARM_TEMPERATURE = 0.7  # EmoHarbor §4.1: its Talker
+MOST_REPLICATES = 100  # that may be asked for
 
 
 @dataclass(frozen=True)
@@ -34,9 +36,13 @@ class Configuration:
     def structured(self) -> bool:
         return is_structured(self.judge)
 
+    def settings(self) -> ModelSettings:
+        settings = judge_settings(self.judge)
+        return replace(settings, temperature=WARM_TEMPERATURE) if self.variant == probes.WARM else settings
+
     def hash(self) -> str:
         """The same for the same questions to the same model."""
-        settings = judge_settings(self.judge)
+        settings = self.settings()
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
         versions = [template_version(name, language) for name in ("judge", "repair") for language in ("en", "zh")]
         if self.variant:

@@ -158,6 +158,13 @@ class JobCommand(Command):
         return [pk for pk, of_role in begun_with if of_role == role]
 
 
+def failures(summary: Mapping[str, Any]) -> dict[str, int]:
+    """As counts to be said, and what to do where nothing is tried again by itself."""
+    quarantine = "of them failed the same way three times and wait in quarantine: --retry-quarantined tries them again"
+    failed: Mapping[str, int] = summary["failed_reasons"]
+    return {**{f"failed: {reason}": count for reason, count in failed.items()}, quarantine: summary["quarantined"]}
+
+
 def worker(*, at_once: int, job: int | None = None) -> Any:
     """Who works: a runner in this process; where there is a broker, one that sends the work to Celery's workers."""
     if not settings.CELERY_BROKER_URL:

@@ -10,7 +10,7 @@ from dialogue.models import Call, Job
 from studies.design.spec import ArmSpec
 from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
-from studies.management.jobs import JobCommand
+from studies.management.jobs import JobCommand, failures
 from studies.models import Study
 
 
@@ -80,13 +80,6 @@ def of_answers(job: Job, role: str) -> dict[str, Any]:
         "asked_again_share": share(ways[AGAIN], len(results)),
         "cost_per_valid": None if is_unpriced(job) else share(float(job.spent), valid),
     }
-
-
-def failures(summary: Mapping[str, Any]) -> dict[str, int]:
-    """As counts to be said, and what to do where nothing is tried again by itself."""
-    quarantine = "of them failed the same way three times and wait in quarantine: --retry-quarantined tries them again"
-    failed: Mapping[str, int] = summary["failed_reasons"]
-    return {**{f"failed: {reason}": count for reason, count in failed.items()}, quarantine: summary["quarantined"]}
 
 
 def share(part: float, whole: int) -> float | None:

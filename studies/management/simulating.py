@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from studies.management.jobs import JobCommand
+from studies.management.jobs import JobCommand, failures
 from studies.simulating.benchmark import Benchmark
 from studies.simulating.choice import Fitting, Unfit, told_states
 from studies.simulating.planning import KIND, REVIEW
@@ -84,7 +84,7 @@ class SimulatingCommand(JobCommand):
                 "reviewed before": summary["reviewed_before"],
                 "reviews could not be read": summary["unread_reviews"],
                 "faults of the seekers themselves were found (see conversations.csv)": summary["seeker_faults"],
-                **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
+                **failures(summary),
                 "left for the next time": summary["left"],
             }
         )

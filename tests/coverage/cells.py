@@ -21,12 +21,25 @@ from studies.analysis.bootstrap import (
     sum_by_cell,
     sum_by_cluster,
 )
-from studies.analysis.measures import carry_over, clustered, coincidence, dependent, gwet, incidence, mixed
+from studies.analysis.measures import (
+    blinding,
+    carry_over,
+    clustered,
+    coincidence,
+    dependent,
+    distance,
+    gwet,
+    incidence,
+    mixed,
+)
 from studies.analysis.measures.contrasts import contrast, joint_test
 from studies.analysis.measures.discrimination import corrected_separation
 from studies.analysis.measures.paired import d_z
+from studies.analysis.measures.proportions import effective, wilson
 from studies.analysis.measures.variance import by_components, one_way, two_way
 from studies.analysis.rows import Undefined
+from studies.analysis.tables import agreement_intervals as intervals
+from studies.analysis.tables.agreement_intervals import Drawn, Measured
 from studies.analysis.tables.condition_effects import PROFILE, design, differences
 from studies.analysis.tables.conditions import CONDITIONS
 from studies.analysis.tables.pairs import TAILS
@@ -52,6 +65,11 @@ PLANTED_INTERACTION = float(drawn.DROPS[-1] - drawn.DROPS[0])
 OF_EACH_ARM = differences(len(drawn.DROPS))  # weights, as in condition_effects.csv
 GAPS = 0.25  # of the meetings of a profile with an arm in a condition
 RAISED = 0.1  # the second judge's correlations
+OF_DIFFERENCES = 2 * (1 - PLANTED_R)  # variance
+PLANTED_RMSE = float(np.sqrt(drawn.LENIENT**2 + OF_DIFFERENCES))
+PLANTED_LIMIT = float(drawn.LENIENT + norm.ppf(0.975) * np.sqrt(OF_DIFFERENCES))
+RIGHT = float(np.mean(drawn.INSIGHT))  # of the guesses that name an arm
+NAMED = 1 - drawn.CANNOT_TELL
 
 CROSSED = (50, 5), (8, 20), (20, 20), (50, 20), (50, 50), (100, 50)
 PROFILES = 20, 50, 100
@@ -316,6 +334,109 @@ def mean_turns(found: Array) -> Array:
     return incidence.restricted_mean(found, HORIZON)
 
 
+def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstrap) -> Bounds:
+    """`people`: whose each conversation is."""
+    found = one.interval(Drawn(people, None, bootstrap).resample(one.statistic, one.values))
+    return float(one.to_scale(found.low)), float(one.to_scale(found.high))
+
+
+def of_distance(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Of a judge who is more lenient than people."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        human, judge = drawn.human_and_judges(random, count).T
+        measured = {one.name: one for one in intervals.of_distance(human, judge + drawn.LENIENT)}
+        return bounds_of_measured(measured[name], drawn.people(count), bootstrap)
+
+    return bounds
+
+
+def system_r(correlation: float) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Of five arms, which stay."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        scores = drawn.arms_by_both(random, count, correlation)
+        human, judge = scores.reshape(-1, 2).T
+        arms = np.tile(np.array(list("abcde")), count)
+        measured = intervals.between_arms(human, judge, arms)
+        return bounds_of_measured(measured, drawn.people(count, len(drawn.MERITS)), bootstrap)
+
+    return bounds
+
+
+def disattenuated(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Both sides score each conversation several times."""
+    sides = [
+        drawn.scored_again(random, scores, side) for side, scores in enumerate(drawn.human_and_judges(random, count).T)
+    ]
+    spreads = [
+        distance.spread_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
+        for scores in sides
+    ]
+    means = [scores.mean(axis=1) for scores in sides]
+    return bounds_of_measured(intervals.disattenuated(*means, spreads), drawn.people(count), bootstrap)
+
+
+def ended_in(kind: int) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Wilson's interval where no conversation ended so, as in survival.csv."""
+
+    def share(found: Array) -> Array:
+        return np.asarray(incidence.incidence(found, kind)[..., OPEN_AFTER])
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        found = drawn.ended_so_far(random, count)
+        if not share(found.sum(axis=0)):
+            return wilson(0.0, count)
+        shape = found.shape[1:]
+        resampled = bootstrap.resample(
+            lambda sums: share(sums.reshape(*sums.shape[:-1], *shape)), found.reshape(count, -1)
+        )
+        return bounds_of(resampled)
+
+    return bounds
+
+
+def usual_guesses(random: Random, count: int, arms: int) -> Array:
+    return drawn.guesses(random, count, arms, drawn.INSIGHT, drawn.CANNOT_TELL)
+
+
+def bang(arms: int) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Of the first arm, which each person met once."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        index = blinding.bang(usual_guesses(random, count, arms).sum(axis=0), 0)
+        return index.low, index.high
+
+    return bounds
+
+
+def bang_by_chance(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Of five arms, where most cannot tell and the others guess."""
+    index = blinding.bang(drawn.guesses(random, count, 5, (0.2, 0.2), 0.65).sum(axis=0), 0)
+    return index.low, index.high
+
+
+def of_guesses(statistic: Callable[[Array], Array], arms: int) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Over all arms, each of which each person met once."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        counts = usual_guesses(random, count, arms)
+        shape = counts.shape[1:]
+        resampled = bootstrap.resample(
+            lambda sums: statistic(sums.reshape(*sums.shape[:-1], *shape)), counts.reshape(count, -1)
+        )
+        return bounds_of(resampled)
+
+    return bounds
+
+
+def accuracy(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    """Of five arms."""
+    named = usual_guesses(random, count, 5)[..., :-1]
+    right, of = np.trace(named, axis1=1, axis2=2), named.sum(axis=(1, 2))
+    return wilson(float(right.sum() / of.sum()), effective(right, of))
+
+
 def from_draws(draws: int) -> dict[str, float]:
     """The values that have no formula, by family."""
     random = np.random.default_rng(OF_TRUTHS)
@@ -323,6 +444,7 @@ def from_draws(draws: int) -> dict[str, float]:
     pairs = drawn.on_scale(drawn.human_and_judges(random, people), middle=drawn.ARM_MEAN)
     ratings = drawn.second_ratings(random, draws // 6)
     lasting = drawn.turns(random, people)
+    last, ends = drawn.ended(random, people)
     return {
         "r-scale": float(np.corrcoef(pairs.T)[0, 1]),
         "mean": float(drawn.arm_scores(random, people).mean()),
@@ -330,6 +452,8 @@ def from_draws(draws: int) -> dict[str, float]:
         "ac2": gwet.agreement(counted_levels(ratings), gwet.quadratic(LEVELS)),
         "open": float((lasting > OPEN_AFTER).mean()),
         "turns": float(np.minimum(lasting, HORIZON).mean()),
+        "walked-out": float(((last <= OPEN_AFTER) & (ends == drawn.WALKED_OUT)).mean()),
+        "stopped": float(((last <= OPEN_AFTER) & (ends == drawn.STOPPED)).mean()),
     }
 
 
@@ -386,6 +510,31 @@ FAMILIES = (
         "interaction-f", "F of arm × condition, one meeting in four missing", PROFILES, 24_000, 0.0, interaction_test,
         OF_MIXED_MODELS,
     ),
+    Family("rmse", "root mean squared error of a judge", PEOPLE, 30_000, PLANTED_RMSE, of_distance("rmse")),
+    Family("limit", "upper limit of agreement", PEOPLE, 31_000, PLANTED_LIMIT, of_distance("upper_limit")),
+    Family("system-r", "Pearson's r of five arms' means", PEOPLE, 41_000, 0.6, system_r(0.6)),
+    Family("system-r-high", "the same, nearer to 1", PEOPLE, 42_000, 0.9, system_r(0.9)),
+    Family("disattenuated", "Pearson's r, corrected for unreliability", PEOPLE, 32_000, PLANTED_R, disattenuated),
+    Family(
+        "walked-out", f"share walked out after turn {OPEN_AFTER}, competing ends", PEOPLE, 33_000, 0.4841,
+        ended_in(drawn.WALKED_OUT),
+    ),
+    Family(
+        "stopped", f"share of rare safety stops after turn {OPEN_AFTER}, competing ends", PEOPLE, 34_000, 0.0210,
+        ended_in(drawn.STOPPED),
+    ),
+    Family("bang", "Bang's index, two arms", PEOPLE, 35_000, NAMED * (2 * RIGHT - 1), bang(2)),
+    Family("bang-5", "Bang's index, five arms", PEOPLE, 36_000, NAMED * (RIGHT - (1 - RIGHT) / 4), bang(5)),
+    Family("bang-chance", "Bang's index by chance, five arms, 65 % cannot tell", PEOPLE, 37_000, 0.0, bang_by_chance),
+    Family(
+        "one-vs-rest", "an arm named where it was met, minus elsewhere, five arms", PEOPLE, 38_000,
+        NAMED * (RIGHT - (1 - RIGHT) / 4), of_guesses(lambda counts: blinding.one_against_rest(counts, 0), 5),
+    ),
+    Family(
+        "james", "James's index, five arms", PEOPLE, 39_000, (2 - NAMED + NAMED * ((1 - RIGHT) / (1 - 1 / 5) - 1)) / 2,
+        of_guesses(blinding.james, 5),
+    ),
+    Family("accuracy", "share of right guesses, five arms", PEOPLE, 40_000, RIGHT, accuracy),
     Family("win", "share of wins, raters × participants", JUDGED_BY, 19_000, PLANTED_WINS, wins),
 )  # fmt: skip
 CELLS = tuple(Cell(family, clusters) for family in FAMILIES for clusters in family.clusters)

@@ -18,6 +18,8 @@ ARM_MEAN = 3.8  # before scores are cut to the scale, whose upper end is then cr
 RATERS, OF_RATERS, OF_ERROR = 4, 0.25, 0.75  # variances, that of targets is 1
 OF_LENIENCE = 0.25  # the part of OF_ERROR that a rater gives all conversations of a person
 MODELS = np.array([-0.3, -0.1, 0.0, 0.1, 0.3])
+MERITS = np.array([-0.6, -0.2, 0.0, 0.2, 0.6])  # of arms, by people
+OTHER_MERITS = np.array([0.2, -0.4, 0.4, -0.4, 0.2])  # by a judge, in part: no correlation with these
 SLOPE = -0.06  # points per position
 HAZARD, FRAILTY, CAP, TECHNICAL = 0.08, 0.5, 15, 0.1
 LEVELS = np.arange(1.0, 6.0)
@@ -27,6 +29,11 @@ MET = 0.5  # of the arms, by each counsellor; of the participants, by each rater
 OF_VERDICTS = 0.2, 0.4  # shares of raters and participants in the variance of a preference
 DROPS = np.array([-0.2, -0.4, -0.8])  # worst case minus average, of each arm
 PREFERENCE, TIE_BELOW = 0.4, 0.3  # its mean; no side is preferred where it is less than this from 0
+LENIENT = 0.3  # the judge minus people, on average
+TIMES, ERRORS = (2, 3), (0.5, 0.3)  # how often people and a judge score a conversation, and the variances of doing so
+RARE, ONGOING = 0.004, 0.1  # safety stops per turn; share of conversations that nothing has ended yet
+WALKED_OUT, STOPPED, BROKEN_OFF = range(3)  # ends, the last being the cap or a technical failure
+INSIGHT, CANNOT_TELL = (0.4, 0.8), 0.2  # right guesses of two kinds of people, where they name an arm; share of none
 
 
 def on_scale(scores: Array, *, middle: float = 3.0) -> Array:
@@ -50,6 +57,21 @@ def human_and_judges(random: Random, count: int, shifts: tuple[float, ...] = (0.
     levels = related(random, count, [BETWEEN + shift for shift in shifts])[people(count)]
     rest = related(random, count * CHATS, [WITHIN + shift for shift in shifts])
     return np.asarray(np.sqrt(OF_PEOPLE) * levels + np.sqrt(1 - OF_PEOPLE) * rest)
+
+
+def arms_by_both(random: Random, count: int, correlation: float) -> Array:
+    """People × arms × (human, judge): all meet all arms, whose merits by both sides are so correlated."""
+    other = OTHER_MERITS * np.sqrt((MERITS**2).sum() / (OTHER_MERITS**2).sum())
+    merits = np.column_stack([MERITS, correlation * MERITS + np.sqrt(1 - correlation**2) * other])
+    levels = related(random, count, [BETWEEN])[:, np.newaxis]
+    rest = related(random, count * len(MERITS), [WITHIN]).reshape(count, len(MERITS), 2)
+    return np.asarray(merits + np.sqrt(0.5) * (levels + rest))
+
+
+def scored_again(random: Random, scores: Array, side: int) -> Array:
+    """Conversations × times, of people (0) or a judge (1), each score with an error of its own."""
+    errors = random.normal(size=(len(scores), TIMES[side]))
+    return np.asarray(scores[:, np.newaxis] + np.sqrt(ERRORS[side]) * errors)
 
 
 @dataclass(frozen=True)
@@ -189,9 +211,38 @@ def followed(random: Random, count: int) -> Array:
     fails = random.random(len(wanted)) < TECHNICAL
     last = np.where(fails, random.integers(1, CAP, size=len(wanted)), CAP)
     ends = np.where(wanted <= last, 0, incidence.CENSORED)
-    # The longest is set, so that the turns that are told are the same in all draws.
+    return counted(np.minimum(wanted, last), ends, count, 1)
+
+
+def counted(last: Numbers, ends: Numbers, count: int, kinds: int) -> Array:
+    """The longest is set to the cap, so that the turns that are told are the same in all draws."""
     found = incidence.counts(
-        np.append(np.minimum(wanted, last), CAP), np.append(ends, incidence.CENSORED), np.append(people(count), 0), 1
+        np.append(last, CAP), np.append(ends, incidence.CENSORED), np.append(people(count), 0), kinds
     )
     found[0, 0] -= 1
     return np.asarray(found)
+
+
+def ended(random: Random, count: int) -> tuple[Numbers, Numbers]:
+    """After how many turns each conversation ends, and how: by a walk-out, a rare safety stop, or else."""
+    size = count * CHATS
+    fails = random.random(size) < TECHNICAL
+    broken_off = np.where(fails, random.integers(1, CAP, size=size), CAP)
+    times = np.stack([turns(random, count), random.geometric(RARE, size=size), broken_off])
+    return times.min(axis=0), times.argmin(axis=0)
+
+
+def ended_so_far(random: Random, count: int) -> Array:
+    """What is known of them, as counts of each person, where some are still going on."""
+    last, ends = ended(random, count)
+    watched = np.where(random.random(len(last)) < ONGOING, random.integers(1, CAP, size=len(last)), CAP)
+    known = np.where(last <= watched, ends, incidence.CENSORED)
+    return counted(np.minimum(last, watched), known, count, BROKEN_OFF + 1)
+
+
+def guesses(random: Random, count: int, arms: int, insight: tuple[float, float], cannot_tell: float) -> Array:
+    """People × arms × (arms + 1), as counts: what each said of a conversation with each arm."""
+    met = np.arange(arms)
+    right = random.random((count, arms)) < random.choice(insight, size=(count, 1))
+    named = np.where(right, met, (met + random.integers(1, arms, size=(count, arms))) % arms)
+    return np.eye(arms + 1)[np.where(random.random((count, arms)) < cannot_tell, arms, named)]

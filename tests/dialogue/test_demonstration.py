@@ -131,12 +131,17 @@ async def test_judge_refuses_a_prompt_without_its_blocks(text: str, missing: str
     assert caught.value.permanent
 
 
+KNOWN = ("<profile>", "Age: 24", "</profile>")
+
+
 @pytest.mark.parametrize(
     ("blocks", "strategy"),
     [
         ((), "standard"),
-        (("<profile>", "Age: 24", "</profile>"), "user_aware"),
-        (("<profile>", "Age: 24", "</profile>", "<inner_states>", "[1] …", "</inner_states>"), "state_aware"),
+        (KNOWN, "user_aware"),
+        ((*KNOWN, "<inner_states>", "[1] goal: rest; emotion_score: 50", "</inner_states>"), "state_aware"),
+        (("<inner_states>", "[1] goal: rest; emotion_score: 50", "</inner_states>"), "state_aware"),
+        ((*KNOWN, "<inner_states>", "[1] goal: rest", "</inner_states>"), "user_aware"),
     ],
 )
 async def test_judge_gives_the_planted_scores(blocks: tuple[str, ...], strategy: str) -> None:

@@ -14,7 +14,8 @@ from tests.faults.database import postgres_answers
 from tests.faults.kills import kill_for
 from tests.faults.run import AT_ONCE, Outcome, Round, run_all
 from tests.faults.schedule import backend_of, companions, rounds_of
-from tests.faults.workers import Killed, kill_all, redis_answers
+from tests.faults.site import is_there
+from tests.faults.workers import Killed, kill_all
 from tests.llm_server import running
 
 USUAL = 300
@@ -68,8 +69,7 @@ def kills_from(given: argparse.Namespace) -> Sequence[int]:
 
 
 def kill_workers(seeds: Sequence[int], folder: Path) -> int:
-    there = postgres_answers() and redis_answers()
-    wanted = [seed for seed in seeds if there or kill_for(seed).backend == "sqlite"]
+    wanted = [seed for seed in seeds if is_there(kill_for(seed).backend)]
     killed = asyncio.run(kill_all(wanted, folder=folder, tell=lambda one: print(one, flush=True)))
     wrong = [one.kill.seed for one in killed if one.violations]
     if killed:

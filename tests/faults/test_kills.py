@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from tests.faults.database import postgres_answers
 from tests.faults.kills import Dialogue, Seen, kill_for, violations
-from tests.faults.workers import Killed, kill_all, redis_answers
+from tests.faults.site import is_there
+from tests.faults.workers import Killed, kill_all
 
 SEEDS = (1, 2, 3)
 NOT_THERE = "no PostgreSQL and Redis answered on their standard ports: a worker was killed on SQLite alone"
 
-TALK = Dialogue("closed", (1, 2, 3), ratings=1)
+TALK = Dialogue("closed", (1, 2, 3, 4), thoughts=(1, 2, 3, 4), ratings=1)
 WHOLE = Seen(
     in_flight=1,
     seconds=12.0,
@@ -35,6 +35,8 @@ DAMAGES: dict[str, dict[str, Any]] = {
     "1 responses are stored": {"judged": {"a": 1}},
     "2 conversations are stored": {"dialogues": [TALK, TALK]},
     "has the turns [1, 3]": {"dialogues": [replace(TALK, turns=(1, 3))]},
+    "has the turns [1, 2]": {"dialogues": [replace(TALK, turns=(1, 2))]},
+    "has the inner states [1, 1, 2]": {"dialogues": [replace(TALK, thoughts=(1, 1, 2))]},
     "is open and has 0 ratings": {"dialogues": [replace(TALK, status="open", ratings=0)]},
     "2 requests were repeated, 1": {"requests": {"one": 2, "two": 2}},
     "5 requests, 4 rows": {"requests": {"one": 2, "two": 1, "three": 1, "four": 1}},
@@ -62,8 +64,7 @@ def test_same_seed_draws_the_same_kill_and_half_are_with_celery() -> None:
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Killed]:
-    there = postgres_answers() and redis_answers()
-    seeds = [seed for seed in SEEDS if there or kill_for(seed).backend == "sqlite"]
+    seeds = [seed for seed in SEEDS if is_there(kill_for(seed).backend)]
     return {one.kill.seed: one for one in asyncio.run(kill_all(seeds, folder=tmp_path_factory.mktemp("kills")))}
 
 

@@ -621,6 +621,7 @@ def test_several_workers_judge_everything_once(server: str) -> None:
         (["--judge", "nobody"], "The study demo has no judge 'nobody'. It has: demo, real."),
         (["--judge", "real"], "judge real: The environment variable NO_SUCH_KEY is not set."),
         (["--judge", "demo", "--concurrency", "0"], "--concurrency must be at least 1."),
+        (["--judge", "demo", "--replicates", "101"], "--replicates must be at most 100."),
     ],
 )
 def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:

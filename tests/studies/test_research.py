@@ -11,6 +11,7 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.design import files
+from studies.design.spec import ContrastSpec
 from studies.models import Participation, Task
 from studies.views.research.labels import ORDERS, SELECTIONS, STEPS, TOPICS
 from studies.views.research.people import safety_questions
@@ -258,6 +259,16 @@ def test_design_is_told_in_words(desk, study):
         "topic": TOPICS[spec.chat.topic],
         "order": ORDERS[spec.order.design],
     }
+
+
+def test_design_names_the_primary_contrasts_where_some_are_declared(desk, study):
+    assert "Primary contrasts" not in desk.get(address("design")).content.decode()
+    contrast = ContrastSpec(arms=("amber", "birch"), item="*", instrument="emoharbor_10", seekers="person")
+    factories.study(primary=(contrast,))
+
+    page = desk.get(address("design")).content.decode()
+
+    assert "amber – birch: <code>emoharbor_10 *</code>" in page
 
 
 def test_every_choice_of_a_study_file_has_its_word():

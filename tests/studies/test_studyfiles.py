@@ -42,6 +42,25 @@ def test_stored_study_says_the_same_as_its_file(demo, load, settings):
     assert load(demo).spec() == spec
 
 
+def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
+    from studies.design.files import dump_study
+
+    declared = """
+[[primary]]
+arms = ["birch", "amber"]
+item = "*"
+[[primary]]
+strategies = ["standard", "state_aware"]
+item = "empathetic"
+"""
+    first = load(demo + declared)
+    assert [contrast.pair() for contrast in first.spec().primary] == [
+        ("amber", "birch"), ("standard", "state_aware")
+    ]  # fmt: skip
+    assert load(dump_study(first.spec())) == first
+    assert Protocol.objects.get().spec() == first.spec()
+
+
 def test_draft_changes_in_place(demo, load):
     load(demo)
     changed = load(demo.replace("min_turns = 10", "min_turns = 8"))

@@ -1,18 +1,51 @@
 """Wilson's score interval of a share (Wilson 1927, doi 10.1080/01621459.1927.10502953)."""
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm, t  # noqa: TID253
 from statsmodels.stats.proportion import proportion_confint  # noqa: TID253
 
 from studies.analysis.rows import Row, Undefined
 
 METHOD = "Wilson, n = clusters"
+BY_CLUSTERS = "Wilson, effective n"
+_UPPER = 0.975
+
+Counts = NDArray[np.float64] | NDArray[np.intp]
 
 
-def wilson(share: float, n: int) -> tuple[float, float]:
+def effective(hits: Counts, of: Counts) -> float:
+    """How many independent answers would leave the share as uncertain as these, less for few clusters (Korn & Graubard
+    1998, Survey Methodology 24:193). `hits`, `of`: one per cluster, which may differ in size. Where each has one
+    answer, or all are alike, that is how many clusters."""
+    hits, of = hits[of > 0], of[of > 0]
+    clusters, answers = len(of), float(of.sum())
+    if clusters == answers or not 0 < hits.sum() < answers or clusters < 2:
+        return float(clusters)
+    share = hits.sum() / answers
+    variance = clusters / (clusters - 1) * float(((hits - share * of) ** 2).sum()) / answers**2
+    if variance == 0:
+        return float(clusters)
+    few = (norm.ppf(_UPPER) / t.ppf(_UPPER, clusters - 1)) ** 2
+    return max(min(float(share * (1 - share) / variance * few), answers), 1.0)
+
+
+def wilson(share: float, n: float) -> tuple[float, float]:
     """95 %. `n`: what is independent, so that `share` of it need be no whole number."""
     if n < 1:
         raise Undefined("there is nothing to take a share of")
     low, high = proportion_confint(share * n, n, method="wilson")
     return float(low), float(high)
+
+
+def add_by_clusters(row: Row, hits: Counts, of: Counts) -> None:
+    """As `add_wilson`, of answers of which those of one cluster may be alike; `hits`, `of`: one per cluster."""
+    if not of.sum():
+        raise Undefined("there is nothing to take a share of")
+    share, n = float(hits.sum() / of.sum()), effective(hits, of)
+    low, high = wilson(share, n)
+    method = METHOD if n == np.count_nonzero(of) else BY_CLUSTERS
+    row.values |= {"estimate": share, "low": low, "high": high, "method": method}
 
 
 def add_wilson(row: Row, share: float) -> None:

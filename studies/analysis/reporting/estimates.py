@@ -30,15 +30,20 @@ def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
     return {item_name(instrument, item): found[item] for item in in_order(instrument, map(str, found))}
 
 
+def with_item_names(rows: pd.DataFrame, column: str = "item") -> pd.DataFrame:
+    """With the name of each item in the place of its key."""
+    return rows.assign(**{column: [item_name(*key) for key in zip(rows["instrument"], rows[column], strict=True)]})
+
+
 def lines_of(
     rows: pd.DataFrame, label: Callable[[Mapping[str, Any]], str], names: Named = BOUNDED, counted: str = "n"
 ) -> list[Line]:
     """One line for each row, in the order of the labels; beside it the estimate and, in brackets, `counted`."""
-    lines = [Line(label(row), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in _records(rows)]
+    lines = [Line(label(row), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in records(rows)]
     return sorted(lines, key=lambda line: line.label)
 
 
-def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(key): value for key, value in row.items()} for row in rows.to_dict("records")]
 
 
@@ -52,7 +57,7 @@ def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], of: s
     """One line for each value of `label`, in the order they come, with an estimate for each of `series`."""
     lines = []
     for name, found in rows.groupby(label, sort=False, observed=True):
-        by_series = {str(row[of]): estimate_of(row, names) for row in _records(found)}
+        by_series = {str(row[of]): estimate_of(row, names) for row in records(found)}
         lines.append(Line(str(name), [by_series.get(one, NOTHING) for one in series]))
     return lines
 

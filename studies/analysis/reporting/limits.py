@@ -8,7 +8,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.naming import item_name, listed, of_all, raters_name, seekers_name
+from studies.analysis.reporting.naming import contrast_name, item_name, listed, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
@@ -26,6 +26,7 @@ def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]
     return [
         *_of_demonstration(export),
         *_of_unblinding(export),
+        *_of_declaration(export),
         *_of_clusters(export, bootstrap),
         *_of_raters(export, tables),
         *_of_range(export),
@@ -49,6 +50,21 @@ def _of_unblinding(export: Export) -> Iterator[str]:
         yield _("Researchers saw the results by arm before the collection of data was over.")
     elif when == "reopened":
         yield _("The study was opened again after its end had shown researchers the results by arm.")
+
+
+def _of_declaration(export: Export) -> Iterator[str]:
+    """What makes a primary contrast less than that, and what was one."""
+    standing = [declared for declared in export.primary if declared.withdrawn_in is None]
+    late = [contrast_name(declared.described()) for declared in standing if not declared.before_first_answer]
+    left = [contrast_name(declared.described()) for declared in export.primary if declared not in standing]
+    if late:
+        yield _(
+            "Declared as primary only after the first answer, and so no better than exploratory: {contrasts}."
+        ).format(contrasts="; ".join(late))
+    if left:
+        yield _("Declared as primary once, and left out by a later version of the study file: {contrasts}.").format(
+            contrasts="; ".join(left)
+        )
 
 
 def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:

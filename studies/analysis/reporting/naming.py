@@ -1,7 +1,8 @@
 """How the report calls what the data name by keys, in the language that is spoken."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import Any
 
 from studies.analysis.language import CHINESE, gettext_noop, spoken
 from studies.analysis.language import gettext as _
@@ -105,6 +106,27 @@ def seekers_name(seekers: str) -> str:
 def scale_name(instrument: str, moment: str) -> str:
     said = _(MOMENTS[moment]) if moment in MOMENTS else moment
     return f"{instrument}, {said}" if said else instrument
+
+
+def contrast_name(of: Mapping[str, Any]) -> str:
+    """Of a declared contrast, by the columns of primary.csv."""
+    named = {"raters": raters_name(of["raters"]), "item": item_name(of["instrument"], of["item"])}
+    if of["judge"]:
+        strategies = {side: strategy_name(of[side]) for side in ("a", "b")}
+        name = _("{a} − {b}: agreement of {judge} with {raters} on {item}").format(
+            judge=of["judge"], **named, **strategies
+        )
+    else:
+        name = _("{a} − {b}: {item}, as rated by {raters}").format(a=of["a"], b=of["b"], **named)
+    return f"{name} ({among})" if (among := ", ".join(_among(of))) else name
+
+
+def _among(of: Mapping[str, Any]) -> Iterator[str]:
+    """What is not the usual: whole conversations of people as themselves."""
+    if of["moment"] != "final":
+        yield _(MOMENTS[of["moment"]])
+    if of["condition"]:
+        yield from (seekers_name(of["seekers"]), condition_name(of["condition"]))
 
 
 def of_all(names: Sequence[str]) -> list[str]:

@@ -85,7 +85,8 @@ METHODS = {
     "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
     "…_low, …_high": _(
         "of within_r, system_r, bias, mae, rmse, ccc, the limits and disattenuated: interval (95 %) from the same "
-        "draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z"
+        "draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z; of system_r and "
+        "the limits by a jackknife of the same clusters, Student's t"
     ),
     "crossed_low, crossed_high": _(
         "of pearson, with the arms drawn too, so that it tells of other arms than these: two-way, as method says of "
@@ -102,8 +103,8 @@ METHODS = {
     ),
     "system_r": _(
         "Pearson's r of the means of the arms; for its interval the arms stay and participants (else conversations) "
-        "are resampled, so it tells of other people with these arms, not of other arms; the noise of the means pulls "
-        "both towards 0"
+        "are left out one by one, so it tells of other people with these arms, not of other arms; the noise of the "
+        "means pulls both towards 0"
     ),
     "bias": _("mean of judge minus human"),
     "mae": _("mean absolute difference"),
@@ -132,6 +133,7 @@ UNIT = ["conversation", "turn"]
 # A rater of these kinds may rate many people's conversations, so has an agreement of their own.
 SEVERAL_RATERS = ("expert", "reviewer", "crowd")
 OWN_ROW_FROM = 10  # conversations
+NEAR_ONE = 0.9  # from here on the interval of system_r held what was planted in too few simulated studies
 FEW_ARMS = 5  # and below: a correlation of so few means says next to nothing
 
 
@@ -227,6 +229,8 @@ def _compare(
     _add_distance(row, x, y, drawn)
     _add_ceiling(row, human, judge, both.index)
     _add_disattenuated(row, human, judge, both, drawn)
+    if abs(row.values["system_r"]) >= NEAR_ONE:
+        row.add_notes("system_r: near 1 its interval is too narrow")
     if 3 <= len(set(arms) - {""}) <= FEW_ARMS:
         row.add_notes(f"system_r: few arms ({len(set(arms) - {''})}), next to no information")
     if len(set(about["condition"]) - {""}) > 1:

@@ -11,6 +11,7 @@ from studies.analysis.bootstrap import (
     Array,
     Bootstrap,
     Inference,
+    Interval,
     Statistic,
     fisher_z,
     pair_moments,
@@ -46,27 +47,35 @@ class Drawn:
 @dataclass(frozen=True)
 class Measured:
     """A column that has an interval. `values`: rows × what `statistic` takes the sums of; `to_scale` brings what it
-    gives to the scale of the column."""
+    gives to the scale of the column. `symmetric`: its interval is around the estimate."""
 
     name: str
     statistic: Statistic
     values: Array
     to_scale: Callable[[float], float] = float
+    symmetric: bool = False
 
     def estimate(self) -> float:
         return float(self.to_scale(float(self.statistic(self.values.sum(axis=0)))))
 
+    def interval(self, resampled: Inference) -> Interval:
+        return resampled.symmetric() if self.symmetric else resampled.interval()
+
 
 def of_distance(human: Array, judge: Array) -> list[Measured]:
+    """BCa's intervals of the limits held what was planted in 90 % of simulated studies of 20 people and in 93 % of 50,
+    those by Student's t, which Bland and Altman use too, in 93 and 94 %."""
     deviations = distance.deviations(human, judge)
     statistics = {
         "bias": distance.bias,
         "mae": distance.mean_absolute_error,
         "rmse": distance.root_mean_square_error,
-        "lower_limit": distance.lower_limit,
-        "upper_limit": distance.upper_limit,
     }
-    return [Measured(name, statistic, deviations) for name, statistic in statistics.items()]
+    limits = {"lower_limit": distance.lower_limit, "upper_limit": distance.upper_limit}
+    return [
+        *(Measured(name, statistic, deviations) for name, statistic in statistics.items()),
+        *(Measured(name, limit, deviations, symmetric=True) for name, limit in limits.items()),
+    ]
 
 
 def concordance(human: Array, judge: Array) -> Measured:
@@ -78,7 +87,9 @@ def within_persons(within: WithinPersons) -> Measured:
 
 
 def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:
-    return Measured("system_r", distance.between_arms_z, distance.of_arms(human, judge, arms), np.tanh)
+    """Near 1 BCa's interval held what was planted less often (docs/coverage.md)."""
+    values = distance.of_arms(human, judge, arms)
+    return Measured("system_r", distance.between_arms_z, values, np.tanh, symmetric=True)
 
 
 def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> Measured:
@@ -125,7 +136,7 @@ def _add(row: Row, one: Measured, resample: Resample) -> str:
     """The interval's method; empty where there is none."""
     try:
         resampled = resample()
-        interval = resampled.interval()
+        interval = one.interval(resampled)
         if interval.high - interval.low < ALIKE:
             raise Undefined("all resamples are alike")
     except Undefined as reason:

@@ -105,7 +105,7 @@ def compared(export: Export) -> Iterator[Compared]:
 def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
     """Yields (kind of raters, its rows)."""
     for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
-        rows = [_row(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
+        rows = [row_of(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
         adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", pairs="users")
         adjust(rows, _everywhere, p="wilcoxon_p", into="p_bh", correct=benjamini_hochberg, pairs="users")
         yield raters, rows
@@ -136,7 +136,8 @@ def t_test(differences: Array) -> float:
     return float(ttest_1samp(differences, 0).pvalue)
 
 
-def _row(item: Compared, arms: tuple[str, str], bootstrap: Bootstrap) -> dict[str, Any]:
+def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[str, Any]:
+    """Of two of the item's arms, without p_holm and p_bh, which need the other rows."""
     pair = shared(item, arms)
     users = len(pair.scores)
     row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())

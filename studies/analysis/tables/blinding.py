@@ -15,8 +15,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import blinding as measures
-from studies.analysis.measures.proportions import METHOD as WILSON
-from studies.analysis.measures.proportions import add_wilson, wilson
+from studies.analysis.measures.proportions import add_by_clusters
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
@@ -33,13 +32,16 @@ METHODS = {
         "how often this arm was named where it was met, minus how often it was named where another was met; 0 by "
         "chance; no interval where one of the two never or always happened, for no resample would differ in that"
     ),
-    "cannot_tell": _("share of the answers that name no arm"),
+    "cannot_tell": _("share of the answers that name no arm; interval as of accuracy"),
     "certainty": _("mean of how sure people were of the arm that they named, 1 to 5"),
     "james": _(
         "over all arms (James et al. 1996): 0 all right, 1 nobody can tell; by chance half of 1 + the share that "
         "cannot tell (column by_chance); participants (else conversations) resampled"
     ),
-    "accuracy": _("share of right guesses among those that name an arm"),
+    "accuracy": _(
+        "share of right guesses among those that name an arm; Wilson's interval, n being how many independent answers "
+        "would be as uncertain as these, of which several are of one cluster (Korn & Graubard 1998)"
+    ),
     "accuracy_corrected": _(
         "the same, brought to 1 where all are right and to 0 where as many as by chance among "
         "the arms that were met or named"
@@ -134,7 +136,7 @@ def _of_all(guesses: Guesses, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     counts = guesses.counts()
     yield _row(ALL, "james", guesses.of(everywhere), lambda row: _add_james(row, counts, bootstrap))
     for statistic in ("accuracy", "accuracy_corrected"):
-        yield _row(ALL, statistic, guesses.of(named), lambda row: _add_accuracy(row, counts.sum(axis=0)))
+        yield _row(ALL, statistic, guesses.of(named), lambda row: _add_accuracy(row, counts))
     yield _cannot_tell(ALL, guesses, everywhere)
     yield _certainty(ALL, guesses, everywhere, bootstrap)
 
@@ -208,21 +210,21 @@ def _square(sums: Array) -> Array:
 
 
 def _add_accuracy(row: Row, counts: Array) -> None:
-    share, arms = measures.accuracy(counts), len(counts)
-    add_wilson(row, share)
+    arms, named = counts.shape[1], counts[..., :-1]
+    measures.accuracy(counts.sum(axis=0))  # where it does not exist, it says why
+    add_by_clusters(row, np.trace(named, axis1=1, axis2=2), named.sum(axis=(1, 2)))
     if row.values["statistic"] == "accuracy":
         row.values["by_chance"] = 1 / arms
         return
-    low, high = wilson(share, row.values["clusters"])
-    bounds = {"estimate": share, "low": low, "high": high}
-    row.values |= {name: measures.beyond_chance(value, arms) for name, value in bounds.items()}
-    row.values["method"] = f"{WILSON}; {arms} arms"
+    row.values |= {name: measures.beyond_chance(row.values[name], arms) for name in ("estimate", "low", "high")}
+    row.values["method"] += f"; {arms} arms"
     row.values["by_chance"] = 0.0
 
 
 def _cannot_tell(arm: str, guesses: Guesses, chosen: NDArray[np.bool_]) -> dict[str, Any]:
-    share = float((guesses.said[chosen] == len(guesses.arms)).mean())
-    return _row(arm, "cannot_tell", guesses.of(chosen), lambda row: add_wilson(row, share))
+    clusters, none = guesses.clusters[chosen], guesses.said[chosen] == len(guesses.arms)
+    hits, of = np.bincount(clusters, weights=none), np.bincount(clusters)
+    return _row(arm, "cannot_tell", guesses.of(chosen), lambda row: add_by_clusters(row, hits, of))
 
 
 def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap: Bootstrap) -> dict[str, Any]:

@@ -23,6 +23,7 @@ REPEATED = ("f_repeated", "greenhouse_geisser", "p_repeated")
 RANKED = ("kendall_w", "friedman_p")
 AGREED = ("icc_a_1", "icc_c_1")
 CORRECTED = ("msr_corrected", "msr_low", "msr_high")
+NOBODY = "no user met every model"
 COLUMNS = [
     "raters",
     "item",
@@ -102,7 +103,7 @@ def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
         _add_variances(row, complete, bootstrap)
         _add_ranks(row, complete)
     else:
-        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because="no user met every model")
+        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because=NOBODY)
     row.compute("msr_components", lambda: measures.separation_by_components(item.values()))
     _add_pairs(row, item)
     if users and left_out:
@@ -130,6 +131,20 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
     }
     _add_corrected(row, measures.corrected_separation(scores, bootstrap))
     _add_repeated(row, squares, scores)
+
+
+def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
+    """`msr`, and `msr_corrected` with its interval, of the users that met every arm."""
+    scores = item.complete().values()
+    try:
+        if not len(scores):
+            raise Undefined(NOBODY)
+        squares = measures.mean_squares(scores)
+    except Undefined as reason:
+        row.leave_out("msr", *CORRECTED, because=str(reason))
+        return
+    row.values["msr"] = float(squares.separation())
+    _add_corrected(row, measures.corrected_separation(scores, bootstrap))
 
 
 def _add_corrected(row: Row, corrected: measures.Corrected) -> None:

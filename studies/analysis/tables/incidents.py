@@ -1,7 +1,7 @@
 """Which conversations something went wrong in, as the files tell it: for results with and without them."""
 
 from studies.analysis.frames import Export, read_calls
-from studies.analysis.reading import read_table
+from studies.analysis.reading import numbers, read_table
 
 ENDED_BY_INCIDENT = ("safety", "technical")
 OF_PEOPLE = ("person", "counsellor")
@@ -10,12 +10,21 @@ NO_FAILURE = ("ok", "started", "stopped")  # of calls: what is any other status 
 
 def incidents(export: Export) -> frozenset[str]:
     """Conversations that were ended for safety's sake or by a technical failure, in which a person's message got no
-    reply (held for safety's sake, or the provider had none), or in which an attempt at a reply failed. Of a hold that
-    somebody on call lifted again nothing is in the files."""
+    reply (held for safety's sake, or the provider had none), in which an attempt at a reply failed, or that were held
+    for safety's sake and went on."""
     chats = export.chats
     ended = chats.index[chats["end_reason"].isin(ENDED_BY_INCIDENT)]
     people = chats.index[chats["seeker_kind"].isin(OF_PEOPLE) & (chats["end_reason"] != "")]
-    return frozenset(ended) | (_unanswered(export) & frozenset(people)) | _failed(export)
+    return frozenset(ended) | (_unanswered(export) & frozenset(people)) | _failed(export) | _held(export)
+
+
+def _held(export: Export) -> frozenset[str]:
+    """An export of before has no column of it."""
+    path = export.folder / "conversations.csv"
+    if not path.is_file():
+        return frozenset()
+    chats = read_table(path, ("conversation",), ("holds",))
+    return frozenset(chats.loc[numbers(path, chats["holds"]) > 0, "conversation"].astype(str))
 
 
 def _unanswered(export: Export) -> frozenset[str]:

@@ -117,19 +117,21 @@ def _difference(
 
 
 def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for key, rows in named(export.ratings).groupby(OF):
+    answers = named(pd.concat([export.ratings, export.variants])).dropna(subset="score")
+    for key, rows in answers.groupby(VARIED):
         scores = rows.groupby([*UNIT, "replicate"])["score"].mean().groupby(UNIT)
         spread = pd.DataFrame({"size": scores.size(), "var": scores.var(), "range": scores.max() - scores.min()})
         spread = spread[spread["size"] > 1]
         if len(spread):
-            yield _repeat(named_by(OF, key), spread, export, bootstrap)
+            of = named_by(VARIED, key)
+            yield _repeat(of | {"variant": of["variant"] or REPEAT}, spread, export, bootstrap)
 
 
 def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
     clusters = clusters_of(spread.index.get_level_values("conversation"), export)
     freedom = spread["size"].to_numpy(float) - 1
     squares = spread["var"].to_numpy(float) * freedom
-    row = Row(**of, variant=REPEAT, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
+    row = Row(**of, statistic=WITHIN_SD, n=len(spread), clusters=len(set(clusters)))
     row.values |= {"estimate": _root(np.array([freedom.sum(), squares.sum()])).item()}
     row.values["share_changed"] = float((spread["range"] > SAME).mean())
     if not squares.any():

@@ -22,6 +22,7 @@ from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.arm_pairs import compared, differences, shared
 from studies.analysis.tables.arms import add_interval, arm_means
+from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, single_ratings
 from studies.analysis.tables.verdicts import numbered
@@ -42,12 +43,14 @@ METHODS = {
     ),
     "mean": _("of the final scores of arm_a, as in arms.csv"),
     "difference": _("arm_a minus arm_b, over the users that met both, as in arm_pairs.csv"),
+    "msr": _("how far the arms are told apart, as in discrimination.csv, of the users that met all; no interval"),
+    "msr_corrected": _("msr less what the error adds to it, with its interval, as in discrimination.csv"),
     "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations; F interval, conversations as independent"),
     "sample": _(
         "all: as everywhere; with_left_out: with what two coders left out; without_flagged: without what a rule of "
         "quality.csv flags; without_incidents: without conversations that were ended for safety's sake or by a "
-        "technical failure, in which a person's message got no reply, or an attempt at a reply failed. A sample that "
-        "changes nothing has no rows"
+        "technical failure or were held for safety's sake, in which a person's message got no reply, or an attempt at "
+        "a reply failed. A sample that changes nothing has no rows"
     ),
 }
 
@@ -126,6 +129,7 @@ def _of_sample(sample: Export, pairs: Pairs, bootstrap: Bootstrap) -> Iterator[d
     shown = replace(sample, ratings=sample.ratings[final & (judged.all() | ~judged)])
     yield from _means(shown, bootstrap)
     yield from _differences(shown, bootstrap)
+    yield from _separations(shown, bootstrap)
     yield from _iccs(shown)
 
 
@@ -184,6 +188,18 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
             else:
                 row.leave_out("estimate", "low", "high", because="nobody met both arms")
             yield row.finished()
+
+
+def _separations(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
+    for item in compared(sample):
+        complete = item.complete()
+        row = Row(n=complete.counted(), clusters=len(complete.scores))
+        add_separation(row, item, bootstrap)
+        found = row.finished()
+        about = item.of | {name: found[name] for name in ("n", "clusters", "note")}
+        yield about | {"statistic": "msr", "estimate": found["msr"]}
+        bounds = {"low": found["msr_low"], "high": found["msr_high"], "method": found.get("method", "")}
+        yield about | {"statistic": "msr_corrected", "estimate": found["msr_corrected"]} | bounds
 
 
 def _iccs(sample: Export) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,7 @@
 """strategy_tests.csv: does a judge agree with people better under one strategy than under another?"""
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import combinations
+from itertools import combinations, groupby
 from typing import Any
 
 import numpy as np
@@ -86,16 +86,22 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
     """Yields (`human × judge`, nothing) as it goes on, and all rows at its end. Of two strategies, `strategy_a` comes
     first in the alphabet; what only one of them scored is left out and noted."""
     tests: list[dict[str, Any]] = []
-    for (human, judge), of_items in _found(export.ratings).items():
-        rows = []
-        for scale, strategies in of_items.items():
-            of = {"judge": judge, "human": human} | named_by(SCALE, scale)
-            for a, b in combinations(sorted(strategies), 2):
-                sides = strategies[a], strategies[b]
-                rows.append(_row(of | {"strategy_a": a, "strategy_b": b}, *sides, export, bootstrap))
+    for (human, judge), pairs in groupby(
+        compared(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
+    ):
+        rows = [row_of(*pair, export, bootstrap) for pair in pairs]
         tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY))
         yield f"{human} × {judge}", []
     yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
+
+
+def compared(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+    """What is compared in each row, by human and judge first, and the scores of both sides under either strategy."""
+    for (human, judge), of_items in _found(ratings).items():
+        for scale, strategies in of_items.items():
+            of = {"judge": judge, "human": human} | named_by(SCALE, scale)
+            for a, b in combinations(sorted(strategies), 2):
+                yield of | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
 def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
@@ -107,9 +113,10 @@ def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mappi
     return found
 
 
-def _row(
+def row_of(
     of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
 ) -> dict[str, Any]:
+    """Without p_holm and p_bh, which need the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)

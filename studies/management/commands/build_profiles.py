@@ -6,7 +6,7 @@ from dialogue.jobs.store import Planned
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
 from studies.design.spec import ArmSpec, StudySpec
-from studies.management.jobs import JobCommand
+from studies.management.jobs import JobCommand, failures
 from studies.seeker_profiles.estimate import estimated
 from studies.seeker_profiles.planning import KIND, LATER_USE, Work, plan_profiles, work_for, writer_settings
 
@@ -80,7 +80,7 @@ class Command(JobCommand):
             f"people have not agreed to later use ({LATER_USE})": summary["not_agreed"],
             f"people's consent does not name '{writer.provider or writer.base_url}'": summary["not_sent"],
             "not made: the person has left meanwhile": summary["erased"],
-            **{f"failed: {reason}": count for reason, count in summary["failed_reasons"].items()},
+            **failures(summary),
             "left for the next time": summary["left"],
         }
         self.say_counts(told)

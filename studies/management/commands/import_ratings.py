@@ -12,6 +12,7 @@ from studies.management.command import Command as Base
 class Command(Base):
     help = (
         "Adds ratings from a CSV file. What is there already is left as it is; with any fault, nothing is changed. "
+        "A row without score and missing_reason is not answered yet, and left out. "
         f"Columns: {', '.join(NEEDED)}; where wanted {', '.join(OPTIONAL)}; {', '.join(IGNORED)} of an exported "
         "ratings.csv are not read."
     )
@@ -33,4 +34,6 @@ class Command(Base):
             f"{study}: {outcome.added} ratings added ({outcome.missing} of them without a score); "
             f"{outcome.already_there} were there already."
         )
+        if outcome.not_answered_yet:
+            self.say(f"{outcome.not_answered_yet} rows have neither score nor reason: not answered yet, and left out.")
         return {"study": study, **asdict(outcome)}

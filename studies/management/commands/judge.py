@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
+from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.prompts import STRATEGIES
 from dialogue.judges.redaction import MARK
@@ -22,7 +23,7 @@ from studies.judging.planning import (
     work_for,
 )
 from studies.judging.preview import Preview, places_in, preview, run_named
-from studies.judging.settings import Configuration, judge_settings
+from studies.judging.settings import MOST_REPLICATES, Configuration, judge_settings
 from studies.management.judging import JudgingCommand
 from studies.models import ArmRun, Study
 from studies.simulating.choice import Unfit, chosen_judge
@@ -40,13 +41,27 @@ class Command(JudgingCommand):
         parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
         parser.add_argument("--strategy", required=True, choices=STRATEGIES)
         parser.add_argument("--moments", nargs="+", choices=MOMENTS, default=["final"], help="default: final")
-        parser.add_argument("--replicates", type=int, default=1, metavar="K", help="answers to each questionnaire")
         parser.add_argument(
+            "--replicates",
+            type=int,
+            default=1,
+            metavar="K",
+            help=f"answers to each questionnaire (default: 1, at most {MOST_REPLICATES})",
+        )
+        asked_otherwise = parser.add_mutually_exclusive_group()
+        asked_otherwise.add_argument(
             "--variant",
             choices=VARIANTS,
             default=PLAIN,
             help="ask in another way, as a rater of its own called KEY~VARIANT, after the judge as it is: each "
             "dimension in a call of its own (apart), or a probe of the judge's bias (see docs/judges.md)",
+        )
+        asked_otherwise.add_argument(
+            "--without",
+            default="",
+            metavar="FIELD",
+            help="leave one field out of what the judge is told of the seeker, as a rater of its own called "
+            f"KEY~{fields.variant_without('FIELD')}, after the judge as it is: {told_by_strategy()}",
         )
         parser.add_argument(
             "--preview", metavar="CONVERSATION", help="print the prompts about this conversation, and ask nobody"
@@ -59,8 +74,9 @@ class Command(JudgingCommand):
 
     def work(self, *, study: str, judge: str, strategy: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        configuration = self.configuration(found, judge, strategy, options["variant"])
+        configuration = self.configuration(found, judge, strategy, self.variant(strategy, **options))
         self.refuse_below_one(options, "replicates", "concurrency", "limit")
+        self.refuse_above(options, replicates=MOST_REPLICATES)
         if options["preview"]:
             return self.previewed(configuration, self.conversation(found, options["preview"]), options["moments"])
         self.refuse_changed(found, configuration.judge)
@@ -82,6 +98,14 @@ class Command(JudgingCommand):
         if work.not_varied:
             self.say(f"{work.not_varied} not judged: there is nothing in them that {configuration.variant} could vary.")
         return {"judge": judge, "strategy": strategy, **told, **self.of_variant(configuration, work)}
+
+    def variant(self, strategy: str, *, variant: str, without: str, **_options: Any) -> str:
+        if not without:
+            return variant
+        if without in fields.TOLD[strategy]:
+            return fields.variant_without(without)
+        told = ", ".join(fields.TOLD[strategy]) or "nothing"
+        self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {told}.")
 
     def of_variant(self, configuration: Configuration, work: Work) -> dict[str, Any]:
         return {"variant": configuration.variant, "not_varied": work.not_varied} if configuration.variant else {}
@@ -146,6 +170,11 @@ def lines(preview: Preview) -> Iterator[str]:
         if prompt.form:
             yield f"## {RESPONSE_FORMAT}"
             yield json.dumps(prompt.form, ensure_ascii=False, indent=1)
+
+
+def told_by_strategy() -> str:
+    told = {strategy: ", ".join(names) for strategy, names in fields.TOLD.items() if names}
+    return "; ".join(f"of {strategy} {names}" for strategy, names in told.items())
 
 
 def as_summary(preview: Preview) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from studies.design.spec import ArmSpec
 from studies.judging.estimate import dry_run
 from studies.judging.pairs import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
 from studies.judging.settings import judge_settings
-from studies.management.judging import JudgingCommand, failures, of_answers, reasons
+from studies.management.jobs import failures
+from studies.management.judging import JudgingCommand, of_answers, reasons
 from studies.models import PairPlan, Study
 from studies.second_raters.pairs import pairwise_instruments
 from studies.simulating.choice import Unfit, chosen_judge

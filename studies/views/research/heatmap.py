@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studies.views.research import labels
+from studies.views.research.rating_tables import item_name
 
 BANDS = (0.2, 0.4, 0.6, 0.8)  # of r; where one shade ends and the next begins
 
@@ -29,11 +30,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Against one kind of people at one moment. `rows` are (judge, strategy, a cell for each of `items`)."""
+    """Against one kind of people at one moment. `items` are (key, name), `rows` (judge, strategy, a cell for each of
+    them)."""
 
     human: str
     moment: str
-    items: Sequence[str]
+    items: Sequence[tuple[str, str]]
     rows: Sequence[tuple[str, str, Sequence[Cell | None]]]
 
     def title(self) -> str:
@@ -48,11 +50,14 @@ def heat_maps(agreement: Iterable[Mapping[str, Any]]) -> list[HeatMap]:
     return [HeatMap(human, moment, *grid(rows)) for (human, moment), rows in by_place.items()]
 
 
-def grid(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[tuple[str, str, list[Cell | None]]]]:
-    cells = {(row["judge"], row["strategy"], row["item"]): cell_of(row) for row in rows}
-    items = list(dict.fromkeys(row["item"] for row in rows))
+def grid(
+    rows: Sequence[Mapping[str, Any]],
+) -> tuple[list[tuple[str, str]], list[tuple[str, str, list[Cell | None]]]]:
+    cells = {(row["judge"], row["strategy"], row["instrument"], row["item"]): cell_of(row) for row in rows}
+    items = list(dict.fromkeys((row["instrument"], row["item"]) for row in rows))
     lines = dict.fromkeys((row["judge"], row["strategy"]) for row in rows)
-    return items, [(*line, [cells.get((*line, item)) for item in items]) for line in lines]
+    named = [(item, item_name(instrument, item)) for instrument, item in items]
+    return named, [(*line, [cells.get((*line, *item)) for item in items]) for line in lines]
 
 
 def cell_of(row: Mapping[str, Any]) -> Cell:

@@ -13,7 +13,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
-from dialogue.judges.probes import PLAIN, SIGN, VARIANTS
+from dialogue.judges.fields import FIELDS, variant_without
+from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
 from studies import tasks
 from studies.design.spec import ArmSpec
 from studies.judging.planning import MOMENTS, runs_to_judge
@@ -21,7 +22,7 @@ from studies.judging.preview import Place, Preview, places_in, preview, run_name
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
 from studies.models.response import RaterKind
-from studies.views.research import labels
+from studies.views.research import judge_fields, labels
 from studies.views.research.access import show, study_page
 from studies.views.research.calls import Text, without_secrets
 from studies.views.research.overview import demonstrations
@@ -59,6 +60,10 @@ WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
     "language": (
         gettext_lazy("Other language"),
         gettext_lazy("The questions are in the other language than the conversation."),
+    ),
+    WARM: (
+        gettext_lazy("Warmer, again and again"),
+        gettext_lazy("Three answers to each question at temperature 0.7, beside three at the judge's own."),
     ),
     REPEAT: (
         gettext_lazy("The same again"),
@@ -108,6 +113,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         else [],
         "parameters": parameters(found) if found else "",
         "probes": list(probes(study, judge)) if judge else [],
+        "fields": list(judge_fields.fields_of(study, judge)) if judge else [],
         "strategies": STRATEGIES,
         "demonstrations": demonstrations(study),
         **recent(study, "judge"),
@@ -127,7 +133,7 @@ def previewed(
     if judge is None or run is None or not places:
         return None
     strategy = one_of(request.GET.get("strategy", ""), [key for key, _label in STRATEGIES])
-    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS])
+    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(variant_without, FIELDS)])
     place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
     return preview(Configuration(judge, strategy, variant), run, place)
 
@@ -142,10 +148,16 @@ def choices(
     given = request.GET.get
     yield Choice("judge", _("Judge"), [(key, key) for key in known], judge.key if judge else "")
     yield Choice("strategy", _("What the judge is shown"), STRATEGIES, given("strategy", ""))
-    variants = [(PLAIN, _("as it is")), *((key, str(WORDS[key][0])) for key in VARIANTS)]
-    yield Choice("variant", _("Asked how"), variants, given("variant", ""))
+    yield Choice("variant", _("Asked how"), list(ways_of_asking()), given("variant", ""))
     if places:
         yield Choice("place", _("About"), [(place.name(), words_of(place)) for place in places], given("place", ""))
+
+
+def ways_of_asking() -> Iterator[tuple[str, str]]:
+    yield PLAIN, _("as it is")
+    yield from ((key, str(WORDS[key][0])) for key in VARIANTS)
+    for key in FIELDS:
+        yield variant_without(key), _("without: %(field)s") % {"field": judge_fields.WORDS[key][0]}
 
 
 def words_of(place: Place) -> str:
@@ -188,4 +200,6 @@ def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
 def arguments(judge: str, strategy: str, probe: str) -> list[str]:
     if probe == ORDER_SWAP:
         return [judge, tasks.PAIRS]
-    return [judge, strategy, f"--replicates={REPLICATES}" if probe == REPEAT else f"--variant={probe}"]
+    variant = [] if probe == REPEAT else [f"--variant={probe}"]
+    replicates = [f"--replicates={REPLICATES}"] if probe in (REPEAT, WARM) else []
+    return [judge, strategy, *variant, *replicates]

@@ -18,6 +18,7 @@ from studies.models.participation import OVER, UNDER_WAY, Status
 from studies.views.research import labels
 from studies.views.research.heatmap import HeatMap, heat_maps
 from studies.views.research.quality import FLAGS
+from studies.views.research.rating_tables import item_name
 
 FINAL = ("", "final")  # moments at which a conversation is rated once
 FLAGGED = "true"
@@ -46,11 +47,12 @@ class BlindArm:
 
 @dataclass(frozen=True)
 class ArmTable:
-    """Means of one group of raters by one instrument. `rows`: arm, and an estimate for each of `items`."""
+    """Means of one group of raters by one instrument. `items`: (key, name); `rows`: arm, and an estimate for each of
+    them."""
 
     raters: str
     instrument: str
-    items: Sequence[str]
+    items: Sequence[tuple[str, str]]
     rows: Sequence[tuple[str, Sequence[Estimate | None]]]
 
 
@@ -69,6 +71,9 @@ class Reliability:
     cronbach: float | None
     note: str
 
+    def name(self) -> str:
+        return _("all items") if self.item == WHOLE else item_name(self.instrument, self.item)
+
 
 @dataclass(frozen=True)
 class Coverage:
@@ -80,6 +85,9 @@ class Coverage:
     item: str
     scored: int
     of: int
+
+    def name(self) -> str:
+        return item_name(self.instrument, self.item)
 
     def percent(self) -> int:
         return round(100 * self.scored / self.of) if self.of else 0
@@ -195,7 +203,8 @@ def arm_tables(rows: Iterable[Row]) -> Iterator[ArmTable]:
         items = list(dict.fromkeys(row["item"] for row in found))
         arms = dict.fromkeys(row["arm"] for row in found)
         lines = [(arm, [cells.get((arm, item)) for item in items]) for arm in arms]
-        yield ArmTable(labels.raters_name(raters), instrument, items, lines)
+        named = [(item, item_name(instrument, item)) for item in items]
+        yield ArmTable(labels.raters_name(raters), instrument, named, lines)
 
 
 def estimate(row: Row, name: str) -> Estimate:
@@ -212,7 +221,7 @@ def reliability(rows: Iterable[Row]) -> Iterator[Reliability]:
             yield Reliability(
                 raters=labels.raters_name(row["raters"]),
                 instrument=row["instrument"],
-                item=_("all items") if row["item"] == WHOLE else row["item"],
+                item=row["item"],
                 n=row["n"],
                 k=row["k"],
                 single=estimate(row, "icc_1_1"),

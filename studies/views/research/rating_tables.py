@@ -251,6 +251,11 @@ def item_labels(instrument: str) -> dict[str, str]:
     return {**named, COMMENT: _("Remark")}
 
 
+def item_name(instrument: str, item: str) -> str:
+    """Of an instrument that is not ours the key."""
+    return item_labels(instrument).get(item, item)
+
+
 def position_in(known: Mapping[str, str]) -> Callable[[str], int]:
     places = {item: place for place, item in enumerate(known)}
     return lambda item: places.get(item, len(places))

@@ -19,7 +19,7 @@ from studies.design.files import (
     spec_from_json,
     spec_to_json,
 )
-from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec
+from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, ContrastSpec, OrderSpec, StepSpec, StudySpec
 
 FIXTURES = INSTRUMENTS.parent
 PROMPTS = FIXTURES / "prompts"
@@ -663,6 +663,15 @@ def chat_specs(draw: st.DrawFn) -> ChatSpec:
 
 
 @st.composite
+def contrast_specs(draw: st.DrawFn, keys: list[str]) -> tuple[ContrastSpec, ...]:
+    usual: dict[str, Any] = {"instrument": "emoharbor_10", "raters": draw(st.sampled_from(["seeker", "reviewer"]))}
+    found = [ContrastSpec(strategies=("standard", "state_aware"), judge=keys[0], item="safety", **usual)]
+    if len(keys) > 1:
+        found.append(ContrastSpec(arms=tuple(sorted(keys[:2])), item="*", seekers="person", **usual))
+    return tuple(draw(st.lists(st.sampled_from(found), unique=True)))
+
+
+@st.composite
 def study_specs(draw: st.DrawFn) -> StudySpec:
     languages = draw(st.sampled_from([("en",), ("zh",), ("zh", "en")]))
     keys = draw(st.lists(slugs, min_size=1, max_size=3, unique=True))
@@ -698,6 +707,7 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
         ),
         arms=tuple(draw(arm_specs(key, languages)) for key in keys),
         judges=tuple(draw(arm_specs(key, languages)) for key in keys[:1]),
+        primary=draw(contrast_specs(keys)),
         display=draw(
             st.fixed_dictionaries(
                 {},
@@ -767,10 +777,10 @@ def test_consent_form_says_until_when_one_may_come_back(tmp_path: Path) -> None:
     assert "consent.deadline" in "".join(faults_of(tmp_path, document))
 
 
-def test_study_without_the_days_is_as_it_was_before_there_was_such_a_key(tmp_path: Path) -> None:
+def test_study_without_a_later_key_is_as_it_was_before_there_was_such_a_key(tmp_path: Path) -> None:
     spec = read(tmp_path, small())
-    assert spec.gone_after_days is None
-    assert "gone_after_days" not in spec_to_json(spec)
+    assert (spec.gone_after_days, spec.primary) == (None, ())
+    assert not {"gone_after_days", "primary"} & set(spec_to_json(spec))
     assert protocol_hash(replace(spec, gone_after_days=30)) != protocol_hash(spec)
 
 

@@ -42,7 +42,7 @@ def test_import_makes_one_response_of_the_items_of_one_place(study: Study, tmp_p
 
     summary = run_import(path)
 
-    assert summary == {"study": "demo", "added": 4, "already_there": 0, "missing": 1}
+    assert summary == {"study": "demo", "added": 4, "already_there": 0, "missing": 1, "not_answered_yet": 0}
     assert list(
         Answer.objects.order_by("pk").values_list(
             "response__rater__kind",
@@ -127,11 +127,42 @@ def test_import_tells_every_fault_with_the_line_on_which_its_row_begins(study: S
 def test_import_refuses_another_score_for_a_rating_that_is_there(study: Study, tmp_path: Path):
     run_import(table(tmp_path, ONE))
     other = ONE | {"item": "validating"}
-    path = table(tmp_path, ONE | {"score": "4"}, other, other | {"score": ""})
+    path = table(tmp_path, ONE | {"score": "4"}, other, other | {"score": "", "missing_reason": "lost"})
 
     assert faults(path) == [
         "2: score: this rating has 4.5 already, not 4",
         "4: score: this rating has 4.5 already, not no score",
+    ]
+
+
+def test_row_that_says_nothing_is_not_answered_yet(study: Study, tmp_path: Path):
+    """A form that is filled in by and by can be brought in again and again."""
+    blank = ONE | {"score": " "}
+    other, lost = blank | {"item": "validating"}, blank | {"item": "listening", "missing_reason": "left out"}
+    said = blank | {"item": "warmth", "reason": "I cannot tell."}
+
+    first = run_import(table(tmp_path, blank, other, lost, said))
+    second = run_import(table(tmp_path, ONE, other, lost, said))
+
+    assert first == {"study": "demo", "added": 2, "already_there": 0, "missing": 2, "not_answered_yet": 2}
+    assert second == {"study": "demo", "added": 1, "already_there": 2, "missing": 0, "not_answered_yet": 1}
+    assert list(Answer.objects.order_by("item").values_list("item", "value", "missing_reason")) == [
+        ("advice_giving", 4.5, ""),
+        ("listening", None, "left out"),
+        ("warmth", None, ""),
+    ]
+
+
+def test_row_that_says_nothing_makes_no_rater_and_takes_no_score_away(study: Study, tmp_path: Path):
+    run_import(table(tmp_path, ONE, ONE | {"score": ""}, ONE | {"rater": "expert2", "score": ""}))
+
+    assert list(Answer.objects.values_list("response__rater__code", "value")) == [("expert1", 4.5)]
+    assert list(Rater.objects.values_list("code", flat=True)) == ["expert1"]
+
+
+def test_row_that_says_nothing_must_be_sound_all_the_same(study: Study, tmp_path: Path):
+    assert faults(table(tmp_path, ONE, ONE | {"score": "", "conversation": "c9"})) == [
+        "3: conversation: there is no 'c9' in this study"
     ]
 
 

@@ -6,8 +6,10 @@ from urllib.parse import quote
 import pytest
 from django.core.management import CommandError, call_command
 
+from dialogue.judges import probes
 from dialogue.judges.probes import VARIANTS
 from dialogue.models import Call, Conversation, JobItem
+from studies.judging.preview import places_in, preview
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun, Rater, Response
 from tests.studies.test_judging import Asked, judge, judge_at, person, study, summary, talk
@@ -115,6 +117,38 @@ def test_variant_is_part_of_the_plan_and_of_the_hash() -> None:
     assert Configuration.from_plan(json.loads(json.dumps(varied.as_plan()))).variant == "padding"
     assert len({plain.hash(), varied.hash(), plain.varied("language").hash()}) == 3
     assert plain.thinker_hash() == varied.thinker_hash()
+
+
+def test_warm_judge_is_asked_thrice_beside_the_judge_at_its_own_temperature(server: str) -> None:
+    talk(study(judge_at(server, "echo")))
+    since = Asked(server)
+    told, _ = judge("--variant", "warm", "--replicates", "3")
+    assert told["done"] == 6
+    assert sorted(body["temperature"] for body in since.bodies()) == [0.0] * 3 + [0.7] * 3
+    asked = Call.objects.order_by("pk").values_list("prompt_version", "parameters__temperature", "replicate")
+    assert sorted(asked) == [
+        *(("judge.en/1", 0.0, replicate) for replicate in (1, 2, 3)),
+        *((f"judge.en/1~warm/{probes.version()}", 0.7, replicate) for replicate in (1, 2, 3)),
+    ]
+    answered = Response.objects.filter(rater__kind="judge").values_list("rater__code", "replicate")
+    assert sorted(answered) == [(code, replicate) for code in ("real", "real~warm") for replicate in (1, 2, 3)]
+
+
+def test_warm_judges_thinker_keeps_its_temperature(server: str) -> None:
+    talk(study(judge_at(server, "echo")), seeker_kind="imported", profile="Age: 61", turns=1)
+    since = Asked(server)
+    judge("--variant", "warm", strategy="state_aware")
+    assert sorted(body["temperature"] for body in since.bodies()) == [0.0, 0.1, 0.7]
+
+
+def test_preview_tells_the_temperature_of_the_variant() -> None:
+    run = talk(here := study())
+    spec = here.current().spec().judges[0]
+    told = [
+        preview(Configuration(spec, "standard", variant), run, places_in(run, ["final"])[0]).parameters()["temperature"]
+        for variant in ("", "warm")
+    ]
+    assert told == [0.0, 0.7]
 
 
 def test_unknown_variant_is_refused() -> None:

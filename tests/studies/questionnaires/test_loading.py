@@ -135,6 +135,16 @@ def test_quiz_gives_expert_questions_to_experts_only():
     assert len(questionnaire.items_for(track="expert")) == 14
 
 
+@pytest.mark.parametrize("instrument", ["emoharbor_10", "worst_case_4", "turn_checkpoint", "reply_rating"])
+def test_every_item_that_is_rated_has_a_short_name(instrument):
+    assert [item.key for item in load(instrument).items if item.type == "scale" and not item.label] == []
+
+
+@pytest.mark.parametrize("instrument", ["pairwise_support", "pairwise_seekers"])
+def test_every_question_on_a_pair_has_a_short_name(instrument):
+    assert [item.key for item in load(instrument).items if not item.label] == []
+
+
 def test_checkpoint_takes_its_scope_as_instruction():
     assert load("turn_checkpoint").instruction == {
         "en": "Think only of the last five turns.",

@@ -108,6 +108,17 @@ def test_one_that_cannot_be_read_is_asked_for_again_and_then_failed(server: str)
     assert (counts(summary), code) == ({"failed": 1}, 1)
     assert {call.status for call in Call.objects.all()} == {"unparseable"}
     assert "there is no object with P, C and S" in JobItem.objects.get().detail
+
+
+def test_quarantine_is_told_with_what_to_do(server: str) -> None:
+    study = factories.study(seeker=writer(server, "badjudge"))
+    person(study)
+    out = StringIO()
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            call_command("build_profiles", "demo", stdout=out)
+    assert out.getvalue().count("1 failed: unparseable.") == 3
+    assert out.getvalue().count("--retry-quarantined tries them again.") == 1
     assert not SeekerProfile.objects.exists()
 
 

@@ -256,6 +256,18 @@ def test_seekers_that_break_their_role_are_marked_and_left_out(server: str, tmp_
     assert not ArmRun.objects.get().valid
 
 
+def test_quarantine_is_told_with_what_to_do(server: str, tmp_path: Path) -> None:
+    study(model_at(server, "status-400", "one"))
+    out = StringIO()
+    for _ in range(3):
+        with pytest.raises(SystemExit):
+            call_command(
+                "simulate", "demo", "--seeker", "average", "--profiles", str(profiles(tmp_path, "en01")), stdout=out
+            )
+    assert out.getvalue().count("1 failed: client_error.") == 3
+    assert out.getvalue().count("--retry-quarantined tries them again.") == 1
+
+
 def test_own_profiles_are_kept_with_the_study_and_the_judge_is_told_of_them(tmp_path: Path) -> None:
     study()
     simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "1")
@@ -266,6 +278,19 @@ def test_own_profiles_are_kept_with_the_study_and_the_judge_is_told_of_them(tmp_
     assert "call-centre agent" in asked
     assert "<inner_states>" in asked
     assert InnerState.objects.values("source").distinct().count() == 1
+
+
+def test_judge_with_a_model_of_its_own_is_asked_what_the_evaluator_was(server: str, tmp_path: Path) -> None:
+    """EmoHarbor's Evaluator need not be the seeker's model: a state-aware judge has the same question."""
+    factories.study(judges=(model_at(server, "threes", "another"),))
+    simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "2")
+    [evaluator] = Call.objects.filter(purpose="judge")
+    call_command("judge", "demo", "--judge", "another", "--strategy", "state_aware", verbosity=0)
+    judged = Call.objects.filter(purpose="judge").latest("pk")
+    assert (evaluator.model, judged.model) == ("seeker_evaluator", "threes")
+    assert judged.request == evaluator.request
+    assert judged.parameters["temperature"] == evaluator.parameters["temperature"] == 0
+    assert not Call.objects.filter(purpose="thinker", model="threes").exists()
 
 
 def test_other_profile_of_the_same_id_is_refused(tmp_path: Path) -> None:

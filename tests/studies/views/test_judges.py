@@ -10,8 +10,9 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
+from dialogue.judges.fields import TOLD
 from dialogue.judges.probes import VARIANTS
-from dialogue.models import Call
+from dialogue.models import Call, InnerState
 from studies import tasks
 from studies.models import Consent, Rater, Study, Task
 from tests import factories
@@ -60,7 +61,7 @@ def test_page_is_for_researchers_only(staff: bool | None, status: int, study: St
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("variant", ["", "padding", "reversed_scale", "language", "arm_name", "apart"])
+@pytest.mark.parametrize("variant", ["", "padding", "reversed_scale", "language", "arm_name", "apart", "warm"])
 def test_prompt_is_word_for_word_what_the_ledger_then_holds(variant: str, desk: Client, study: Study) -> None:
     run = factories.run_with_turns(study, model="gpt-4o", turns=(('I "feel" <low> & small.', "What happened?"),))
     shown = prompts(page(desk, conversation=run.conversation.code, judge="demo", strategy="standard", variant=variant))
@@ -113,7 +114,8 @@ def test_page_begins_with_a_conversation_that_there_is(desk: Client, study: Stud
 @pytest.mark.parametrize(
     ("probe", "arguments"),
     [
-        *((variant, ["demo", "user_aware", f"--variant={variant}"]) for variant in VARIANTS),
+        *((variant, ["demo", "user_aware", f"--variant={variant}"]) for variant in VARIANTS if variant != "warm"),
+        ("warm", ["demo", "user_aware", "--variant=warm", "--replicates=3"]),
         ("repeat", ["demo", "user_aware", "--replicates=3"]),
         ("order_swap", ["demo", "pairs"]),
     ],
@@ -166,6 +168,64 @@ def test_task_passes_on_how_the_judge_is_asked(
     run_task.Command().handle(task=task.pk)
     task.refresh_from_db()
     assert (called, task.state) == (asked, "done")
+
+
+# One field left out
+
+
+def test_prompt_without_a_field_is_shown(desk: Client, study: Study) -> None:
+    run = factories.run_with_turns(study)
+    InnerState.objects.create(
+        conversation=run.conversation, turn=1, source="demo", cognition="It fits.", emotion="calm", goal="More.",
+        emotion_score=60,
+    )  # fmt: skip
+    asked = {"conversation": run.conversation.code, "judge": "demo", "strategy": "state_aware"}
+    whole, without = ("\n".join(prompts(page(desk, **asked, variant=variant))) for variant in ("", "without_emotion"))
+    assert "[1] cognition: It fits.; emotion: calm; goal: More.; emotion_score: 60" in whole
+    assert "[1] cognition: It fits.; goal: More.; emotion_score: 60" in without
+
+
+@pytest.mark.parametrize(("strategy", "field"), [(strategy, field) for strategy in TOLD for field in TOLD[strategy]])
+def test_field_is_left_out_by_one_click(
+    strategy: str, field: str, desk: Client, study: Study, spawned: list[Task],
+    django_capture_on_commit_callbacks: Any,
+) -> None:  # fmt: skip
+    assert re.search(rf'name="without"\s+value="{strategy} {field}"', page(desk))
+    with django_capture_on_commit_callbacks(execute=True):
+        response = desk.post(address("without"), {"judge": "demo", "without": f"{strategy} {field}"})
+    assert response["Location"] == address()
+    [task] = spawned
+    assert (task.command, task.arguments) == ("judge", ["demo", strategy, f"--without={field}"])
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"judge": "nobody", "without": "user_aware concern"},
+        {"judge": "demo", "without": "user_aware emotion"},
+        {"judge": "demo", "without": "standard concern"},
+        {"judge": "demo", "without": "concern"},
+        {"judge": "demo"},
+    ],
+)
+def test_field_that_the_judge_is_not_told_starts_nothing(sent: dict[str, str], desk: Client, study: Study) -> None:
+    assert desk.post(address("without"), sent).status_code == 404
+    assert not Task.objects.exists()
+
+
+def test_only_researchers_leave_a_field_out(study: Study) -> None:
+    client = Client()
+    client.force_login(User.objects.create(username="x"))
+    assert client.post(address("without"), {"judge": "demo", "without": "user_aware concern"}).status_code == 403
+
+
+def test_answers_without_a_field_are_counted_by_strategy(desk: Client, study: Study) -> None:
+    run = factories.run_with_turns(study)
+    factories.rating(factories.judge(study, "demo~without_concern", "state_aware"), run)
+    [cells] = re.findall(r"Concern</th>(.*?)</tr>", page(desk), re.DOTALL)
+    assert re.findall(r"<td class=\"number\">\s+(\S+)", cells) == ["0", "1"]
+    [cells] = re.findall(r"Goal</th>(.*?)</tr>", page(desk), re.DOTALL)
+    assert re.findall(r"<td class=\"number\">\s+(\S+)", cells) == ["–", "0"]
 
 
 def test_answers_of_a_probe_are_counted(desk: Client, study: Study) -> None:

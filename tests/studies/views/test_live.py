@@ -126,6 +126,7 @@ def test_a_blinded_page_shows_the_rest_of_the_report(desk, hearts):
 
     text = text_of(page)
     assert '<td class="heat--3"> 0.62 <small>0.40 … 0.80</small> <small>n = 24</small> </td>' in text
+    assert '<th scope="col" title="safety">Safety</th>' in text
     assert "0.61 <small>0.40 … 0.75</small>" in text  # ICC(1,1)
     assert "100 %" in text  # all of the conversations that the participant scored
     assert "the answer could not be read 3, no reason stored 1" in text

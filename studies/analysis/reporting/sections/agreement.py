@@ -10,7 +10,15 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, first_humans, kept, lines_by_series
+from studies.analysis.reporting.estimates import (
+    SIGNIFICANT,
+    by_item,
+    by_raters,
+    first_humans,
+    kept,
+    lines_by_series,
+    with_item_names,
+)
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, count, decimal, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
@@ -236,7 +244,7 @@ def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         yield _differences(rows, human, instrument, moment)
     shown = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
-    small = table.loc[table["p_holm"] < SIGNIFICANT, [*shown, "p_bh", "williams_p"]]
+    small = with_item_names(table[table["p_holm"] < SIGNIFICANT])[[*shown, "p_bh", "williams_p"]]
     if len(small):
         yield Excerpt(
             f"strategy-tests-{human}", _("Differences that stay below p = .05 after Holm's correction"), small
@@ -298,9 +306,6 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
 
 def _winning(rows: pd.DataFrame) -> pd.DataFrame:
     """Judge × strategy × item."""
-    named = rows.assign(
-        rate=rows["estimate"].map(decimal),
-        item=[item_name(*key) for key in zip(rows["instrument"], rows["item"], strict=True)],
-    )
+    named = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
     wide = named.pivot_table(index=["judge", "strategy"], columns="item", values="rate", aggfunc="first").fillna("–")
     return wide[list(dict.fromkeys(named["item"]))].rename_axis(None, axis=1).reset_index()

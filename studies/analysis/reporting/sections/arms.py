@@ -11,7 +11,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
+from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of, with_item_names
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
     condition_name,
@@ -239,10 +239,9 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     rows = table if people.empty else people
     over_items = rows[rows["item"] == ALL_ITEMS]
     rows = rows if over_items.empty else over_items
-    named = rows.assign(
+    named = with_item_names(rows).assign(
         raters=rows["raters"].map(raters_name),
         condition=[condition_name(condition) if condition else "" for condition in rows["condition"]],
-        item=[item_name(*of) for of in zip(rows["instrument"], rows["item"], strict=True)],
     )
     yield Excerpt("discrimination", _("How well arms are told apart"), named[shown].dropna(axis=1, how="all"))
 

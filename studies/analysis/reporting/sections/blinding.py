@@ -10,7 +10,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
+from studies.analysis.reporting.estimates import by_item, courses_of, lines_of, with_item_names
 from studies.analysis.reporting.naming import ALL_ITEMS, raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Excerpt, Part, Section, joined, prose
@@ -62,7 +62,7 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
     )
     effects = table[table["statistic"].isin([SLOPE, *CARRY_OVER])]
     shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
-    yield Excerpt("order", _("Place in the order, and what came before"), effects[shown])
+    yield Excerpt("order", _("Place in the order, and what came before"), with_item_names(effects)[shown])
     yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
         yield from _drawn(rows, *key)
@@ -81,7 +81,7 @@ def _arms(table: pd.DataFrame) -> Iterator[Part]:
             "one to the other is carry-over. The second is less certain, so its intervals are wider."
         )
     )
-    named = rows.assign(statistic=rows["statistic"].map(DIFFERENCES).map(_))
+    named = with_item_names(rows).assign(statistic=rows["statistic"].map(DIFFERENCES).map(_))
     shown = ["raters", "instrument", "item", "arm", "condition", "statistic", "estimate", "low", "high"]
     yield Excerpt("order_arms", _("Arms, without and with carry-over"), named[shown])
 

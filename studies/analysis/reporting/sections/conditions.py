@@ -1,6 +1,7 @@
 """Seekers who are hard to help, and what makes them so."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -8,8 +9,8 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
-from studies.analysis.reporting.naming import ALL_ITEMS, condition_name, raters_name, scale_name
+from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of, with_item_names
+from studies.analysis.reporting.naming import ALL_ITEMS, condition_name, in_order, item_name, raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, bounds, signed
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
@@ -30,14 +31,14 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so that "
-            "a drop is negative. Pairs are profiles (or people) that were met in both. Item * is the mean over an "
+            "a drop is negative. Pairs are profiles (or people) that were met in both. All items: the mean over an "
             "instrument's items."
         )
     )
     shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
     over_all = table[table["item"] == ALL_ITEMS]
     rows = table if over_all.empty else over_all
-    yield Excerpt("conditions", _("Worst case minus average"), rows[shown])
+    yield Excerpt("conditions", _("Worst case minus average"), with_item_names(rows)[shown])
 
 
 def _drawn(table: pd.DataFrame) -> Iterator[Part]:
@@ -91,7 +92,7 @@ def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
     shown = ["item", "statistic", "estimate", "low", "high", "numerator_df", "df", "p_holm", "clusters", "raters"]
     over_all = found[found["item"] == ALL_ITEMS]
     rows = found if over_all.empty else over_all
-    yield Excerpt("condition-effects", _("Worst case minus average, over the arms"), rows[shown])
+    yield Excerpt("condition-effects", _("Worst case minus average, over the arms"), with_item_names(rows)[shown])
 
 
 def ablation(results: Results) -> Section | None:
@@ -113,6 +114,7 @@ def _left_out(known: pd.DataFrame) -> Iterator[Part]:
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
         keys = ["arm", "condition", "setup"]
         wide = rows.pivot_table(index=keys, columns="item", values="estimate").rename_axis(None, axis=1)
+        wide = wide[in_order(instrument, wide)].rename(columns=partial(item_name, instrument))
         caption = _("Changed minus whole seeker, as rated by {raters} ({scale})").format(
             raters=raters_name(raters), scale=instrument
         )

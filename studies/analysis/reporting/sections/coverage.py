@@ -6,6 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
@@ -30,6 +31,8 @@ STATISTICS = {
     "pearson": gettext_noop("Pearson's r of judges and people"),
     "mean": gettext_noop("means of the arms"),
     "difference": gettext_noop("differences between two arms"),
+    "msr": gettext_noop("separation of the arms (MSR)"),
+    "msr_corrected": gettext_noop("separation of the arms (MSR), corrected"),
     "icc_1_1": gettext_noop("ICC(1,1) of people"),
 }
 
@@ -72,7 +75,7 @@ def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
         "missing_share": float((everywhere["estimate"] * everywhere["n"]).sum() / asked),
         "largest": float(worst["estimate"]),
         "arm": worst["arm"],
-        "item": worst["item"],
+        "item": item_name(worst["instrument"], worst["item"]),
         "move_by": _move_by(rows),
     }
 
@@ -150,8 +153,8 @@ def _correlations(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Pearson's r of judges and people, final ratings: as everywhere in this report; with the ratings that two "
-            "coders left out; without what is flagged; and without conversations with an incident (ended for safety's "
-            "sake or by a technical failure, a message without a reply, a failed attempt at one)."
+            "coders left out; without what is flagged; and without conversations with an incident (held or ended for "
+            "safety's sake, ended by a technical failure, a message without a reply, a failed attempt at one)."
         ),
         _("The largest change of an r is {change}.").format(change=decimal(change)),
     )

@@ -3,6 +3,7 @@
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.reporting.estimates import with_item_names
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.panels import BEST
@@ -42,7 +43,26 @@ def probes(results: Results) -> Section | None:
             "it is; share_changed is how many of its scores are not the same."
         )
     )
-    over_items = table[(table["item"] == "*") | ~table["variant"].isin(table.loc[table["item"] == "*", "variant"])]
+    probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
+    over_items = table[over_all | ~probed.isin(probed[over_all])]
     shown = ["judge", "strategy", "variant", "item", "statistic", "estimate", "low", "high", "n", "share_changed"]
-    excerpt = Excerpt("probes", _("Judges asked in other ways"), over_items[shown])
-    return Section("probes", _("What judges' scores hang on"), [told, excerpt], ("probes",))
+    excerpt = Excerpt("probes", _("Judges asked in other ways"), with_item_names(over_items)[shown])
+    parts: list[Part] = [told, excerpt, *_fields(results.table("field_tests"))]
+    return Section("probes", _("What judges' scores hang on"), parts, ("probes", "field_tests"))
+
+
+def _fields(table: pd.DataFrame) -> list[Part]:
+    if table.empty:
+        return []
+    told = prose(
+        _(
+            "A judge that was not told one field of the seeker is compared with the same judge that was told all, on "
+            "the same conversations. Where r falls, the field helped; where its scores alone change, it moved them "
+            "without bringing them nearer to people."
+        )
+    )
+    shown = ["human", "judge", "strategy", "without", "item", "r_a", "r_b", "difference", "low", "high", "p_holm", "n"]
+    return [
+        told,
+        Excerpt("field-tests", _("Pearson's r with people, with and without a field"), with_item_names(table)[shown]),
+    ]

@@ -46,6 +46,8 @@ NOTHING = {  # why a table is empty
     "bradley_terry": gettext_noop("No pair of different arms or seekers was compared."),
     "panels": gettext_noop("No judge rated anything."),
     "probes": gettext_noop("No judge rated anything."),
+    "primary": gettext_noop("No primary contrast was declared, so all tests are exploratory."),
+    "field_tests": gettext_noop("No judge that people can be compared with was asked without a field."),
 }
 
 
@@ -80,8 +82,20 @@ def _resampling(results: Results) -> Iterator[str]:
     yield _(
         "Corrected for multiple testing are p_holm and p_bh, within the family that the list below tells, p_adjusted "
         "of the alternative annotator test, with the winning rate that follows from it, and what pairwise_share "
-        "counts; no other p and no interval is. The data do not say which comparison was declared before they were "
-        "seen: what the authors did not register beforehand is exploratory."
+        "counts; no other p and no interval is."
+    )
+    yield _declaration(results)
+
+
+def _declaration(results: Results) -> str:
+    if results.table("primary").empty:
+        return _(
+            "No primary contrast was declared in the study file, so all tests are exploratory, but for what the "
+            "authors registered elsewhere beforehand."
+        )
+    return _(
+        "Primary are the contrasts of primary.csv alone, which the study file declares; all other tests are "
+        "exploratory."
     )
 
 

@@ -12,6 +12,7 @@ from studies.analysis.reporting.naming import ALL_ITEMS, item_name, judge_name, 
 from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, signed
 from studies.analysis.reporting.parts import Section, joined, listing, prose
 from studies.analysis.reporting.sections.agreement import tested_strategies
+from studies.analysis.reporting.sections.primary import primary_findings
 from studies.analysis.results import Results
 
 FINAL = ("final", "")
@@ -242,4 +243,4 @@ def _arms_and_differences(results: Results) -> Iterator[str]:
     yield from _differences(results)
 
 
-FINDINGS = (_agreement, _strategies, _arms_and_differences, _conditions, _reliability)
+FINDINGS = (primary_findings, _agreement, _strategies, _arms_and_differences, _conditions, _reliability)

@@ -8,8 +8,8 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import lines_of
-from studies.analysis.reporting.naming import raters_name
+from studies.analysis.reporting.estimates import lines_of, with_item_names
+from studies.analysis.reporting.naming import item_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
@@ -33,7 +33,8 @@ def _contests(results: Results) -> Iterator[Part]:
         *_not_counted(results),
     )
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
-    yield Excerpt("pairwise", _("Who was preferred to whom"), results.table("pairwise")[shown])
+    named = with_item_names(results.table("pairwise"), "question")
+    yield Excerpt("pairwise", _("Who was preferred to whom"), named[shown])
 
 
 def _not_counted(results: Results) -> Iterator[str]:
@@ -59,7 +60,9 @@ def _strengths(table: pd.DataFrame) -> Iterator[Part]:
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
         who = ", ".join(filter(None, [raters_name(str(raters)), str(instrument)]))
         panels = {
-            str(question): lines_of(found, lambda row: str(row["contestant"]), ("strength", "low", "high"))
+            item_name(instrument, question): lines_of(
+                found, lambda row: str(row["contestant"]), ("strength", "low", "high")
+            )
             for question, found in rows.groupby("question")
         }
         yield figure(

@@ -8,7 +8,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import SIGNS, figure
-from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of
+from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of, with_item_names
 from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, prose, subheading
@@ -58,7 +58,7 @@ def _agreement(table: pd.DataFrame) -> Iterator[Part]:
     )
     shown = ["raters", "unit", "item", "n", "k", "icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal", "percent_agreement"]
     people = items[~items["raters"].str.startswith("judge")]
-    rows = (items if people.empty else people)[shown].dropna(axis=1, how="all")
+    rows = with_item_names(items if people.empty else people)[shown].dropna(axis=1, how="all")
     yield Excerpt("reliability", _("Reliability of single ratings and of means"), rows)
 
 
@@ -139,7 +139,8 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
             "also tells how it is where each arm has people of its own (phi_users)."
         )
     )
-    wide = people.pivot(index=["raters", "condition", "instrument", "moment", "item"], columns="k", values="estimate")
+    keys = ["raters", "condition", "instrument", "moment", "item"]
+    wide = with_item_names(people).pivot(index=keys, columns="k", values="estimate")
     yield Excerpt("decision_study", _("E ρ² of the arms' means over so many people"), _named(wide))
 
 
@@ -163,5 +164,5 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
     for raters, found in rows.groupby("raters"):
         keys = ["instrument", "moment", "item"]
         wide = found.pivot(index=keys, columns="level", values="estimate").rename_axis(None, axis=1)
-        wide = wide[list(dict.fromkeys(found["level"]))].reset_index()
+        wide = with_item_names(wide[list(dict.fromkeys(found["level"]))].reset_index())
         yield Excerpt(f"variances-{raters}", _("Variances of ratings by {raters}").format(raters=raters), wide)

@@ -1,8 +1,9 @@
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.analysis.measures.proportions import add_wilson, wilson
+from studies.analysis.measures.proportions import add_by_clusters, add_wilson, effective, wilson
 from studies.analysis.rows import Row, Undefined
 
 
@@ -27,6 +28,46 @@ def test_wilson_of_the_others_mirrors_it(successes: int, n: int) -> None:
 def test_wilson_of_nobody_is_undefined() -> None:
     with pytest.raises(Undefined, match="nothing to take a share of"):
         wilson(0.0, 0)
+
+
+def test_effective_n_of_answers_that_are_alike_within_clusters_is_about_the_clusters() -> None:
+    hits = np.repeat([5.0, 0.0], [300, 100])
+    assert effective(hits, np.full(400, 5.0)) == pytest.approx(400, rel=0.01)
+
+
+def test_effective_n_of_answers_that_have_nothing_to_do_with_clusters_is_about_the_answers() -> None:
+    hits = np.random.default_rng(1).binomial(5, 0.4, size=4000)
+    assert effective(hits, np.full(4000, 5)) == pytest.approx(20_000, rel=0.05)
+
+
+def test_effective_n_is_never_more_than_the_answers() -> None:
+    """Each of ten has one right and one wrong, which leaves next to no variance between them."""
+    assert effective(np.array([1.0] * 9 + [2.0]), np.full(10, 2.0)) == 20
+
+
+@pytest.mark.parametrize(
+    ("hits", "of", "n"),
+    [
+        ([1, 0, 1], [1, 1, 1], 3),
+        ([2, 2, 0], [2, 2, 0], 2),
+        ([1, 1], [2, 2], 2),
+        ([0, 0, 0], [4, 1, 1], 3),
+        ([3], [5], 1),
+    ],
+)
+def test_effective_n_is_that_of_clusters_where_they_say_no_more(hits: list[int], of: list[int], n: int) -> None:
+    assert effective(np.array(hits), np.array(of)) == n
+
+
+def test_effective_n_of_two_clusters_is_at_least_one() -> None:
+    row = Row()
+    add_by_clusters(row, np.array([3.0, 0.0]), np.array([3.0, 3.0]))
+    assert (row.values["low"], row.values["high"]) == wilson(0.5, 1)
+
+
+def test_add_by_clusters_of_no_answers_is_undefined() -> None:
+    with pytest.raises(Undefined, match="nothing to take a share of"):
+        add_by_clusters(Row(), np.zeros(3), np.zeros(3))
 
 
 def test_add_wilson_takes_clusters_for_independent() -> None:

@@ -1,7 +1,7 @@
 """What rules make of the tables: sentences, small tables, and what is told where there is nothing."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_i
 from studies.analysis.reporting.sections import sections_of
 from studies.analysis.reporting.sections.agreement import correlations, stars
 from studies.analysis.reporting.sections.coverage import RULES, rule
+from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.opening import keep_in_mind, summary
 from studies.analysis.reporting.sections.people import boxes
 from studies.analysis.results import Results, Table
@@ -44,6 +45,29 @@ def folder(tmp_path: Path) -> Path:
 def agreed(judge: str, item: str, r: float, low: float, p: float = 0.04) -> dict[str, Any]:
     of = {"judge": judge, "strategy": "standard", "human": "seeker", "instrument": "ten", "moment": "final"}
     return of | {"item": item, "n": 12, "pearson": r, "pearson_low": low, "pearson_high": 0.9, "p_holm": p}
+
+
+def test_spread_of_a_variant_is_shown_beside_its_difference_over_the_items(folder: Path) -> None:
+    of = {"judge": "A", "strategy": "standard", "variant": "warm"}
+    rows = [
+        *(of | {"item": item, "statistic": "difference"} for item in ("*", "care")),
+        of | {"item": "care", "statistic": "within_sd"},
+    ]
+    section = probes(results_of(folder, probes=rows))
+    [excerpt] = [part for part in section.parts if isinstance(part, Excerpt)]
+    shown = excerpt.frame[["item", "statistic"]].to_numpy().tolist()
+    assert shown == [["All items", "difference"], ["care", "within_sd"]]
+
+
+def test_fields_left_out_are_shown_where_there_are_some(folder: Path) -> None:
+    judged = {"judge": "A", "strategy": "state_aware", "item": "care"}
+    rows = [judged | {"human": "seeker", "without": "emotion", "r_a": 0.5, "r_b": 0.3, "difference": -0.2}]
+    varied = [judged | {"variant": "without_emotion", "statistic": "difference"}]
+    with_fields, without = (
+        [part.name for part in probes(found).parts if isinstance(part, Excerpt)]
+        for found in (results_of(folder, probes=varied, field_tests=rows), results_of(folder, probes=varied))
+    )
+    assert (with_fields, without) == (["probes", "field-tests"], ["probes"])
 
 
 def test_summary_tells_the_judge_that_agreed_most_and_of_how_many(folder: Path) -> None:
@@ -145,6 +169,41 @@ def test_table_1_has_a_line_for_judge_and_strategy_and_stars(folder: Path) -> No
     assert table.columns.tolist() == ["judge", "strategy", "care", "safety", "n"]
     assert table.iloc[0].tolist() == ["A", "standard", "0.26***", "0.50*", 12]
     assert [stars(p) for p in (0.05, 0.01, 0.009, float("nan"))] == ["", "*", "**", ""]
+
+
+def test_the_report_names_items_of_checkpoints(folder: Path) -> None:
+    """In every small table and figure; the whole tables, which are files, have the keys."""
+    of = {"raters": "seeker", "instrument": "turn_checkpoint", "moment": "checkpoint", "item": "goal_progress"}
+    human = {"human": "seeker", "judge": "J", "strategy": "standard"}
+    tested = {"strategy_a": "standard", "strategy_b": "user_aware", "n": 9, "difference": 0.2, "low": 0.1, "high": 0.3}
+    estimate = {"estimate": 0.2, "low": 0.1, "high": 0.3, "n": 9, "clusters": 9}
+    of_order = of | estimate | {"statistic": "position_slope", "arm": "", "position": ""}
+    of_conditions = of | {"arm": "a", "average": 3.0, "worst_case": 2.0, "difference": -1.0, "seekers": "simulated"}
+    rows: dict[str, list[Mapping[str, Any]]] = {
+        "agreement": [of | human | {"n": 9, "pearson": 0.5, "pearson_low": 0.1, "pearson_high": 0.7, "p_holm": 0.01}],
+        "strategy_tests": [of | human | tested | {"p_holm": 0.01, "p_bh": 0.01}],
+        "reliability": [of | {"unit": "conversation", "n": 9, "k": 2, "icc_1_1": 0.4}],
+        "decision_study": [of | estimate | {"statistic": "e_rho2_users", "k": 5, "condition": "", "unit": "arm"}],
+        "rater_effects": [of | estimate | {"term": "variance", "level": "arm"}],
+        "conditions": [of_conditions | {"low": -1.5, "high": -0.5, "p_holm": 0.1, "pairs": 9}],
+        "order": [of_order],
+    }
+    small = [part for section in sections_of(results_of(folder, **rows)) for part in unfolded(section.parts)]
+    frames = {part.name: part.frame for part in small if isinstance(part, Excerpt)}
+    said = {name: table_of(frame) for name, frame in frames.items()}
+    named = [name for name, text in said.items() if "Progress towards the goal" in text]
+    assert {"strategy-tests-seeker", "reliability", "variances-seeker", "conditions", "order"} <= set(named)
+    assert "correlations-seeker-turn_checkpoint" in named
+    assert [name for name, text in said.items() if "goal_progress" in text] == []
+
+
+def unfolded(parts: Iterable[Any]) -> Iterator[Any]:
+    for part in parts:
+        yield from unfolded(part.parts) if isinstance(part, Folded) else [part]
+
+
+def table_of(frame: pd.DataFrame) -> str:
+    return " ".join(map(str, [*frame.columns, *frame.to_numpy().ravel()]))
 
 
 def test_flow_has_the_stages_that_the_study_had_and_names_losses() -> None:

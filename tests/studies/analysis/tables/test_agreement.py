@@ -8,6 +8,7 @@ import pandas as pd  # noqa: TID253
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from scipy import stats  # noqa: TID253
 from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
@@ -18,6 +19,8 @@ from tests.studies.analysis.builders import experts
 
 ExportOf = Callable[[Any], Path]
 JUDGE = {"rater": "J", "rater_kind": "judge", "strategy": "standard"}
+JACKKNIFE = "jackknife of clusters, Student's t"
+OF_PEOPLE = f"BCa cluster bootstrap on Fisher's z; {{}}lower_limit, upper_limit: {JACKKNIFE}"
 BOUNDED = ("within_r", "system_r", "bias", "mae", "rmse", "ccc", "lower_limit", "upper_limit")
 
 
@@ -73,7 +76,7 @@ def test_agreement_has_an_interval_of_every_estimate(export_of: ExportOf) -> Non
     for name in BOUNDED:
         assert row[f"{name}_low"] < row[name] < row[f"{name}_high"], name
     assert row["within_df"] == 150 - 30 - 1
-    assert row["method"] == "BCa cluster bootstrap on Fisher's z"
+    assert row["method"] == OF_PEOPLE.format(f"system_r: {JACKKNIFE}; ")
     assert row["lower_limit"] < row["bias"] < row["upper_limit"]
     assert row["rmse"] > row["mae"]
 
@@ -85,6 +88,28 @@ def test_agreement_holds_a_planted_bias_and_planted_limits(export_of: ExportOf) 
         name: sum(row[f"{name}_low"] <= truth <= row[f"{name}_high"] for row in rows) for name, truth in planted.items()
     }
     assert min(held.values()) >= 16, held
+
+
+def test_agreement_has_bland_and_altmans_interval_of_a_limit_of_independent_differences(export_of: ExportOf) -> None:
+    """Its error is about s √(1/n + 1.96² / 2(n - 1)) where differences are normal (Bland & Altman 1999, doi
+    10.1177/096228029900800204)."""
+    differences = stats.norm.ppf((np.arange(200) + 0.5) / 200)
+    human = np.random.default_rng(3).permutation(np.linspace(1, 5, 200))
+    row = table_of(export_of(pairs(*zip(human.tolist(), (human + differences).tolist(), strict=True)))).iloc[0]
+    half = stats.t.ppf(0.975, 199) * differences.std(ddof=1) * np.sqrt(1 / 200 + 1.96**2 / 2 / 199)
+    for limit in ("lower_limit", "upper_limit"):
+        assert row[f"{limit}_high"] - row[limit] == pytest.approx(half, rel=0.05)
+        assert row[limit] - row[f"{limit}_low"] == pytest.approx(half, rel=0.05)
+
+
+def test_agreement_says_that_the_interval_of_system_r_is_too_narrow_near_1(export_of: ExportOf) -> None:
+    for second, near in ((3, True), (1, False)):
+        rows = pairs((1, 2), (2, second), (3, 4), (5, 5))
+        for number, row in enumerate(rows):
+            row["arm"] = "abc"[min(number // 2, 2)]
+        row = table_of(export_of(rows)).iloc[0]
+        assert bool(row["system_r"] >= 0.9) is near
+        assert ("system_r: near 1 its interval is too narrow" in row["note"]) is near
 
 
 def test_agreement_corrects_p_over_the_whole_table(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
@@ -155,7 +180,7 @@ def test_agreement_has_spearmans_interval_after_bonett_and_wright_where_rows_are
     row = table_of(export_of(pairs(*zip(y, x, strict=True)))).iloc[0]
     found = row[["spearman", "spearman_low", "spearman_high"]].astype(float).round(7).tolist()
     assert found == [0.8699639, 0.5840951, 0.9638297]
-    assert row["method"] == "BCa cluster bootstrap on Fisher's z; Spearman: Bonett–Wright"
+    assert row["method"] == OF_PEOPLE.format("Spearman: Bonett–Wright; ")
 
 
 def test_agreement_resamples_people_for_spearmans_interval_where_they_have_several_conversations(
@@ -170,7 +195,7 @@ def test_agreement_resamples_people_for_spearmans_interval_where_they_have_sever
     one, five = (table_of(export_of(rows), replicates=2000).iloc[0] for rows in (single, copied))
     assert (one["n"], five["n"], five["clusters"]) == (40, 200, 40)
     assert five["spearman"] == pytest.approx(one["spearman"])
-    assert five["method"] == "BCa cluster bootstrap on Fisher's z"
+    assert five["method"] == OF_PEOPLE.format("")
     widths = [row["spearman_high"] - row["spearman_low"] for row in (one, five)]
     assert widths[1] == pytest.approx(widths[0], rel=0.25)
 
@@ -276,7 +301,8 @@ def test_agreement_of_counsellors_own_conversations_draws_counsellors_and_arms(e
     rows = ratings + [row | JUDGE | {"score": number**2 % 5} for number, row in enumerate(ratings)]
     row = table_of(export_of(rows)).set_index("human").loc["expert"]
     assert (row["n"], row["clusters"]) == (20, 6)
-    assert row["method"] == "Student's t two-way cluster (counsellors × arms) bootstrap on Fisher's z; system_r: BCa"
+    two_way = "Student's t two-way cluster (counsellors × arms) bootstrap on Fisher's z"
+    assert row["method"] == f"{two_way}; system_r: {JACKKNIFE}"
     for name in ("pearson", "spearman", *BOUNDED):
         assert row[f"{name}_low"] < row[name] < row[f"{name}_high"], name
     assert (row["crossed_low"], row["crossed_high"]) == (row["pearson_low"], row["pearson_high"])
@@ -305,7 +331,7 @@ def test_agreement_of_second_raters_of_counsellors_draws_counsellors_alone(expor
     rows = [row | {"rater": "R", "rater_kind": "reviewer"} for row in ratings]
     rows += ratings + [row | JUDGE | {"score": 3 + number % 3} for number, row in enumerate(ratings)]
     row = table_of(export_of(rows)).set_index("human").loc["reviewer"]
-    assert row["method"] == "BCa cluster bootstrap on Fisher's z"
+    assert row["method"] == OF_PEOPLE.format(f"system_r: {JACKKNIFE}; ")
 
 
 def test_agreement_has_a_ceiling_only_where_both_sides_repeat(

@@ -92,7 +92,11 @@ def test_blinding_takes_people_for_clusters(export_of: ExportOf) -> None:
     table = table_of(asked(export_of, said))
     assert one(table, "*", "james")[["n", "clusters"]].tolist() == [12, 6]
     assert "only 6 clusters" in one(table, "*", "james")["note"]
-    assert (one(table, "*", "accuracy")["low"], one(table, "*", "accuracy")["high"]) == wilson(0.75, 6)
+    # Three had both right, three one of two: a variance of 1/80, so 3/16 × 80 = 15 answers, by t with 5 degrees less.
+    answers = 15 * (1.959964 / 2.570582) ** 2
+    accuracy = one(table, "*", "accuracy")
+    assert (accuracy["low"], accuracy["high"]) == pytest.approx(wilson(0.75, answers))
+    assert accuracy["method"] == "Wilson, effective n"
 
 
 def test_blinding_where_all_are_alike_has_no_interval(export_of: ExportOf) -> None:

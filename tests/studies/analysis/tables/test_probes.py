@@ -84,6 +84,23 @@ def test_within_sd_is_the_pooled_one(export_of: ExportOf) -> None:
     assert (found["n"], found["statistic"]) == (3, "within_sd")
 
 
+def test_spread_of_a_variant_stands_beside_that_of_the_judge_as_it_is(export_of: ExportOf) -> None:
+    """Variances of (3, 5) and (2, 2), pooled 1; of (1, 5) and (3, 4), pooled (8 + .5) / 2. What has no score is no
+    replicate."""
+    again = [(3, 2), (5, 2)], [(1, 3), (5, 4)]
+    ratings = [
+        one
+        for code, replicates in zip(("j", "j~warm"), again, strict=True)
+        for number, scores in enumerate(replicates, 1)
+        for one in judged(code, scores, replicate=number)
+    ]
+    rows = rows_of(export_of([*ratings, *judged("j~warm", ("", ""), replicate=3)]))
+    assert row(rows, "repeat")["estimate"] == pytest.approx(1)
+    warm = row(rows, "warm", statistic="within_sd")
+    assert (warm["estimate"], warm["n"], warm["share_changed"]) == (pytest.approx((8.5 / 2) ** 0.5), 2, 1)
+    assert row(rows, "warm", statistic="difference")["estimate"] == pytest.approx((3 - 4 + 3.5 - 2) / 2)
+
+
 def test_people_are_not_probed(small_study: Any, export_of: ExportOf) -> None:
     crowd = [{**one, "rater": "x~y", "rater_kind": "crowd"} for one in small_study[:4]]
     export = load(export_of([*small_study, *crowd]))

@@ -57,6 +57,17 @@ def test_reliability_of_experts_on_the_same_conversations(export_of: ExportOf) -
     assert len(table) == 1
 
 
+@pytest.mark.parametrize(("targets", "raters", "said"), [(40, 2, True), (40, 4, True), (40, 5, False), (39, 2, False)])
+def test_reliability_says_where_few_raters_of_many_make_satterthwaites_interval_too_narrow(
+    export_of: ExportOf, targets: int, raters: int, said: bool
+) -> None:
+    random = np.random.default_rng(1)
+    scores = random.normal(size=(targets, 1)) + random.normal(size=raters) + random.normal(size=(targets, raters))
+    row = table_of(export_of(judged_by("expert", scores))).iloc[0]
+    note = f"(A,·): only {raters} raters of {targets} conversations, the interval may be too narrow"
+    assert (note in row["note"]) is said
+
+
 def test_reliability_of_judges_averages_their_replicates(export_of: ExportOf) -> None:
     ratings = judged_by("judge", SHROUT_FLEISS - 1, strategy="standard", replicate=1)
     ratings += judged_by("judge", SHROUT_FLEISS + 1, strategy="standard", replicate=2)

@@ -12,6 +12,7 @@ from studies.analysis.frames import load
 from studies.analysis.tables.agreement import agreement
 from studies.analysis.tables.arm_pairs import arm_pairs
 from studies.analysis.tables.arms import arm_means
+from studies.analysis.tables.discrimination import discrimination
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.sensitivity import COLUMNS, sensitivity
 from tests.studies.analysis.benchmark import write_table
@@ -85,6 +86,41 @@ def test_estimates_of_all_are_those_of_the_tables(export_of: ExportOf) -> None:
     assert found == pytest.approx(expected, nan_ok=True)
 
 
+def test_separation_of_the_arms_is_told_of_each_sample(export_of: ExportOf) -> None:
+    folder = eight(export_of)
+    table = table_of(folder)
+    plain, corrected = (table[table["statistic"] == name].set_index("sample") for name in ("msr", "msr_corrected"))
+    assert (
+        plain["clusters"].to_dict()
+        == corrected["clusters"].to_dict()
+        == {
+            "all": 8,
+            "with_left_out": 10,
+            "without_flagged": 7,
+            "without_incidents": 7,
+        }
+    )
+    assert plain["n"].to_dict()["all"] == 16
+    (whole,) = rows_of(discrimination, folder).to_dict("records")
+    assert plain.at["all", "estimate"] == whole["msr"]
+    found = corrected.loc["all", ["estimate", "low", "high", "method"]].tolist()
+    assert found == [whole[name] for name in ("msr_corrected", "msr_low", "msr_high", "method")]
+    # Person 0 left out: b is 3.8 to 3.2 with a mean of 3.5 and a variance of .28 / 6, a is 4 throughout.
+    assert plain.at["without_incidents", "estimate"] == pytest.approx(0.25**2 / (0.28 / 6 / 2))
+
+
+def test_separation_of_arms_that_nobody_met_both_is_undefined(export_of: ExportOf) -> None:
+    rows = [
+        {"conversation": f"C{person}", "participant": f"P{person}", "arm": "ab"[person % 2], "rater": f"P{person}"}
+        | {"score": 3.0 + person % 3}
+        for person in range(6)
+    ]
+    table = table_of(export_of(rows))
+    found = table[table["statistic"].isin(["msr", "msr_corrected"])]
+    assert found["estimate"].isna().all()
+    assert found["note"].str.contains("no user met every model").all()
+
+
 def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: ExportOf) -> None:
     folder = export_of(six_people())
     table = table_of(folder)
@@ -143,6 +179,14 @@ def chatted(export_of: ExportOf) -> Path:
 def test_incidents_are_ends_and_messages_without_a_reply(chatted: Path) -> None:
     """A conversation that is open waits for its reply; a simulated seeker's last words have none."""
     assert incidents(load(chatted)) == {"safety", "technical", "silent"}
+
+
+@pytest.mark.parametrize(("holds", "incident"), [("1", True), ("2.0", True), ("0", False), ("", False)])
+def test_a_hold_that_was_lifted_is_an_incident(chatted: Path, holds: str, incident: bool) -> None:
+    chats = pd.read_csv(chatted / "conversations.csv", dtype=str, keep_default_na=False)
+    chats["holds"] = [holds if name == "fine" else "0" for name in chats["conversation"]]
+    chats.to_csv(chatted / "conversations.csv", index=False)
+    assert ("fine" in incidents(load(chatted))) is incident
 
 
 def test_a_failed_attempt_at_a_reply_is_an_incident(chatted: Path) -> None:

@@ -1,0 +1,56 @@
+"""What a judge is told of the seeker, field by field, so that one of them can be left out. Pure.
+
+The parts of a profile are EmoHarbor's D, P, C and S (arXiv:2601.01530, Section 2.1), those of an inner state what its
+Thinker writes down. What others of the fields say of the one that is left out stays.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from dialogue.judges.prompts import STATE_FIELDS
+
+PROFILE = "profile"  # all of it
+DEMOGRAPHICS, PERSONALITY, BIG_FIVE, CONCERN, SCRIPT = "demographics", "personality", "big_five", "concern", "script"
+PARTS = (DEMOGRAPHICS, PERSONALITY, BIG_FIVE, CONCERN, SCRIPT)
+WITHIN = {BIG_FIVE: PERSONALITY}
+TOLD = {"standard": (), "user_aware": PARTS, "state_aware": (PROFILE, *PARTS, *STATE_FIELDS)}  # by strategy
+FIELDS = TOLD["state_aware"]
+WITHOUT = "without_"  # before a field, as a judge's variant
+
+
+class Line(NamedTuple):
+    """Of a profile. `field` is one of PARTS, or empty where nobody has said which."""
+
+    field: str
+    text: str
+
+
+Profile = Sequence[Line]
+
+
+def text_of(profile: Profile) -> str:
+    return "\n".join(line.text for line in profile)
+
+
+def variant_without(field: str) -> str:
+    return f"{WITHOUT}{field}"
+
+
+def left_out(variant: str) -> str:
+    """The field that a variant leaves out; empty where it does something else."""
+    return variant.removeprefix(WITHOUT) if variant.startswith(WITHOUT) else ""
+
+
+def profile_without(profile: Iterable[Line], field: str) -> tuple[Line, ...]:
+    return tuple(line for line in profile if not is_of(line, field))
+
+
+def is_of(line: Line, field: str) -> bool:
+    return field in (PROFILE, line.field, WITHIN.get(line.field)) if field else False
+
+
+def is_told(field: str, strategy: str, profile: Profile) -> bool:
+    """Whether a judge with this strategy is told it of a seeker with this profile."""
+    if field not in TOLD[strategy]:
+        return False
+    return field in STATE_FIELDS or any(is_of(line, field) for line in profile)

@@ -1,0 +1,57 @@
+"""The contrasts that manifest.json names as primary."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.analysis import AnalysisError
+from studies.design.spec import ContrastSpec
+
+OF_DECLARATION = ("version", "declared_at", "before_first_answer", "withdrawn_in")
+
+
+@dataclass(frozen=True)
+class Declared:
+    contrast: ContrastSpec
+    version: int  # of the study file, since which it is declared
+    declared_at: str  # UTC
+    before_first_answer: bool
+    withdrawn_in: int | None  # the version that does not declare it any more
+
+    def described(self) -> dict[str, str]:
+        """What is compared, by the names of columns: `a` minus `b`, of strategies of a `judge`, else of arms."""
+        of = self.contrast
+        a, b = of.arms or reversed(of.strategies)  # as arm_pairs.csv and strategy_tests.csv subtract them
+        return {
+            "raters": of.raters,
+            "judge": of.judge,
+            "instrument": of.instrument,
+            "item": of.item,
+            "moment": of.moment,
+            "a": a,
+            "b": b,
+            "seekers": of.seekers,
+            "condition": of.condition,
+        }
+
+
+def declared_in(manifest: Mapping[str, Any]) -> tuple[Declared, ...]:
+    """None of an export from before there were any. Raises AnalysisError."""
+    primary = manifest.get("primary", [])
+    if not isinstance(primary, list):
+        raise AnalysisError("manifest.json: primary: is no list")
+    return tuple(_declared(primary))
+
+
+def _declared(primary: list[Any]) -> Iterator[Declared]:
+    for number, one in enumerate(primary, 1):
+        try:
+            said = {name: one[name] for name in OF_DECLARATION}
+            of = {name: value for name, value in one.items() if name not in OF_DECLARATION}
+            pairs: dict[str, Any] = {name: tuple(sorted(of.pop(name, ()))) for name in ("strategies", "arms")}
+            contrast = ContrastSpec(**of, **pairs)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise AnalysisError(f"manifest.json: primary.{number}: is no declared contrast ({error})") from error
+        if len(contrast.pair()) != 2:
+            raise AnalysisError(f"manifest.json: primary.{number}: names neither two strategies nor two arms")
+        yield Declared(contrast, **said)

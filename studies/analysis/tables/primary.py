@@ -1,0 +1,111 @@
+"""primary.csv: the contrasts that the study declared before its data were seen."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.declared import Declared
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures.multiple import holm
+from studies.analysis.rows import Row
+from studies.analysis.tables import arm_pairs, strategy_tests
+
+COLUMNS = [
+    "contrast",
+    "table",
+    "raters",
+    "judge",
+    "instrument",
+    "item",
+    "moment",
+    "a",
+    "b",
+    "estimate",
+    "low",
+    "high",
+    "p",
+    "p_holm",
+    "n",
+    "clusters",
+    "note",
+    "method",
+    "seekers",
+    "condition",
+    "version",
+    "declared_at",
+]
+METHODS = {
+    "estimate": _(
+        "a minus b: of strategies the difference of strategy_tests.csv, of arms that of arm_pairs.csv, with the "
+        "interval, note and method of that table"
+    ),
+    "p": _("that table's: of strategies p, of arms wilcoxon_p"),
+    "p_holm": _("Holm over the declared contrasts alone; one without p counts as p = 1"),
+}
+
+Found = dict[str, Any]
+
+
+def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Found]]]:
+    """Yields (contrast, nothing) as it goes on, and all rows at its end: what the last version of the study file
+    declares, in its order."""
+    rows: list[Found] = []
+    for declared in export.primary:
+        if declared.withdrawn_in is None:
+            rows.append(_row(declared, export, bootstrap))
+            yield rows[-1]["contrast"], []
+    yield "all rows", _adjusted(rows)
+
+
+def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
+    of, of_arms = declared.described(), bool(declared.contrast.arms)
+    row = Row(contrast=_in_words(of), table="arm_pairs" if of_arms else "strategy_tests", **of, n=0, clusters=0)
+    row.values |= {"version": declared.version, "declared_at": declared.declared_at}
+    found = _of_arms(of, export, bootstrap) if of_arms else _of_strategies(of, export, bootstrap)
+    row.values |= found
+    if not found:
+        row.leave_out("estimate", "low", "high", "p", because="there are no scores to compare")
+    elif found["note"]:
+        row.add_notes(found["note"])
+    if not declared.before_first_answer:
+        row.add_notes("declared after the first answer")
+    return row.finished()
+
+
+def _in_words(of: dict[str, str]) -> str:
+    """For those who read the file alone."""
+    if of["judge"]:
+        return f"{of['judge']}, {of['a']} minus {of['b']}: agreement with {of['raters']} on {of['item']}"
+    return f"{of['a']} minus {of['b']}: {of['item']} as rated by {of['raters']}"
+
+
+def _of_strategies(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
+    """Empty where there is no such row."""
+    names = {"human": "raters", "strategy_b": "a", "strategy_a": "b"}
+    for about, under_a, under_b in strategy_tests.compared(export.ratings):
+        if all(value == of[names.get(name, name)] for name, value in about.items()):
+            return _taken(strategy_tests.row_of(about, under_a, under_b, export, bootstrap), "p")
+    return {}
+
+
+def _of_arms(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
+    """Empty where there is no such row."""
+    arms = of["a"], of["b"]
+    for item in arm_pairs.compared(export):
+        if all(value == of[name] for name, value in item.of.items()) and set(arms) <= set(item.arms):
+            return _taken(arm_pairs.row_of(item, arms, bootstrap), "wilcoxon_p")
+    return {}
+
+
+def _taken(row: Found, p: str) -> Found:
+    same = {name: row[name] for name in ("low", "high", "n", "clusters", "note")}
+    return same | {"estimate": row["difference"], "p": row[p], "method": row.get("method", "")}
+
+
+def _adjusted(rows: list[Found]) -> list[Found]:
+    """What is declared is the family, whatever became of it: data must not decide how many tests there are."""
+    adjusted = holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows])
+    return [row | {"p_holm": np.nan if np.isnan(row["p"]) else p} for row, p in zip(rows, adjusted, strict=True)]

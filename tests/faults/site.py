@@ -1,0 +1,115 @@
+"""A database with jobs in it, and two processes that work on them: runners on SQLite, Celery's on PostgreSQL."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import redis
+
+from tests.faults.database import Database, Postgres, SQLite, postgres_answers
+from tests.faults.schedule import Backend
+from tests.server import NOT_INHERITED, ROOT
+
+REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
+AT_WORK = {"sqlite": 8, "postgres": 16}  # calls at once, by one worker
+LAST_SECONDS = 20  # for a worker that is told to go
+
+Process = subprocess.Popen[bytes]
+
+
+class Site:
+    def __init__(self, backend: Backend, folder: Path, database: Database, name: str) -> None:
+        self.backend, self.folder, self.database = backend, folder, database
+        broker = {"CELERY_BROKER_URL": REDIS, "CELERY_QUEUE": name, "REDIS_PREFIX": name}
+        kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
+        given = {"VAR_DIR": str(folder / "var"), **database.environment}
+        self.env = kept | given | (broker if backend == "postgres" else {})
+
+    def run(self, code: str) -> None:
+        """In one process of the application."""
+        told = subprocess.run(
+            [sys.executable, "manage.py", "shell", "-c", code], cwd=ROOT, env=self.env, capture_output=True, text=True
+        )
+        if told.returncode:
+            raise RuntimeError(told.stderr)
+
+    def commands(self) -> list[list[str]]:
+        """The two workers; and with Celery, who sends them their work."""
+        at_once = str(AT_WORK[self.backend])
+        runner = ["manage.py", "run_jobs", "--until-done", "--concurrency", at_once]
+        if self.backend == "sqlite":
+            return [runner, runner]
+        celery = ["-m", "celery", "-A", "emostudy.celery", "worker", "--pool", "threads", "-c", at_once]
+        return [[*celery, "-l", "WARNING", "-n", "one@%h"], [*celery, "-l", "WARNING", "-n", "two@%h"], runner]
+
+    @contextmanager
+    def working(self, *before: str) -> Iterator[list[Process]]:
+        """All of them; `before`: arguments of Python's before each command."""
+        processes = [self.begin(*before, *command) for command in self.commands()]
+        try:
+            yield processes
+        finally:
+            end(processes)
+
+    def begin(self, *command: str) -> Process:
+        with (self.folder / "workers.log").open("ab") as log:
+            return subprocess.Popen(
+                [sys.executable, *command], cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT
+            )
+
+    def said(self) -> str:
+        return (self.folder / "workers.log").read_text(encoding="utf-8")
+
+
+@contextmanager
+def site_on(backend: Backend, folder: Path, name: str) -> Iterator[Site]:
+    """`name`: of what it has of its own in PostgreSQL and Redis."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with ExitStack() as stack:
+        database: Database = SQLite(folder / "var" / "emostudy.sqlite3")
+        if backend == "postgres":
+            database = stack.enter_context(Postgres.made(name))
+            stack.callback(forget, name)
+        yield Site(backend, folder, database, name)
+
+
+def ended(worker: Process, patience: float) -> bool:
+    """One that was told to stay until nothing is left to be done; `patience` in seconds."""
+    try:
+        return worker.wait(patience) == 0
+    except subprocess.TimeoutExpired:
+        return False
+
+
+def end(workers: Sequence[Process]) -> None:
+    for worker in workers:
+        if worker.poll() is None:
+            worker.send_signal(signal.SIGTERM)
+    for worker in workers:
+        try:
+            worker.wait(LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            worker.kill()
+            worker.wait()
+
+
+def forget(prefix: str) -> None:
+    server = redis.from_url(REDIS)
+    for key in server.scan_iter(f"{prefix}*"):
+        server.delete(key)
+
+
+def is_there(backend: Backend) -> bool:
+    """What it needs, where the tests look for it."""
+    return backend == "sqlite" or (postgres_answers() and redis_answers())
+
+
+def redis_answers() -> bool:
+    try:
+        return bool(redis.from_url(REDIS, socket_connect_timeout=3).ping())
+    except redis.RedisError:
+        return False

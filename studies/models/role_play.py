@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from dialogue.seekers.components import is_worst_case
+from studies.models.ordered_json import OrderedJSONField
 from studies.models.participation import ArmRun
 from studies.models.study import Study, slug
 
@@ -16,7 +17,7 @@ class Card(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="cards")
     key = models.CharField(max_length=60, validators=[slug])
     language = models.CharField(max_length=10)
-    profile = models.JSONField(help_text="D, P, C and S, as in seeker_profiles_demo.json.")
+    profile = OrderedJSONField(help_text="D, P, C and S, as in seeker_profiles_demo.json.")
     intensities = models.JSONField(default=dict, help_text="Behaviour (seeker_behaviours.json) → 0 to 3.")
     retired = models.BooleanField(default=False, help_text="Given to nobody from now on.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -45,7 +46,7 @@ class RolePlay(models.Model):
     """The card as it stood when it was given out, and which behaviours the counsellor ticked as played."""
 
     run = models.OneToOneField(ArmRun, on_delete=models.CASCADE, related_name="role_play")
-    card = models.JSONField(help_text="key, profile and intensities of the card, as they were.")
+    card = OrderedJSONField(help_text="key, profile and intensities of the card, as they were.")
     played = models.JSONField(default=list, help_text="Behaviours that were ticked as played, in their order.")
     stepped_out = models.PositiveIntegerField(default=0, help_text="How often the counsellor stepped out of the role.")
 

@@ -1,6 +1,7 @@
 from django.conf import settings
 from django.db import models
 
+from studies.models.ordered_json import OrderedJSONField
 from studies.models.study import Study
 
 
@@ -16,7 +17,7 @@ class SeekerProfile(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="seeker_profiles")
     key = models.CharField(max_length=100)
     language = models.CharField(max_length=10)
-    content = models.JSONField(help_text="As in a file of profiles: id, lang, D, P, C, S.")
+    content = OrderedJSONField(help_text="As in a file of profiles: id, lang, D, P, C, S.")
     origin = models.CharField(max_length=200, help_text="The file it came from, or 'answers'.")
     state = models.CharField(max_length=10, choices=State, default=State.APPROVED)
     checks = models.JSONField(default=list, blank=True, help_text="What the automatic checks found.")

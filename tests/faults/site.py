@@ -39,17 +39,20 @@ class Site:
 
     def commands(self) -> list[list[str]]:
         """The two workers; and with Celery, who sends them their work."""
-        at_once = str(AT_WORK[self.backend])
-        runner = ["manage.py", "run_jobs", "--until-done", "--concurrency", at_once]
+        runner = ["manage.py", "run_jobs", "--until-done", "--concurrency", str(AT_WORK[self.backend])]
+        return [*self.celery(), runner] if self.backend == "postgres" else [runner, runner]
+
+    def celery(self) -> list[list[str]]:
+        """Its two workers, where the work goes over a broker."""
         if self.backend == "sqlite":
-            return [runner, runner]
-        celery = ["-m", "celery", "-A", "emostudy.celery", "worker", "--pool", "threads", "-c", at_once]
-        return [[*celery, "-l", "WARNING", "-n", "one@%h"], [*celery, "-l", "WARNING", "-n", "two@%h"], runner]
+            return []
+        celery = ["-m", "celery", "-A", "emostudy.celery", "worker", "--pool", "threads"]
+        told = ["-c", str(AT_WORK[self.backend]), "-l", "WARNING"]
+        return [[*celery, *told, "-n", name] for name in ("one@%h", "two@%h")]
 
     @contextmanager
-    def working(self, *before: str) -> Iterator[list[Process]]:
-        """All of them; `before`: arguments of Python's before each command."""
-        processes = [self.begin(*before, *command) for command in self.commands()]
+    def working(self, commands: Sequence[Sequence[str]]) -> Iterator[list[Process]]:
+        processes = [self.begin(*command) for command in commands]
         try:
             yield processes
         finally:

@@ -56,7 +56,7 @@ def seen(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         folder = tmp_path_factory.mktemp(f"judges-{backend}")
         site = stack.enter_context(site_on(backend, folder, f"test_emostudy_judges_{os.getpid()}"))
         prepare(site, url)
-        with site.working("-m", "tests.faults.hurried") as workers:
+        with site.working([["-m", "tests.faults.hurried", *command] for command in site.commands()]) as workers:
             assert ended(workers[-1], PATIENCE), site.said()
             assert backend == "sqlite" or [one.poll() for one in workers[:-1]] == [None, None], site.said()
         site.run(AFTER.format(folder=folder))

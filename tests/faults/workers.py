@@ -75,7 +75,7 @@ def killed_on(kill: Kill, folder: Path) -> Killed:
         url = stack.enter_context(running())
         site = stack.enter_context(site_on(kill.backend, folder, f"test_emostudy_kill_{os.getpid()}_{kill.seed}"))
         plan(site, url)
-        processes = stack.enter_context(site.working())
+        processes = stack.enter_context(site.working(site.commands()))
         dies = victim(site, kill, processes[:2])
         dies.kill()
         dies.wait()

@@ -1,22 +1,26 @@
 """A benchmark run of the demonstration's five scripted arms with its twelve profiles in both conditions: what is
-planted in the scripts (dialogue/demonstration.py, dialogue/demonstration_seekers.py) comes back in the report."""
+planted in the scripts (dialogue/demonstration.py, dialogue/demonstration_seekers.py) comes back in the report. Once by
+the command's own runner on SQLite, and once by two of Celery's workers on PostgreSQL."""
 
 import csv
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from tests.server import NOT_INHERITED, ROOT
+from tests.faults.site import Site, is_there, site_on
+from tests.server import ROOT
 
 ARMS = ("amber", "birch", "cedar", "delta", "ember")  # stock phrases, advice, says back, asks, attuned
 CONDITIONS = ("average", "worst_case")
 POOR = ("amber", "birch")
 PROFILES = 12
+NOT_THERE = "no PostgreSQL and Redis answered on their standard ports: the benchmark ran on SQLite alone"
 PLACES = len(ARMS) * PROFILES * len(CONDITIONS)
 
 
@@ -34,14 +38,17 @@ class Ended:
 class Place:
     """An installation of its own, without a server."""
 
-    folder: Path
+    site: Site
+
+    @property
+    def folder(self) -> Path:
+        return self.site.folder
 
     def manage(self, *arguments: str) -> Ended:
-        kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
         done = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=ROOT,
-            env={**kept, "VAR_DIR": str(self.folder / "var")},
+            env=self.site.env,
             capture_output=True,
             text=True,
             check=False,
@@ -57,12 +64,18 @@ def started(place: Place, *arguments: str) -> Ended:
     return place.manage("benchmark", "demo", "--judge", "demo", "--concurrency", "16", "--json", *arguments)
 
 
-@pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    place = Place(tmp_path_factory.mktemp("benchmark"))
-    for arguments in (("migrate", "-v0"), ("load_study", str(ROOT / "fixtures" / "studies" / "demo.toml"))):
-        assert place.manage(*arguments).code == 0
-    return place
+@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    if not is_there(request.param):
+        pytest.skip(NOT_THERE)
+    folder = tmp_path_factory.mktemp("benchmark")
+    with site_on(request.param, folder, f"test_emostudy_benchmark_{os.getpid()}") as site:
+        place = Place(site)
+        for arguments in (("migrate", "-v0"), ("load_study", str(ROOT / "fixtures" / "studies" / "demo.toml"))):
+            assert place.manage(*arguments).code == 0
+        with site.working(site.celery()) as workers:
+            yield place
+            assert all(one.poll() is None for one in workers), site.said()
 
 
 @pytest.fixture(scope="module")

@@ -359,7 +359,7 @@ def test_page_asks_the_database_as_often_for_many_people_as_for_one(count, study
             leave_out(run, coder)
     desk = desk_of(ada)
 
-    with django_assert_num_queries(24):
+    with django_assert_num_queries(25):
         desk.get(address() + "?test=no")
 
 

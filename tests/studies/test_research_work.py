@@ -330,6 +330,7 @@ RESULTS = {
 
 def agreement(item="empathetic", r=0.5, **fields):
     usual = {"judge": "demo", "strategy": "standard", "human": "seeker", "moment": "final", "n": 12, "note": ""}
+    usual["instrument"] = "emoharbor_10"
     return {**usual, "item": item, "pearson": r, "pearson_low": 0.1, "pearson_high": 0.8, **fields}
 
 
@@ -387,7 +388,7 @@ def test_heat_maps_part_kinds_of_people_and_moments_and_leave_single_raters_out(
         ("expert", "final"),
         ("seeker", "checkpoint"),
     ]
-    assert list(maps[0].items) == ["empathetic", "safety"]
+    assert list(maps[0].items) == [("empathetic", "Empathy"), ("safety", "Safety")]
     assert [(judge, strategy) for judge, strategy, _cells in maps[0].rows] == [
         ("demo", "standard"),
         ("demo", "user_aware"),

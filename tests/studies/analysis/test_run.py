@@ -43,7 +43,7 @@ ROWS = {  # of the small study; of all other tables none
     "arms": 16,
     "lengths": 10,
     "rater_effects": 14,
-    "sensitivity": 32,
+    "sensitivity": 44,
     "panels": 2,
     "probes": 8,
 }
@@ -248,7 +248,8 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
     seeker = results["tables"]["agreement"][-1]
     assert seeker["human"] == "seeker"
     assert seeker["ceiling"] is None
-    assert seeker["method"] == "BCa cluster bootstrap on Fisher's z"
+    limits = "lower_limit, upper_limit: jackknife of clusters, Student's t"
+    assert seeker["method"] == f"BCa cluster bootstrap on Fisher's z; {limits}"
 
 
 @pytest.mark.parametrize("name", ["report.html", "report.zh.html"])

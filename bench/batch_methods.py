@@ -98,13 +98,14 @@ async def with_aiohttp(options: argparse.Namespace, clock: Clock) -> list[str]:
 async def with_openai(options: argparse.Namespace, clock: Clock) -> list[str]:
     from openai import AsyncOpenAI, DefaultAioHttpClient
 
-    client = AsyncOpenAI(base_url=f"{options.url}/v1", api_key="none", http_client=DefaultAioHttpClient())
+    address = f"{options.url}/v1"
+    async with AsyncOpenAI(base_url=address, api_key="none", http_client=DefaultAioHttpClient()) as client:
 
-    async def call(number: int) -> str:
-        answer = await client.chat.completions.create(**body(options.model, number))
-        return str(answer.choices[0].message.content)
+        async def call(number: int) -> str:
+            answer = await client.chat.completions.create(**body(options.model, number))
+            return str(answer.choices[0].message.content)
 
-    return await capped(call, options.calls, options.at_once, clock)
+        return await capped(call, options.calls, options.at_once, clock)
 
 
 def threads(options: argparse.Namespace, clock: Clock) -> list[str]:

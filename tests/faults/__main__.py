@@ -14,8 +14,7 @@ from tests.faults.database import postgres_answers
 from tests.faults.kills import kill_for
 from tests.faults.run import AT_ONCE, Outcome, Round, run_all
 from tests.faults.schedule import backend_of, companions, rounds_of
-from tests.faults.site import is_there
-from tests.faults.workers import Killed, kill_all
+from tests.faults.workers import Killed, can_be_run, kill_all
 from tests.llm_server import running
 
 USUAL = 300
@@ -69,7 +68,7 @@ def kills_from(given: argparse.Namespace) -> Sequence[int]:
 
 
 def kill_workers(seeds: Sequence[int], folder: Path) -> int:
-    wanted = [seed for seed in seeds if is_there(kill_for(seed).backend)]
+    wanted = [seed for seed in seeds if can_be_run(kill_for(seed))]
     killed = asyncio.run(kill_all(wanted, folder=folder, tell=lambda one: print(one, flush=True)))
     wrong = [one.kill.seed for one in killed if one.violations]
     if killed:
@@ -77,7 +76,7 @@ def kill_workers(seeds: Sequence[int], folder: Path) -> int:
     for seed in wrong:
         print(f"  replay it: python -m tests.faults --kills {seed}")
     if len(wanted) < len(seeds):
-        print(f"*** SKIPPED {len(seeds) - len(wanted)} kills: no PostgreSQL and Redis on their standard ports ***")
+        print(f"*** SKIPPED {len(seeds) - len(wanted)} kills: PostgreSQL, Redis or RabbitMQ does not answer ***")
     return 1 if wrong else 0
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.faults.schedule import Backend
+from tests.faults.site import Broker
 
 MOST_CALLS = 40  # all the work takes some more
 TURNS = 4  # of each simulated conversation
@@ -18,17 +19,19 @@ class Kill:
 
     seed: int
     backend: Backend  # SQLite with two runners, or PostgreSQL with two workers of Celery
+    broker: Broker  # of Celery
     victim: int
     after: int
 
     def __str__(self) -> str:
-        how = "two runners" if self.backend == "sqlite" else "two workers of Celery"
+        how = "two runners" if self.backend == "sqlite" else f"two workers of Celery, {self.broker}"
         return f"kill {self.seed} ({self.backend}, {how}): number {self.victim + 1} after {self.after} calls"
 
 
 def kill_for(seed: int) -> Kill:
     draw = random.Random(f"kill {seed}")
-    return Kill(seed, "sqlite" if seed % 2 else "postgres", draw.randrange(2), draw.randint(1, MOST_CALLS))
+    backend: Backend = "sqlite" if seed % 2 else "postgres"
+    return Kill(seed, backend, "redis" if seed % 4 else "rabbitmq", draw.randrange(2), draw.randint(1, MOST_CALLS))
 
 
 @dataclass(frozen=True)

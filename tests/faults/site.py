@@ -7,14 +7,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Literal
 
+import kombu
 import redis
+from kombu.exceptions import OperationalError
 
 from tests.faults.database import Database, Postgres, SQLite, postgres_answers
 from tests.faults.schedule import Backend
 from tests.server import NOT_INHERITED, ROOT
 
+Broker = Literal["redis", "rabbitmq"]
 REDIS = os.environ.get("TEST_REDIS_URL", "redis://127.0.0.1:6379/0")
+RABBITMQ = os.environ.get("TEST_AMQP_URL", "amqp://guest:guest@127.0.0.1:5672//")
+URLS: dict[Broker, str] = {"redis": REDIS, "rabbitmq": RABBITMQ}
 AT_WORK = {"sqlite": 8, "postgres": 16}  # calls at once, by one worker
 LAST_SECONDS = 20  # for a worker that is told to go
 
@@ -22,12 +28,12 @@ Process = subprocess.Popen[bytes]
 
 
 class Site:
-    def __init__(self, backend: Backend, folder: Path, database: Database, name: str) -> None:
+    def __init__(self, backend: Backend, folder: Path, database: Database, name: str, broker: Broker) -> None:
         self.backend, self.folder, self.database = backend, folder, database
-        broker = {"CELERY_BROKER_URL": REDIS, "CELERY_QUEUE": name, "REDIS_PREFIX": name}
+        carries = {"CELERY_BROKER_URL": URLS[broker], "CELERY_QUEUE": name, "REDIS_PREFIX": name}
         kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
         given = {"VAR_DIR": str(folder / "var"), **database.environment}
-        self.env = kept | given | (broker if backend == "postgres" else {})
+        self.env = kept | given | (carries if backend == "postgres" else {})
 
     def run(self, code: str) -> None:
         """In one process of the application."""
@@ -69,15 +75,15 @@ class Site:
 
 
 @contextmanager
-def site_on(backend: Backend, folder: Path, name: str) -> Iterator[Site]:
-    """`name`: of what it has of its own in PostgreSQL and Redis."""
+def site_on(backend: Backend, folder: Path, name: str, broker: Broker = "redis") -> Iterator[Site]:
+    """`name`: of what it has of its own in PostgreSQL and at the broker."""
     folder.mkdir(parents=True, exist_ok=True)
     with ExitStack() as stack:
         database: Database = SQLite(folder / "var" / "emostudy.sqlite3")
         if backend == "postgres":
             database = stack.enter_context(Postgres.made(name))
-            stack.callback(forget, name)
-        yield Site(backend, folder, database, name)
+            stack.callback(FORGET[broker], name)
+        yield Site(backend, folder, database, name, broker)
 
 
 def ended(worker: Process, patience: float) -> bool:
@@ -100,15 +106,24 @@ def end(workers: Sequence[Process]) -> None:
             worker.wait()
 
 
-def forget(prefix: str) -> None:
+def forget_keys(prefix: str) -> None:
     server = redis.from_url(REDIS)
     for key in server.scan_iter(f"{prefix}*"):
         server.delete(key)
 
 
-def is_there(backend: Backend) -> bool:
+def forget_queue(name: str) -> None:
+    with kombu.Connection(RABBITMQ) as connection:
+        connection.default_channel.queue_delete(name)
+        connection.default_channel.exchange_delete(name)
+
+
+FORGET = {"redis": forget_keys, "rabbitmq": forget_queue}
+
+
+def is_there(backend: Backend, broker: Broker = "redis") -> bool:
     """What it needs, where the tests look for it."""
-    return backend == "sqlite" or (postgres_answers() and redis_answers())
+    return backend == "sqlite" or (postgres_answers() and ANSWERS[broker]())
 
 
 def redis_answers() -> bool:
@@ -116,3 +131,15 @@ def redis_answers() -> bool:
         return bool(redis.from_url(REDIS, socket_connect_timeout=3).ping())
     except redis.RedisError:
         return False
+
+
+def rabbitmq_answers() -> bool:
+    with kombu.Connection(RABBITMQ, connect_timeout=3) as connection:
+        try:
+            connection.ensure_connection(max_retries=1)
+        except OperationalError:
+            return False
+        return True
+
+
+ANSWERS = {"redis": redis_answers, "rabbitmq": rabbitmq_answers}

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from tests.faults.kills import Dialogue, Seen, kill_for, violations
-from tests.faults.site import is_there
-from tests.faults.workers import Killed, kill_all
+from tests.faults.workers import Killed, can_be_run, kill_all
 
-SEEDS = (1, 2, 3)
-NOT_THERE = "no PostgreSQL and Redis answered on their standard ports: a worker was killed on SQLite alone"
+SEEDS = (1, 2, 4)  # on SQLite; on PostgreSQL with Redis, and with RabbitMQ
+NOT_THERE = "PostgreSQL, Redis or RabbitMQ did not answer on its standard port: no worker was killed on it"
 
 TALK = Dialogue("closed", (1, 2, 3, 4), thoughts=(1, 2, 3, 4), ratings=1)
 WHOLE = Seen(
@@ -59,12 +58,13 @@ def test_same_seed_draws_the_same_kill_and_half_are_with_celery() -> None:
     kills = [kill_for(seed) for seed in range(1, 51)]
     assert kills == [kill_for(seed) for seed in range(1, 51)]
     assert [kill.backend for kill in kills].count("postgres") == 25
+    assert [kill.broker for kill in kills if kill.backend == "postgres"].count("rabbitmq") == 12
     assert {kill.victim for kill in kills} == {0, 1}
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Killed]:
-    seeds = [seed for seed in SEEDS if is_there(kill_for(seed).backend)]
+    seeds = [seed for seed in SEEDS if can_be_run(kill_for(seed))]
     return {one.kill.seed: one for one in asyncio.run(kill_all(seeds, folder=tmp_path_factory.mktemp("kills")))}
 
 

@@ -18,7 +18,7 @@ import tomli_w
 from tests.faults.database import Database
 from tests.faults.kills import TURNS, Dialogue, Kill, Seen, kill_for, violations
 from tests.faults.run import fetched, moment
-from tests.faults.site import AT_WORK, Process, Site, ended, site_on
+from tests.faults.site import AT_WORK, Process, Site, ended, is_there, site_on
 from tests.llm_server import running
 from tests.server import ROOT
 
@@ -70,10 +70,15 @@ async def kill_all(
     return list(await asyncio.gather(*(one(seed) for seed in seeds)))
 
 
+def can_be_run(kill: Kill) -> bool:
+    return is_there(kill.backend, kill.broker)
+
+
 def killed_on(kill: Kill, folder: Path) -> Killed:
     with ExitStack() as stack:
         url = stack.enter_context(running())
-        site = stack.enter_context(site_on(kill.backend, folder, f"test_emostudy_kill_{os.getpid()}_{kill.seed}"))
+        name = f"test_emostudy_kill_{os.getpid()}_{kill.seed}"
+        site = stack.enter_context(site_on(kill.backend, folder, name, kill.broker))
         plan(site, url)
         processes = stack.enter_context(site.working(site.commands()))
         dies = victim(site, kill, processes[:2])

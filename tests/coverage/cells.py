@@ -35,7 +35,7 @@ from studies.analysis.measures import (
 from studies.analysis.measures.contrasts import contrast, joint_test
 from studies.analysis.measures.discrimination import corrected_separation
 from studies.analysis.measures.paired import d_z
-from studies.analysis.measures.proportions import effective, wilson
+from studies.analysis.measures.proportions import effective, effective_by_jackknife, wilson
 from studies.analysis.measures.variance import by_components, one_way, two_way
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import agreement_intervals as intervals
@@ -314,24 +314,33 @@ def slope(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     return found.low, found.high
 
 
-def survival(statistic: Callable[[Array], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        found = drawn.followed(random, count)
-        shape = found.shape[1:]
-        resampled = bootstrap.resample(
-            lambda sums: statistic(sums.reshape(*sums.shape[:-1], *shape)), found.reshape(count, -1)
-        )
-        return bounds_of(resampled)
+def mean_of_turns(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    found = drawn.followed(random, count)
+    shape = found.shape[1:]
+    resampled = bootstrap.resample(
+        lambda sums: incidence.restricted_mean(sums.reshape(*sums.shape[:-1], *shape), HORIZON),
+        found.reshape(count, -1),
+    )
+    return bounds_of(resampled)
+
+
+def share_of(
+    found_in: Callable[[Random, int], Array], share: Callable[[Array], Array]
+) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Wilson's interval as in survival.csv."""
+
+    def bounds(random: Random, count: int, _bootstrap: Bootstrap) -> Bounds:
+        found = found_in(random, count)
+        total = found.sum(axis=0)
+        estimate, without = float(share(total)), share(total - found)
+        n = count if estimate in (0, 1) else effective_by_jackknife(estimate, without, count * CHATS)
+        return wilson(estimate, n)
 
     return bounds
 
 
 def open_after(found: Array) -> Array:
     return np.asarray(incidence.still_open(found)[..., OPEN_AFTER])
-
-
-def mean_turns(found: Array) -> Array:
-    return incidence.restricted_mean(found, HORIZON)
 
 
 def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstrap) -> Bounds:
@@ -377,23 +386,8 @@ def disattenuated(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     return bounds_of_measured(intervals.disattenuated(*means, spreads), drawn.people(count), bootstrap)
 
 
-def ended_in(kind: int) -> Callable[[Random, int, Bootstrap], Bounds]:
-    """Wilson's interval where no conversation ended so, as in survival.csv."""
-
-    def share(found: Array) -> Array:
-        return np.asarray(incidence.incidence(found, kind)[..., OPEN_AFTER])
-
-    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-        found = drawn.ended_so_far(random, count)
-        if not share(found.sum(axis=0)):
-            return wilson(0.0, count)
-        shape = found.shape[1:]
-        resampled = bootstrap.resample(
-            lambda sums: share(sums.reshape(*sums.shape[:-1], *shape)), found.reshape(count, -1)
-        )
-        return bounds_of(resampled)
-
-    return bounds
+def ended_in(kind: int) -> Callable[[Array], Array]:
+    return lambda found: np.asarray(incidence.incidence(found, kind)[..., OPEN_AFTER])
 
 
 def usual_guesses(random: Random, count: int, arms: int) -> Array:
@@ -483,8 +477,11 @@ FAMILIES = (
     Family("ac2", "Gwet's AC2, 3 raters", (20, 50, 100), 12_000, 0.6547, ac2),
     Family("msr", "model separation ratio, corrected", (20, 50, 100), 13_000, PLANTED_MSR, separation),
     Family("slope", "order: points per position", (20, 50), 14_000, drawn.SLOPE, slope, OF_MIXED_MODELS),
-    Family("open", f"share open after turn {OPEN_AFTER}", (20, 50, 100), 15_000, 0.4993, survival(open_after)),
-    Family("turns", f"mean turns up to {HORIZON}", (20, 50, 100), 16_000, 7.742, survival(mean_turns)),
+    Family(
+        "open", f"share open after turn {OPEN_AFTER}", (20, 50, 100), 15_000, 0.4993,
+        share_of(drawn.followed, open_after),
+    ),
+    Family("turns", f"mean turns up to {HORIZON}", (20, 50, 100), 16_000, 7.742, mean_of_turns),
     Family("r-crossed", "Pearson's r, counsellors × arms", CROSSED, 17_000, PLANTED_CROSSED_R, crossed_pearson),
     Family(
         "r-difference-crossed", "difference of two judges' r, counsellors × arms", CROSSED, 18_000, RAISED,
@@ -517,11 +514,11 @@ FAMILIES = (
     Family("disattenuated", "Pearson's r, corrected for unreliability", PEOPLE, 32_000, PLANTED_R, disattenuated),
     Family(
         "walked-out", f"share walked out after turn {OPEN_AFTER}, competing ends", PEOPLE, 33_000, 0.4841,
-        ended_in(drawn.WALKED_OUT),
+        share_of(drawn.ended_so_far, ended_in(drawn.WALKED_OUT)),
     ),
     Family(
         "stopped", f"share of rare safety stops after turn {OPEN_AFTER}, competing ends", PEOPLE, 34_000, 0.0210,
-        ended_in(drawn.STOPPED),
+        share_of(drawn.ended_so_far, ended_in(drawn.STOPPED)),
     ),
     Family("bang", "Bang's index, two arms", PEOPLE, 35_000, NAMED * (2 * RIGHT - 1), bang(2)),
     Family("bang-5", "Bang's index, five arms", PEOPLE, 36_000, NAMED * (RIGHT - (1 - RIGHT) / 4), bang(5)),

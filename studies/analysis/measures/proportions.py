@@ -10,6 +10,7 @@ from studies.analysis.rows import Row, Undefined
 METHOD = "Wilson, n = clusters"
 BY_CLUSTERS = "Wilson, effective n"
 _UPPER = 0.975
+_ROUNDING = 1e-18  # what is left of a variance of 0
 
 Counts = NDArray[np.float64] | NDArray[np.intp]
 
@@ -24,10 +25,21 @@ def effective(hits: Counts, of: Counts) -> float:
         return float(clusters)
     share = hits.sum() / answers
     variance = clusters / (clusters - 1) * float(((hits - share * of) ** 2).sum()) / answers**2
-    if variance == 0:
+    return _independent(float(share), variance, clusters, answers)
+
+
+def effective_by_jackknife(share: float, without: Counts, answers: int) -> float:
+    """As `effective`, of a share that is a product or a sum of shares, so that its variance is Tukey's (1958).
+    `without`: the share with each of the clusters left out; nan, and so is what is returned, where one is undefined."""
+    clusters = len(without)
+    return _independent(share, float(without.var()) * (clusters - 1), clusters, answers)
+
+
+def _independent(share: float, variance: float, clusters: int, answers: float) -> float:
+    if variance < _ROUNDING:
         return float(clusters)
     few = (norm.ppf(_UPPER) / t.ppf(_UPPER, clusters - 1)) ** 2
-    return max(min(float(share * (1 - share) / variance * few), answers), 1.0)
+    return float(np.clip(share * (1 - share) / variance * few, 1.0, answers))
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:

@@ -234,6 +234,7 @@ SENTENCES = (
     _("too few ends, or too few clusters, to compare all arms"),
     _("{count} conversations with a regular end count as if they had gone on like the others"),
     _("the median is not reached"),
+    _("without one of the clusters nothing is known of that turn"),
     # What was left out
     _("{count} of {all} resamples had no variance and are left out"),
     _("{count} of {all} resamples did not have it and are left out"),

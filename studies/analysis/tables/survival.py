@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from scipy.stats import binomtest  # noqa: TID253
 
-from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, ResampledTogether, weights
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, weights
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop
 from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
+from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective_by_jackknife, wilson
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, ended_in, leaving
@@ -44,7 +44,8 @@ METHODS = {
     "open": gettext_noop(
         "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
         "safety ended them; all others are censored (the cap and a regular end, technical failures, what is open); "
-        "clusters resampled, where the share is 0 or 1 Wilson's interval with n = clusters that are known at that turn"
+        "Wilson's interval, n = as many independent conversations as would leave the share as uncertain as the "
+        "jackknife of clusters does, and where it is 0 or 1 the clusters that are known at that turn"
     ),
     "ongoing": gettext_noop("share of conversations that nothing has ended after each turn"),
     "incidence": gettext_noop(
@@ -107,34 +108,21 @@ def _rows(
 ) -> Iterator[dict[str, Any]]:
     seen = [place for place in range(len(ENDS)) if (group.ends == place).any()]
 
-    def statistics(sums: Array) -> Array:
+    def shares(sums: Array) -> Array:
         found = group.shaped(sums)
         open_, ongoing = incidence.still_open(leaving(found)), incidence.still_open(found)
-        curves = [open_, ongoing, *(incidence.incidence(found, end) for end in seen)]
-        mean = incidence.restricted_mean(leaving(found), horizon)
-        return np.concatenate([*curves, mean[..., np.newaxis]], axis=-1)
+        return np.stack([open_, ongoing, *(incidence.incidence(found, end) for end in seen)], axis=-2)
 
-    together = _resampled(statistics, group, bootstrap)
-    turns = int(group.turns.max()) + 1
-    curves = [(OPEN, ""), (ONGOING, ""), *((INCIDENCE, ENDS[place]) for place in seen)]
-    for number, (statistic, end) in enumerate(curves):
-        for turn in range(1, turns):
-            about = {"statistic": statistic, "end": end, "turn": turn}
-            yield _share(of | about, group, together, number * turns + turn)
-    yield _median(of, group, bootstrap)
-    about = of | {"statistic": MEAN, "end": "", "turn": horizon}
-    yield _mean(about, group, together, anybody_left=anybody_left)
-    yield _actual_mean(of, group, bootstrap)
-
-
-def _resampled(statistics: Any, group: Group, bootstrap: Bootstrap) -> ResampledTogether:
-    """Of one cluster only the estimates."""
     sums = group.sums()
-    if len(sums) > 1:
-        return bootstrap.resample_together(statistics, sums)
-    estimates = statistics(sums[0])
-    nothing = np.zeros((0, len(estimates)))
-    return ResampledTogether(estimates, nothing, nothing)
+    total = sums.sum(axis=0)
+    estimates, without = shares(total), shares(total - sums)
+    for number, (statistic, end) in enumerate([(OPEN, ""), (ONGOING, ""), *((INCIDENCE, ENDS[one]) for one in seen)]):
+        for turn in range(1, estimates.shape[-1]):
+            about = {"statistic": statistic, "end": end, "turn": turn}
+            yield _share(of | about, group, float(estimates[number, turn]), without[:, number, turn])
+    yield _median(of, group, bootstrap)
+    yield _mean(of | {"statistic": MEAN, "end": "", "turn": horizon}, group, bootstrap, anybody_left=anybody_left)
+    yield _actual_mean(of, group, bootstrap)
 
 
 def _started(of: dict[str, Any], group: Group) -> Row:
@@ -144,32 +132,41 @@ def _started(of: dict[str, Any], group: Group) -> Row:
     return row
 
 
-def _share(of: dict[str, Any], group: Group, together: ResampledTogether, place: int) -> dict[str, Any]:
+def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) -> dict[str, Any]:
+    """`without`: the estimate with each of the clusters left out."""
     row = _started(of, group)
-    row.values["estimate"] = estimate = round(float(together.estimates[place]), ROUNDED)
+    row.values["estimate"] = estimate = round(estimate, ROUNDED)
     if len(group.counts) < 2:
         row.leave_out("low", "high", because="fewer than two clusters")
     elif estimate in (0, 1):
-        clusters = group.followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS)
-        interval = binomtest(round(estimate * clusters), clusters).proportion_ci(method="wilson")
-        row.values |= {"low": float(interval.low), "high": float(interval.high), "method": "Wilson, n = clusters"}
-        if len(group.counts) < FEW_CLUSTERS:
-            row.add_notes(f"interval: only {len(group.counts)} clusters, the interval may be too narrow")
+        _add_wilson(row, estimate, group.followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS), METHOD)
+    elif np.isnan(without).any():
+        row.leave_out("low", "high", because="without one of the clusters nothing is known of that turn")
     else:
-        _add_interval(row, together.one(place))
+        _add_wilson(row, estimate, effective_by_jackknife(estimate, without, len(group.chats)), BY_CLUSTERS)
     return row.finished()
 
 
-def _add_interval(row: Row, resampled: Resampled) -> None:
-    interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
-    row.add_notes(*resampled.notes("interval", lacking=CENSORED_EARLIER))
+def _add_wilson(row: Row, share: float, n: float, method: str) -> None:
+    low, high = wilson(share, n)
+    row.values |= {"low": low, "high": high, "method": method}
+    _note_few_clusters(row)
 
 
-def _mean(of: dict[str, Any], group: Group, together: ResampledTogether, *, anybody_left: bool) -> dict[str, Any]:
+def _note_few_clusters(row: Row) -> None:
+    if (clusters := row.values["clusters"]) < FEW_CLUSTERS:
+        row.add_notes(f"interval: only {clusters} clusters, the interval may be too narrow")
+
+
+def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
     """`anybody_left`: in any arm; else the area is that of the whole, whatever the arms are like."""
     row = _started(of, group)
-    row.values["estimate"] = float(together.estimates[-1])
+
+    def mean(sums: Array) -> Array:
+        return incidence.restricted_mean(leaving(group.shaped(sums)), of["turn"])
+
+    sums = group.sums()
+    row.values["estimate"] = float(mean(sums.sum(axis=0)))
     if not anybody_left:
         row.leave_out("estimate", "low", "high", because=NOTHING_ENDED)
     elif len(group.counts) < 2:
@@ -177,9 +174,15 @@ def _mean(of: dict[str, Any], group: Group, together: ResampledTogether, *, anyb
     elif not group.left.any():
         row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
-        _add_interval(row, together.one(-1))
+        _add_interval(row, bootstrap.resample(mean, sums))
     _note_regular_ends(row, group)
     return row.finished()
+
+
+def _add_interval(row: Row, resampled: Resampled) -> None:
+    interval = resampled.interval()
+    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
+    row.add_notes(*resampled.notes("interval", lacking=CENSORED_EARLIER))
 
 
 def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -222,5 +225,4 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
             row.values[name] = float(bound)
         else:
             row.leave_out(name, because="the median is not reached")
-    if len(sums) < FEW_CLUSTERS:
-        row.add_notes(f"interval: only {len(sums)} clusters, the interval may be too narrow")
+    _note_few_clusters(row)

@@ -117,7 +117,7 @@ def _survival(table: pd.DataFrame) -> Iterator[Part]:
                 seekers=seekers_name(str(seekers)), level=LEVEL
             ),
             _(
-                "Kaplan–Meier estimates, bands by cluster bootstrap; where all or none are open, Wilson's interval. "
+                "Kaplan–Meier estimates with Wilson's intervals, n by the jackknife of clusters. "
                 "{signs} Below: how many conversations had so many turns."
             ).format(signs=_signs(conditions)),
             curves(_by_arm(rows, "at_risk", conditions), _("share still open"), _("turn"), stepped=True),

@@ -3,7 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.analysis.measures.proportions import add_by_clusters, add_wilson, effective, wilson
+from studies.analysis.measures.proportions import (
+    add_by_clusters,
+    add_wilson,
+    effective,
+    effective_by_jackknife,
+    wilson,
+)
 from studies.analysis.rows import Row, Undefined
 
 
@@ -43,6 +49,17 @@ def test_effective_n_of_answers_that_have_nothing_to_do_with_clusters_is_about_t
 def test_effective_n_is_never_more_than_the_answers() -> None:
     """Each of ten has one right and one wrong, which leaves next to no variance between them."""
     assert effective(np.array([1.0] * 9 + [2.0]), np.full(10, 2.0)) == 20
+
+
+def test_effective_n_of_a_plain_share_is_the_same_by_the_jackknife() -> None:
+    hits = np.random.default_rng(3).binomial(4, 0.3, size=30)
+    without = (hits.sum() - hits) / (4 * 29)
+    found = effective_by_jackknife(float(hits.mean() / 4), without, 120)
+    assert found == pytest.approx(effective(hits, np.full(30, 4)))
+
+
+def test_effective_n_of_clusters_that_are_all_alike_is_their_number() -> None:
+    assert effective_by_jackknife(0.1 + 0.2, np.full(7, 0.1 + 0.2), 70) == 7
 
 
 @pytest.mark.parametrize(

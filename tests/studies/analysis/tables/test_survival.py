@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 import pytest
-from scipy.stats import binomtest  # noqa: TID253
+from scipy.stats import binomtest, norm  # noqa: TID253
+from scipy.stats import t as student_t  # noqa: TID253
 from statsmodels.duration.survfunc import SurvfuncRight, survdiff  # noqa: TID253
+from statsmodels.stats.proportion import proportion_confint  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
@@ -133,6 +135,26 @@ def test_shares_of_nothing_and_everything_have_wilsons_interval(export_of: Expor
     assert rows.loc[1, ["estimate", "low", "high"]].tolist() == [1, pytest.approx(all_open.low), 1]
     assert rows.loc[2, ["estimate", "low"]].tolist() == [0, 0]
     assert set(rows["method"]) == {"Wilson, n = clusters"}
+
+
+def test_a_share_between_has_wilsons_interval_of_what_is_independent(export_of: ExportOf) -> None:
+    """Without censoring, of 3 who left out of 8: by hand the jackknife's variance is 3/8 · 5/8 / 7."""
+    row = table_of(chats(export_of, [(1, "walked_out")] * 3 + [(2, "cap")] * 5)).query("end == 'walked_out'").iloc[0]
+    n = 7 * (norm.ppf(0.975) / student_t.ppf(0.975, 7)) ** 2
+    low, high = proportion_confint(3 / 8 * n, n, method="wilson")
+    assert row[["estimate", "low", "high"]].tolist() == pytest.approx([3 / 8, low, high])
+    assert (row["method"], row["note"]) == (
+        "Wilson, effective n",
+        "interval: only 8 clusters, the interval may be too narrow",
+    )
+
+
+def test_what_only_one_cluster_tells_of_has_no_interval(export_of: ExportOf) -> None:
+    table = table_of(chats(export_of, [(1, "walked_out"), (1, "cap"), (1, "cap"), (2, "cap")]))
+    row = table.query("statistic == 'open'").set_index("turn").loc[2]
+    assert row["estimate"] == pytest.approx(0.75)
+    assert row[["low", "high"]].isna().all()
+    assert row["note"] == "low, high: without one of the clusters nothing is known of that turn"
 
 
 def test_all_censored_say_why_there_is_no_median(export_of: ExportOf) -> None:

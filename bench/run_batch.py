@@ -3,8 +3,10 @@
     var/bench/venv/bin/python -m bench.run_batch [--rounds 3] [--only emostudy raw …]
 
 Judging: 500 calls of 200 ms, 64 at once, after 50 to warm up; emostudy stores ledger and verdict, on PostgreSQL where
-BENCH_POSTGRES names a server (a database is made and dropped), and on SQLite. Simulating: 200 dialogues of 15 turns,
-up to three calls of 500 ms a turn, 100 at once. Medians, as multiples of the ideal time; a missed target is no failure.
+BENCH_POSTGRES names a server (a database is made and dropped), and on SQLite. Many: 8,000 calls, 200 at once, of 500 ms
+(what it costs beside the ideal) and of 200 ms (how many one worker makes in a second). Simulating: 200 dialogues of 15
+turns, up to three calls of 500 ms a turn, 100 at once. Medians, as multiples of the ideal time; a missed target is no
+failure.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import subprocess
 import tempfile
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -26,9 +29,35 @@ from bench.systems import PROJECT, ROOT, VENVS
 
 OUT = VENVS / "batch.jsonl"
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
-CALLS, AT_ONCE, LATENCY = 500, 64, 0.2
-DIALOGUES, TURNS, TALKS_AT_ONCE, TALK_LATENCY = 200, 15, 100, 0.5
-WAYS = ("emostudy", "emostudy-sqlite", "raw", "aiohttp", "openai-aio", "threads", "inspect")
+DIALOGUES, TURNS = 200, 15
+
+
+@dataclass(frozen=True)
+class Load:
+    """`calls` of so many ms each, so many at once; `calls` is None where only the run itself tells."""
+
+    calls: int | None
+    at_once: int
+    latency: int
+
+    def ideal(self, calls: float) -> float:
+        """Seconds."""
+        return calls * self.latency / 1000 / self.at_once
+
+
+USUAL = Load(500, 64, 200)
+LOADS = {
+    "emostudy": USUAL,
+    "emostudy-sqlite": USUAL,
+    "raw": USUAL,
+    "aiohttp": USUAL,
+    "openai-aio": USUAL,
+    "threads": USUAL,
+    "inspect": USUAL,
+    "emostudy-200": Load(8000, 200, 500),
+    "emostudy-rate": Load(8000, 200, 200),
+    "simulate": Load(None, 100, 500),
+}
 
 
 @contextlib.contextmanager
@@ -64,16 +93,19 @@ def figures(command: list[str], env: dict[str, str]) -> dict[str, Any]:
 
 
 def judged(way: str, url: str) -> dict[str, Any]:
-    common = ["--url", url, "--calls", str(CALLS), "--at-once", str(AT_ONCE), "--model"]
+    load = LOADS[way]
+    common = ["--url", url, "--calls", str(load.calls), "--at-once", str(load.at_once), "--model"]
     if way.startswith("emostudy"):
-        return emostudy("sqlite" if way.endswith("sqlite") else "postgres", "judge", *common, "scores-f200")
+        kind = "sqlite" if way.endswith("sqlite") else "postgres"
+        return emostudy(kind, "judge", *common, f"scores-f{load.latency}")
     python = VENVS / "inspect" / "bin" / "python" if way == "inspect" else PROJECT
-    return figures([str(python), "-m", "bench.batch_methods", way, *common, "judge-f200"], {})
+    return figures([str(python), "-m", "bench.batch_methods", way, *common, f"judge-f{load.latency}"], {})
 
 
 def simulated(url: str) -> dict[str, Any]:
-    sizes = ["--dialogues", str(DIALOGUES), "--turns", str(TURNS), "--at-once", str(TALKS_AT_ONCE)]
-    return emostudy("postgres", "simulate", "--url", url, *sizes, "--model", "cast-n28-f500-g0")
+    load = LOADS["simulate"]
+    sizes = ["--dialogues", str(DIALOGUES), "--turns", str(TURNS), "--at-once", str(load.at_once)]
+    return emostudy("postgres", "simulate", "--url", url, *sizes, "--model", f"cast-n28-f{load.latency}-g0")
 
 
 def is_there(way: str) -> bool:
@@ -94,20 +126,19 @@ def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def report(found: list[dict[str, Any]]) -> None:
     for way in dict.fromkeys(one["name"] for one in found):
-        ours = [one for one in found if one["name"] == way]
-        calls = statistics.median(one.get("calls", CALLS) for one in ours)
-        ideal = calls * TALK_LATENCY / TALKS_AT_ONCE if way == "simulate" else calls * LATENCY / AT_ONCE
+        ours, load = [one for one in found if one["name"] == way], LOADS[way]
+        calls = load.calls or statistics.median(one["calls"] for one in ours)
         wall, cpu, peak = (statistics.median(one[name] for one in ours) for name in ("wall_s", "cpu_s", "peak_mb"))
         print(
-            f"{way:16} wall {wall:7.2f} s = {wall / ideal:5.2f} x ideal   CPU {1000 * cpu / calls:6.2f} ms a call   "
-            f"peak {peak:6.1f} MB   good {min(one['good'] for one in ours)}"
+            f"{way:16} wall {wall:7.2f} s = {wall / load.ideal(calls):5.2f} x ideal   {calls / wall:5.0f} a second   "
+            f"CPU {1000 * cpu / calls:6.2f} ms a call   peak {peak:6.1f} MB   good {min(one['good'] for one in ours)}"
         )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", nargs="+", choices=(*WAYS, "simulate"), default=[*WAYS, "simulate"])
+    parser.add_argument("--only", nargs="+", choices=LOADS, default=[*LOADS])
     options = parser.parse_args()
     options.only = [way for way in options.only if is_there(way)]
     VENVS.mkdir(parents=True, exist_ok=True)

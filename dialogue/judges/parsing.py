@@ -35,6 +35,7 @@ class StateFields(TypedDict):
 
 EVALUATION = ("evaluation", "scores", "ratings", "评价", "评估", "评分", "评分结果")
 ANALYSIS = ("analysis", "分析", "理由")
+SCORE = ("score", "rating", "value", "分数", "评分", "得分")  # of an object in a score's place, with a reason beside it
 DECODER = json.JSONDecoder()
 WIDE_BRACES = str.maketrans("｛｝", "{}")
 WIDE_PUNCTUATION = str.maketrans("：，“”＂［］", ':,"""[]')
@@ -70,12 +71,20 @@ def parse_state(reply: str) -> StateFields | Unscored:
 
 
 def _score(value: Any, minimum: int, maximum: int) -> Score | Unscored:
+    if isinstance(value, dict):
+        value = _explained(value)
     if value is None:
         return Unscored("missing")
     number = _whole_number(value, maximum)
     if number is None:
         return Unscored("not_an_integer")
     return Score(number) if minimum <= number <= maximum else Unscored("out_of_range")
+
+
+def _explained(value: Mapping[str, Any]) -> Any:
+    """The score of `{"score": 4, "reason": "…"}`; an object that has none, or two, stays what it is."""
+    scores = [part for name, part in value.items() if _plain(name) in SCORE]
+    return scores[0] if len(scores) == 1 else value
 
 
 def _whole_number(value: Any, maximum: int) -> int | None:

@@ -58,6 +58,9 @@ READABLE = {
     "last brace missing": PLAIN[:-1],
     "smiley in the analysis": PLAIN.replace("ok", "a :} and a {"),
     "smiley in flat scores": '{"analysis": "a :}", ' + SCORES[1:],
+    "each with its reason": PLAIN.replace("4", '{"score": 4, "reason": "He listens."}').replace(
+        " 5}", ' {"Reason": "warm", "评分": "５"}}'
+    ),
     "extra keys": PLAIN.replace('"empathetic"', '"overall": 3, "Redundancy": 1, "empathetic"'),
     "confidence beside the scores": PLAIN[:-1] + ', "confidence": {"problem_resolution": 1, "empathetic": 1}}',
     "wrapped": f'{{"result": {PLAIN}, "confidence": "high"}}',
@@ -90,7 +93,11 @@ def test_scores_are_read_from_an_ugly_reply(name: str) -> None:
         ("[4]", "not_an_integer"),
         ("NaN", "not_an_integer"),
         ("1e999", "not_an_integer"),
-        ('{"score": 4}', "not_an_integer"),
+        ('{"level": 4}', "not_an_integer"),
+        ('{"score": 4, "rating": 2}', "not_an_integer"),
+        ('{"score": {"score": 4}}', "not_an_integer"),
+        ('{"score": 6, "reason": "good"}', "out_of_range"),
+        ('{"score": null}', "missing"),
         ("0", "out_of_range"),
         ("6", "out_of_range"),
         ("-1", "out_of_range"),

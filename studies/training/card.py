@@ -29,6 +29,10 @@ NONE_SHARED = (
     "No two supporters answered the same words of one seeker, so nothing can be preferred: after the first message "
     "conversations differ."
 )
+NO_SCORE = (
+    "{count} conversations have no such score from {whom}: --rater-kind, --rater, --strategy, --instrument and "
+    "--moment choose whose scores count, and of what."
+)
 NO_ROW = "There is no row; the counts tell at which filter everything was left out."
 NOBODY = "Nobody is on the side {side}, whose file is empty: another seed or test share may help."
 
@@ -74,7 +78,9 @@ class Counts:
             yield OF_CONVERSATION
         if not self.rows:
             yield NO_ROW
-        if options.format == PREFERENCE and not self.shared:
+        if options.measure is not None and (count := self.left_out[LeftOut.NO_SCORE]):
+            yield NO_SCORE.format(count=count, whom=options.measure.rater or options.measure.rater_kind)
+        if options.format == PREFERENCE and self.contexts and not self.shared:
             yield NONE_SHARED
         if self.rows:
             yield from (NOBODY.format(side=side) for side in SIDES if not self.rows_by["split"][side])

@@ -42,7 +42,9 @@ class Command(Base):
             "--instrument", metavar="I", help="whose scores count (default: the study's first final rating scale)"
         )
         parser.add_argument("--items", nargs="+", metavar="ITEM", help="their mean counts (default: all of its scales)")
-        parser.add_argument("--rater-kind", choices=RaterKind.values, default=RaterKind.JUDGE.value)
+        parser.add_argument(
+            "--rater-kind", choices=RaterKind.values, default=RaterKind.JUDGE.value, help="whose scores (default judge)"
+        )
         parser.add_argument(
             "--rater",
             metavar="KEY",

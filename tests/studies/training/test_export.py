@@ -343,6 +343,16 @@ def story(number: int) -> str:
     return "".join(random.Random(number).choices(string.ascii_lowercase + " ", k=120))
 
 
+def test_where_nobody_of_that_kind_has_scored_the_card_says_so(study, judge, out):
+    for arm, score in (("amber", 1.0), ("birch", 4.0)):
+        factories.rating(judge, simulated(study, arm), score)
+    run(out, "--rater-kind", "reviewer", kind="preference")
+    assert left_out(out) == {"no_score": 2}
+    notes = card(out)["notes"]
+    assert any(note.startswith("2 conversations have no such score from reviewer: --rater-kind") for note in notes)
+    assert not any("same words" in note for note in notes)
+
+
 def many(study: Study, judge: Rater) -> None:
     """Twelve profiles and six people, each with three arms of which one is clearly the best."""
     for number in range(12):

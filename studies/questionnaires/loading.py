@@ -42,9 +42,10 @@ def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
     return questionnaire
 
 
-def instrument_ids(folder: Path = FIXTURES) -> list[str]:
+@cache
+def instrument_ids(folder: Path = FIXTURES) -> tuple[str, ...]:
     """The instruments that a person can answer; the folder also holds lexicons, role cards and the like."""
-    return sorted(path.stem for path in folder.glob("*.json") if _body_of(_read(path)))
+    return tuple(sorted(path.stem for path in folder.glob("*.json") if _body_of(_read(path))))
 
 
 def _read(path: Path) -> Node:

@@ -129,6 +129,12 @@ def _tokens(text: str) -> float:
     return (len(text) - wide) / LATIN_CHARACTERS + wide / WIDE_CHARACTERS
 
 
+def told_amount(amount: Decimal) -> str:
+    """At least two decimals, and two digits of what is small: 12.50, 0.0012; at most the six that are kept."""
+    digits = min(max(2, 1 - amount.adjusted()), 6) if amount else 2
+    return f"{amount:.{digits}f}"
+
+
 # Reading the file.
 
 
@@ -147,8 +153,10 @@ def load_prices(path: Path | str) -> Prices:
 def _document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
         raise PriceFileError(path, [f"cannot be read: {error}"]) from error
+    except UnicodeDecodeError as error:
+        raise PriceFileError(path, ["is not UTF-8: save it so"]) from error
     except tomllib.TOMLDecodeError as error:
         raise PriceFileError(path, [f"no TOML: {error}"]) from error
 

@@ -53,12 +53,14 @@ class Seeker:
 
 @dataclass
 class Simulation:
-    """One conversation. `question` bears what the ledger is to know of each of its calls."""
+    """One conversation. `supporter`: what it is called where it fails. `question` bears what the ledger is to know of
+    each of its calls."""
 
     seeker: Seeker
     conversation: int
     max_turns: int
     seed: str
+    supporter: str
     question: Question
     caller: Caller
     unread: set[int] = field(default_factory=set)  # turns whose thought could not be read
@@ -148,6 +150,7 @@ class Simulation:
             messages=tuple(told(known.conversation, past, due.seeker)),
             settings=supporter.settings(),
             provider=supporter.provider,
+            who=self.supporter,
             language=self.language,
             turn=due.number,
         )

@@ -20,7 +20,7 @@ from django.conf import settings
 from django.db import connections
 from django.utils import timezone
 
-from dialogue.jobs import batch_store, store
+from dialogue.jobs import batch_store, failures, store
 from dialogue.jobs.batch_store import Gathered
 from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.jobs.handlers import BatchHandler
@@ -100,7 +100,8 @@ class Batcher:
             raise
         except Exception as error:
             log.exception("no batch of job %s could be begun", job)
-            await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {error!r}")
+            told = failures.broken(error).detail
+            await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {told}")
         else:
             self.retries.pop(job, None)
 

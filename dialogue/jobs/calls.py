@@ -37,6 +37,8 @@ SEED = "seed"  # in a model's `extra`
 MARGIN = 1.5  # on estimated tokens: real tokenizers may differ by a third
 LOOK_AGAIN = 0.25  # seconds, where a call that is under way decides
 LONGEST_CALL = timedelta(minutes=15)
+JOB_SPENT = "Less is left of the job's budget than the next call may cost."
+DAY_SPENT = "Less is left of the day's budget than the next call may cost."
 
 
 class BudgetReached(Exception):
@@ -56,13 +58,14 @@ class NotYet(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of whom, and what for. `replicate` keeps answers apart that are meant to be asked for anew;
-    `noted` is what the ledger keeps beside the parameters, and nobody is sent."""
+    """What is asked of whom, and what for. `replicate` keeps answers apart that are meant to be asked for anew; `who`
+    is told where it fails (arm amber); `noted` is what the ledger keeps beside the parameters, and nobody is sent."""
 
     purpose: str
     messages: tuple[Message, ...]
     settings: ModelSettings
     provider: str = ""
+    who: str = ""
     language: str = "en"
     prompt_version: str = ""
     conversation: int | None = None
@@ -187,9 +190,9 @@ class Caller:
                 wait = retries.next_wait(error)
                 if (error.retry_after or 0) > LONGEST_TRY:
                     error.detail = f"{error.detail} {PausedTooLongError(error.retry_after or 0)}"
-                    raise GivenUp(error, "pause") from error
+                    raise GivenUp(error, "pause", question) from error
                 if wait is None:
-                    raise GivenUp(error, retries.given_up_because) from error
+                    raise GivenUp(error, retries.given_up_because, question) from error
             await asyncio.sleep(wait)
         raise AssertionError("the loop above has no end")
 
@@ -259,9 +262,9 @@ class GivenUp(ProviderError):
     """No answer, and no further attempt. `because`: permanent, attempts, time, identical; or pause, where the server
     asks everybody to wait for longer than a call has time for."""
 
-    def __init__(self, last: ProviderError, because: str) -> None:
+    def __init__(self, last: ProviderError, because: str, question: Question) -> None:
         super().__init__(last.status, last.detail, permanent=last.permanent, partial=last.partial)
-        self.because = because
+        self.because, self.question = because, question
 
 
 def with_more_room(settings: ModelSettings) -> ModelSettings:
@@ -374,10 +377,10 @@ class Purse:
             return BudgetReached(f"{attempt.question.settings.model} has no price in {settings.PRICES}.")
         if job and of_job is not None and job.spent + amount > of_job:
             waits = job.pk in self.lent or may_come_back(Q(item__job=job))
-            return NotYet.BUDGET if waits else BudgetReached("The job's budget is spent.")
+            return NotYet.BUDGET if waits else BudgetReached(JOB_SPENT)
         if self.day and of_day is not None and self.day.amount + amount > of_day:
             waits = bool(self.lent) or may_come_back(Q(item__isnull=False))
-            return NotYet.BUDGET if waits else BudgetReached("The day's budget is spent.")
+            return NotYet.BUDGET if waits else BudgetReached(DAY_SPENT)
         self.spend(job, amount)
         return amount
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db import connections, transaction
 
-from dialogue.jobs import store
+from dialogue.jobs import failures, store
 from dialogue.jobs.calls import BudgetReached, Caller, GivenUp, Stopped
 from dialogue.jobs.group_commit import AWAY, GroupCommit, in_database
 from dialogue.jobs.handlers import Handler, handler_for
@@ -174,7 +174,7 @@ class Runner:
             if len(items) > 1:
                 return {pk: one for item in items for pk, one in self.materials(handler, [item]).items()}
             log.exception("item %s of job %s cannot be read", items[0].pk, items[0].job_id)
-            store.mark_failed(self.owner, items[0].pk, failure="broken", detail=repr(error))
+            store.mark_failed(self.owner, items[0].pk, failure="broken", detail=failures.broken(error).detail)
             return {}
 
     # One item
@@ -198,7 +198,7 @@ class Runner:
             if not await in_database(JobItem.objects.filter(pk=item.pk).exists):
                 return  # erased while we were at it
             log.exception("item %s of job %s broke", item.pk, item.job_id)
-            await self.failed(item, ProviderError("broken", repr(error), permanent=True))
+            await self.failed(item, failures.broken(error))
         else:
             self.failures.pop(item.job_id, None)
 
@@ -214,13 +214,14 @@ class Runner:
         await in_database(store.end, job, state, reason)
 
     async def failed(self, item: JobItem, error: ProviderError) -> None:
-        way = store.way_of(error.status, error.detail)
+        detail = failures.tellable(error)
+        way = store.way_of(error.status, detail)
         for_good = (error.permanent or isinstance(error, GivenUp)) and error.status != "refused"
         pause = isinstance(error, GivenUp) and error.because == "pause"
         stops = pause or (for_good and self.is_broken(item.job_id, way))
         if stops:
-            await self.stop(item.job_id, Job.State.STOPPED, way)
-        await in_database(store.mark_failed, self.owner, item.pk, failure=error.status, detail=error.detail)
+            await self.stop(item.job_id, Job.State.STOPPED, f"{failures.whose(error)}{way}")
+        await in_database(store.mark_failed, self.owner, item.pk, failure=error.status, detail=detail)
         if stops and error.status in OF_SERVER:
             await in_database(store.forgive, item.job_id, way)
 

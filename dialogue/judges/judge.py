@@ -15,8 +15,7 @@ REMINDER = {
 
 Scores = dict[str, Score | Unscored]
 Found = TypeVar("Found")
-Way = Literal["first", "repair", "again"]  # which answer was the last that was asked for
-FIRST: Way = "first"
+Way = Literal["repair", "again"]  # in which a further answer was asked for
 REPAIR: Way = "repair"
 AGAIN: Way = "again"
 
@@ -32,10 +31,10 @@ class Ask(Protocol):
 
 @dataclass(frozen=True)
 class Judged:
-    """One entry of `scores` per item, and how they were had."""
+    """One entry of `scores` per item, and the further answers that were asked for."""
 
     scores: Scores
-    way: Way
+    ways: Sequence[Way]
 
 
 async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str) -> Scores:
@@ -48,7 +47,7 @@ async def ask_judgement(
 ) -> Judged:
     """As `ask_scores`. `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that
     knows no null would make it invent what the answer does not say."""
-    found, way = await read_in_the_end(
+    found, ways = await read_in_the_end(
         ask,
         messages,
         lambda text: parse_scores(text, items),
@@ -58,7 +57,7 @@ async def ask_judgement(
         add=_more_scores,
         is_some=_has_score,
     )
-    return Judged(found, way)
+    return Judged(found, ways)
 
 
 async def ask_state(
@@ -94,8 +93,8 @@ async def read_in_the_end(
     repair: Ask | None = None,
     add: Callable[[Found, Found], Found] = lambda _before, now: now,
     is_some: Callable[[Found], bool] = lambda _found: False,
-) -> tuple[Found, Way]:
-    """As `readable`, and which answer that was. `add` puts what is found after what was found before; where that
+) -> tuple[Found, list[Way]]:
+    """As `readable`, and how it was asked further. `add` puts what is found after what was found before; where that
     `is_some`, a refusal to say more does not take it away."""
     readings: dict[str, Found] = {}
 
@@ -117,13 +116,15 @@ async def read_in_the_end(
 
     form = form_of(messages)
     first = await ask(messages, status_of)
-    found, way = reading(first), FIRST
+    found, ways = reading(first), list[Way]()
     if why_nothing(found) and first.finish_reason != "length":
         repairing = (repair or ask)(repair_messages(first.text, form, language=language), status_of)
-        found, way = await further(found, repairing), REPAIR
+        found = await further(found, repairing)
+        ways.append(REPAIR)
     if why_nothing(found):
-        found, way = await further(found, ask(reminded(messages, language), status_of, longer=True)), AGAIN
-    return found, way
+        found = await further(found, ask(reminded(messages, language), status_of, longer=True))
+        ways.append(AGAIN)
+    return found, ways
 
 
 def form_of(messages: Sequence[Message]) -> str:

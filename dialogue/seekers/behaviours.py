@@ -46,9 +46,8 @@ def worst_case(profile: Profile, *, without: Sequence[str] = ()) -> Condition:
     worst case (seeker_behaviours.json wants two components at 2 or above before any is left out)."""
     if unknown := [key for key in without if key not in components()]:
         raise ValueError(f"There is no behaviour {', '.join(unknown)}; known are {', '.join(components())}.")
-    default = profile.worst_case_default or preset(ALL_FIVE)
-    whole = {key: int(default.get(key, 0)) for key in components()}
-    if not is_worst_case(whole):
+    default, whole = profile.worst_case_default, whole_of(profile)
+    if is_mild(profile):
         raise ValueError(f"The profile {profile.id} is no worst case: fewer than two behaviours are at 2 or above.")
     intensities = {key: 0 if key in without else value for key, value in whole.items()}
     return Condition(
@@ -57,6 +56,17 @@ def worst_case(profile: Profile, *, without: Sequence[str] = ()) -> Condition:
         fixed_belief=str(default.get("fixed_belief", "")) if intensities[RIGIDITY] else "",
         trigger_word=str(default.get("trigger_word", "")) if intensities[VOLATILITY] else "",
     )
+
+
+def whole_of(profile: Profile) -> dict[str, int]:
+    """Intensities of its worst case, before any is left out."""
+    default = profile.worst_case_default or preset(ALL_FIVE)
+    return {key: int(default.get(key, 0)) for key in components()}
+
+
+def is_mild(profile: Profile) -> bool:
+    """Too easy to be a worst case."""
+    return not is_worst_case(whole_of(profile))
 
 
 def mood(seed: str, turn: int, intensity: int) -> float:

@@ -1,5 +1,5 @@
 """What a machine can find wrong with a profile before a person reads it: somebody who can be recognised, words of risk,
-contradictions, gaps, the wrong language, a twin. In English and Chinese. Pure.
+contradictions, gaps, the wrong language, a twin, a worst case that is none. In English and Chinese. Pure.
 
 The rules would rather point to too much than miss something: whoever approves the profile looks at each place. What
 they cannot see is left to that person, as a story that only one could tell.
@@ -13,6 +13,7 @@ from typing import Any, Literal
 from django.utils.translation import gettext_noop
 
 from dialogue.safety.screen import screen_message
+from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.gates import persona_contradictions
 from dialogue.seekers.identifying import HAN, has_name, identifiers_in, names_in, runs
 from dialogue.seekers.profiles import BIG_FIVE, Profile, as_content
@@ -34,6 +35,7 @@ Rule = Literal[
     "missing",
     "language",
     "duplicate",
+    "mild",
 ]
 
 SENTENCES: Mapping[str, str] = {  # for whoever approves
@@ -52,6 +54,10 @@ SENTENCES: Mapping[str, str] = {  # for whoever approves
     "missing": gettext_noop("%(where)s is missing. Without it the seeker is played less like a person."),
     "language": gettext_noop("%(where)s is not in the language of the profile: “%(found)s”."),
     "duplicate": gettext_noop("The story is nearly that of the profile “%(found)s”."),
+    "mild": gettext_noop(
+        "%(where)s is too mild for a worst case, so worst-case runs leave the profile out. Put two of the behaviours "
+        "at 2 or 3, or leave all of it out: then all five are at 2."
+    ),
 }
 
 LONGEST_QUOTED = 80  # characters
@@ -106,6 +112,7 @@ def check(profile: Profile, *, own: Own | None = None, others: Iterable[Profile]
         *missing(profile),
         *other_language(places, profile.language),
         *twins(profile, others),
+        *([Finding("mild", "worst_case_default")] if is_mild(profile) else ()),
     ]
     first = {(finding.rule, finding.where): finding for finding in reversed(found)}
     return list(first.values())[::-1]

@@ -9,6 +9,7 @@ these, or one more table of these.
 import difflib
 import json
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -70,8 +71,8 @@ def load_profiles(path: Path) -> tuple[Profile, ...]:
 
 
 def parse_profiles(data: bytes, name: str) -> tuple[Profile, ...]:
-    """From a file called `.json`, an object with `profiles`; from any other, one profile a line. Raises
-    ProfilesRefused."""
+    """From a file called `.json`, an object with `profiles`, or these as a list; from any other, one profile a line.
+    Raises ProfilesRefused."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -175,6 +176,7 @@ class _Node:
 
     def check(self) -> None:
         self._refuse_others(KEYS + SILENT_KEYS)
+        self.faults.extend(_repeated(self.values, f"{self.path}."))
         self._check_id()
         if self.values.get("lang") not in LANGUAGES:
             self._fault("lang", f"must be {' or '.join(LANGUAGES)}")
@@ -236,6 +238,7 @@ class _Node:
         given = self.values.get("worst_case_default", {})
         if not isinstance(given, dict):
             return self._fault("worst_case_default", "must be an object")
+        self.faults.extend(_repeated(given, f"{self.path}.worst_case_default."))
         for key, value in given.items():
             if key in components():
                 if not (_is_whole(value) and 0 <= value <= STRONGEST):
@@ -271,10 +274,13 @@ def _of_document(text: str, faults: list[str]) -> list[_Node]:
     document = _parsed(text, "", faults)
     if faults:
         return []
-    given = document.get("profiles") if isinstance(document, dict) else None
-    if not isinstance(given, list) or not given:
-        faults.append("profiles: there are none")
+    faults += _repeated(document, "")
+    given = document.get("profiles") if isinstance(document, dict) else document
+    if not isinstance(given, list):
+        faults.append('must hold {"profiles": […]}')
         return []
+    if not given:
+        faults.append("profiles: there are none")
     return _nodes(((f"profiles[{number}]", value) for number, value in enumerate(given, 1)), faults)
 
 
@@ -297,10 +303,29 @@ def _nodes(values: Iterable[tuple[str, Any]], faults: list[str]) -> list[_Node]:
 
 def _parsed(text: str, path: str, faults: list[str]) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:
         faults.append(f"{path}no JSON: {error}")
         return None
+
+
+class _Repeating(dict[str, Any]):
+    """An object in which keys stand more than once: of each but the last value is lost."""
+
+    repeated: Sequence[str]
+
+
+def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    if len(values := dict(pairs)) == len(pairs):
+        return values
+    found = _Repeating(values)
+    found.repeated = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
+    return found
+
+
+def _repeated(value: Any, place: str) -> list[str]:
+    """`place`: of the object, with the dot after it."""
+    return [f"{place}{key}: stands more than once" for key in getattr(value, "repeated", ())]
 
 
 def _twice(nodes: Sequence[_Node]) -> list[str]:
@@ -318,6 +343,7 @@ def _check_leaves(value: Any, path: str, faults: list[str], depth: int = 0) -> N
         if _is_unkept(value):
             faults.append(f"{path}: holds a character that cannot be kept")
     elif isinstance(value, dict) and depth < 2:
+        faults += _repeated(value, f"{path}.")
         if any(map(_is_unkept, value)):
             faults.append(f"{path}: has a key with a character that cannot be kept")
         for key, member in value.items():

@@ -8,11 +8,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis import AnalysisError
 from studies.analysis.declared import Declared, declared_in
-from studies.analysis.reading import line_of, number, numbers, read_table, refuse, renamed, truths
+from studies.analysis.reading import (
+    columns_of,
+    line_of,
+    number,
+    numbers,
+    read_table,
+    refuse,
+    refuse_repeated,
+    renamed,
+    truths,
+)
+from studies.analysis.scales import CODEBOOK, beyond, told_in
 
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
@@ -42,6 +54,7 @@ MEASURED = ("first_token_ms", "total_ms", "masked", "names_itself")
 OF_IMPORTS = ("turn", "emotion")  # of a seeker's message
 # `is_first`, `is_last`: of the seeker's messages, those that the file leaves empty not counted; `is_answered`: a reply
 # follows.
+SHOWN = "last_turn"  # of a rating: the last turn that its rater was shown; an import has none
 FELT = ["conversation", "turn", "score", "is_first", "is_last", "is_answered"]
 IDENTITY = ("conversation", "rater", "rater_kind", "strategy", "replicate", "instrument", "item", "moment", "turn")
 # Beside the files that are read here.
@@ -106,9 +119,13 @@ class Export:
 
 def load(folder: Path) -> Export:
     path = folder / "ratings.csv"
+    if not folder.is_dir():
+        raise AnalysisError(f"{folder}: there is no such folder")
     if not path.is_file():
         raise AnalysisError(f"{path.name}: there is no such file in {folder}")
     table = read_ratings(path)
+    _refuse_beyond(path, table)
+    table = table.drop(columns=SHOWN)
     varied = _of_variants(table)
     scored = table[table["score"].notna() & ~varied].reset_index(drop=True)
     if scored.empty:
@@ -191,7 +208,7 @@ def first_of_people(ratings: pd.DataFrame) -> pd.DataFrame:
 
 def read_ratings(path: Path) -> pd.DataFrame:
     """One row per row of the file, in its order; an empty score is missing, never 0."""
-    table = read_table(path, NEEDED, OPTIONAL)
+    table = read_table(path, NEEDED, (*OPTIONAL, SHOWN))
     for column in ("conversation", "rater", "item"):
         refuse(path, table[column], lambda text: not text, "is empty")
     refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
@@ -202,6 +219,23 @@ def read_ratings(path: Path) -> pd.DataFrame:
     table["turn"] = renamed(table["turn"], lambda text: text.partition(".")[0])
     table["group"] = _groups(table)
     return table
+
+
+def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
+    """Raises for a score that its scale does not reach, if it was not imported: an import may bring any number."""
+    scales = told_in(path.parent / CODEBOOK)
+    wrong = beyond(table, scales)
+    if SHOWN in columns_of(path):
+        wrong &= (table[SHOWN] != "").to_numpy()
+    if not wrong.any():
+        return
+    row = np.flatnonzero(wrong)[0]
+    said = table.iloc[row]
+    scale = scales[said["instrument"], said["item"]]
+    raise AnalysisError(
+        f"{path.name}:{line_of(path, row)}:score: {said['score']:g} is not on the scale of {said['instrument']} "
+        f"{said['item']}, {scale.lowest:g} to {scale.highest:g} by {CODEBOOK} (conversation {said['conversation']})"
+    )
 
 
 def read_turns(path: Path) -> pd.DataFrame:
@@ -215,8 +249,8 @@ def read_turns(path: Path) -> pd.DataFrame:
         characters=table["text"].astype(str).str.len().astype(float),
         first_token_seconds=numbers(path, table["first_token_ms"]) / 1000,
         total_seconds=numbers(path, table["total_ms"]) / 1000,
-        masked=truths(path, table["masked"]),
-        names_itself=truths(path, table["names_itself"]),
+        masked=truths(table["masked"]),
+        names_itself=truths(table["names_itself"]),
         turn=numbers(path, table["turn"]),
         emotion=table["emotion"].astype(str).map(number).astype(float),
     )
@@ -266,6 +300,8 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
     if not path.is_file():
         return rated.reindex(columns=[*OF_CONVERSATION, *COUNTED, "cluster"]).fillna(dict.fromkeys(OF_CONVERSATION, ""))
     table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED))
+    refuse(path, table["conversation"], lambda text: not text, "is empty")
+    refuse_repeated(path, table["conversation"])
     for name in COUNTED:
         numbers(path, table[name])  # refuses what is none
     everything = _conversations(path, table, (*OF_CONVERSATION, *COUNTED))
@@ -281,7 +317,7 @@ def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: 
     own = set(experts.loc[experts["rater"] == experts["participant"], "conversation"])
     counsellors = (known["seeker_kind"] == "counsellor") | rated.index.isin(own)
     rated = rated[["participant", "arm"]].join(known).assign(counsellors=counsellors)
-    return rated.assign(cluster=_clusters(rated))
+    return rated.assign(cluster=clusters_of(rated))
 
 
 def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -> pd.DataFrame:
@@ -312,11 +348,12 @@ def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.
     conversations = pd.DataFrame(index=pd.Index(sorted(table["conversation"].unique()), name="conversation", dtype=str))
     for name in names:
         conversations[name] = _of_conversation(path, table, name).reindex(conversations.index).fillna("")
-    return conversations.assign(cluster=_clusters(conversations))
+    return conversations.assign(cluster=clusters_of(conversations))
 
 
-def _clusters(conversations: pd.DataFrame) -> pd.Series:
-    """The participant, else the profile, else the conversation, whose names never equal after these prefixes."""
+def clusters_of(conversations: pd.DataFrame) -> pd.Series:
+    """Of each conversation, which are the index: the participant, else the profile, else the conversation itself. Their
+    names are never equal after these prefixes."""
     cluster = "conversation " + conversations.index.to_series()
     if "profile" in conversations:
         cluster = cluster.where(conversations["profile"] == "", "profile " + conversations["profile"])

@@ -17,23 +17,31 @@ from studies.analysis import AnalysisError
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
-_TRUTHS = {"true": 1.0, "false": 0.0, "": math.nan}
+# What says true or false, in whichever file it stands. A spreadsheet saves TRUE for true, others 1.
+TRUTHS = ("excluded", "is_test", "masked", "names_itself", "pasted", "seen", "valid")
+_WORDS = {"true": "true", "1": "true", "false": "false", "0": "false", "": ""}
+_OF_WORDS = {"true": 1.0, "false": 0.0, "": math.nan}
 
 csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that the module allows by itself
 
 
 def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> pd.DataFrame:
-    """The named columns as categories of text, without a spreadsheet guard; an absent optional column is empty."""
+    """The named columns as categories of text, without a spreadsheet guard; an absent optional column is empty. TRUTHS
+    are `true`, `false` or empty, however the file writes them."""
     header = _header(path)
     absent = [name for name in needed if name not in header]
     if absent:
         raise AnalysisError(f"{path.name}:1:{absent[0]}: the column is missing (the header has {', '.join(header)})")
-    if not header:
-        raise AnalysisError(f"{path.name}: is empty")
     wanted = [*needed, *optional]
     # A file none of whose columns is wanted still says how many rows it has.
     table = _texts(path, header, [name for name in header if name in wanted] or header[:1])
-    return pd.DataFrame({name: _unguarded(table[name]) if name in table else _empty(table.index) for name in wanted})
+    read = {name: _unguarded(table[name]) if name in table else _empty(table.index) for name in wanted}
+    return pd.DataFrame({name: _worded(path, text) if name in TRUTHS else text for name, text in read.items()})
+
+
+def columns_of(path: Path) -> list[str]:
+    """Of a file that could be read."""
+    return next(record for _line, record in _records(path))
 
 
 def _texts(path: Path, header: list[str], names: list[str]) -> pd.DataFrame:
@@ -57,6 +65,12 @@ def _header(path: Path) -> list[str]:
     except UnicodeDecodeError:
         _refuse_encoding(path)
         raise
+    if not header and widths <= {0}:
+        raise AnalysisError(f"{path.name}: is empty")
+    if len(header) == 1 and ";" in header[0]:
+        raise AnalysisError(
+            f"{path.name}:1: is separated by semicolons, as Excel saves it in some countries; it must be by commas"
+        )
     if widths - {len(header), 0}:  # 0: a blank line is no row
         _refuse_uneven(path, len(header))
     repeated = [name for name in header if header.count(name) > 1]
@@ -101,6 +115,16 @@ def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: st
     raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {str(column.iloc[row])!r} {what}")
 
 
+def refuse_repeated(path: Path, column: pd.Series) -> None:
+    """Raises for the first row whose text was there before."""
+    again = np.flatnonzero(column.duplicated())
+    if not len(again):
+        return
+    text = column.iloc[again[0]]
+    line, before = (line_of(path, row) for row in (again[0], np.flatnonzero(column == text)[0]))
+    raise AnalysisError(f"{path.name}:{line}:{column.name}: {str(text)!r} is in line {before} already")
+
+
 def line_of(path: Path, row: int) -> int:
     """The line on which a data row begins; blank lines are no rows."""
     lines = (line for line, record in _records(path) if record)
@@ -113,10 +137,9 @@ def numbers(path: Path, column: pd.Series) -> np.ndarray:
     return _of_categories(column, number)
 
 
-def truths(path: Path, column: pd.Series) -> np.ndarray:
-    """As 1 and 0, nan where the text is empty. A spreadsheet writes TRUE for true."""
-    refuse(path, column, lambda text: text.lower() not in _TRUTHS, "is neither true nor false")
-    return _of_categories(column, lambda text: _TRUTHS[text.lower()])
+def truths(column: pd.Series) -> np.ndarray:
+    """One of TRUTHS as 1 and 0, nan where the text is empty."""
+    return _of_categories(column, lambda text: _OF_WORDS[text])
 
 
 def number(text: str) -> float:
@@ -140,6 +163,11 @@ def renamed(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
 def _of_categories(column: pd.Series, value: Callable[[str], float]) -> np.ndarray:
     values: np.ndarray = np.array([value(text) for text in column.cat.categories], dtype=float)[column.cat.codes]
     return values
+
+
+def _worded(path: Path, column: pd.Series) -> pd.Series:
+    refuse(path, column, lambda text: text.strip().lower() not in _WORDS, "is neither true nor false")
+    return renamed(column, lambda text: _WORDS[text.strip().lower()])
 
 
 def _unguarded(column: pd.Series) -> pd.Series:

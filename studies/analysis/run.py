@@ -1,9 +1,11 @@
-"""One analysis from folder to folder: everything is computed before anything is written."""
+"""One analysis from folder to folder: everything is read before anything is computed, and computed before anything is
+written."""
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import ModuleType
 from typing import Any
 
@@ -12,6 +14,7 @@ from threadpoolctl import threadpool_limits
 
 from studies.analysis import AnalysisError, Progress, Summary
 from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.checking import check
 from studies.analysis.frames import Export, load
 from studies.analysis.language import CHINESE, ENGLISH, speaking
 from studies.analysis.language import gettext_noop as _
@@ -36,6 +39,7 @@ from studies.analysis.tables import (
     experts,
     field_tests,
     flow,
+    item_tests,
     lengths,
     order,
     pairs,
@@ -61,6 +65,7 @@ def _table(name: str, part: Part, module: ModuleType, heading: str) -> Table:
 TABLES = (
     _table("agreement", agreement.agreement, agreement, _("Judges and people")),
     _table("strategy_tests", strategy_tests.strategy_tests, strategy_tests, _("Strategies compared")),
+    _table("item_tests", item_tests.item_tests, item_tests, _("Items compared")),
     _table("alt_test", alt_test.alt_test, alt_test, _("A judge in place of a person")),
     _table("reliability", reliability.reliability, reliability, _("Raters among themselves")),
     _table("arms", arms.arm_means, arms, _("Means of the arms")),
@@ -101,10 +106,11 @@ REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
 
 
 def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_progress: Progress) -> Summary:
-    if out.exists() and not out.is_dir():
-        raise AnalysisError(f"{out}: is a file, not a folder")
     resampling = settings(bootstrap, seed)
-    results = replace(compute(load(folder), resampling, on_progress), radar=radar)
+    export = load(folder)
+    check(folder)
+    _make(out)
+    results = replace(compute(export, resampling, on_progress), radar=radar)
     on_progress(len(TABLES), len(TABLES) + 1, "figures and report")
     files = files_of(results)
     for name, content in files.items():
@@ -112,6 +118,17 @@ def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_p
         (out / name).write_bytes(content)
     on_progress(len(TABLES) + 1, len(TABLES) + 1, "done")
     return _summary(results, list(files))
+
+
+def _make(out: Path) -> None:
+    """Before the tables, which may take an hour. Raises AnalysisError where nothing could be written into it."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=out).close()
+    except FileExistsError as error:
+        raise AnalysisError(f"{out}: is a file, not a folder") from error
+    except OSError as error:
+        raise AnalysisError(f"{out}: is no folder that can be written into ({error.strerror})") from error
 
 
 def settings(bootstrap: int, seed: int) -> Bootstrap:

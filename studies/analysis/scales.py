@@ -4,12 +4,17 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd  # noqa: TID253
+from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.frames import Export
 from studies.analysis.reading import read_table
+
+if TYPE_CHECKING:
+    from studies.analysis.frames import Export
 
 CODEBOOK = "codebook.csv"
 _RANGE = re.compile(r"(-?\d+) to (-?\d+)")
@@ -30,15 +35,33 @@ class Scale:
         return np.arange(self.lowest, self.highest + 1)
 
 
-def scales_of(export: Export) -> Items:
+def scales_of(export: "Export") -> Items:
     """Of every item that codebook.csv or a score tells of: the range of the scores where the codebook tells none that
     holds."""
-    told = dict(_told(export.folder / CODEBOOK))
+    told = told_in(export.folder / CODEBOOK)
     scores = export.ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
     return told | {
         (str(instrument), str(item)): _scale(told.get((str(instrument), str(item))), lowest, highest)
         for (instrument, item), lowest, highest in scores.itertuples()
     }
+
+
+def told_in(path: Path) -> dict[tuple[str, str], Scale]:
+    """What the codebook says; nothing where there is none."""
+    return dict(_told(path)) if path.is_file() else {}
+
+
+def beyond(ratings: pd.DataFrame, scales: Items) -> NDArray[np.bool_]:
+    """Which rows have a score that the scale of their item does not reach."""
+    instruments, items = ratings["instrument"].cat, ratings["item"].cat
+    lowest, highest = (np.full((len(instruments.categories), len(items.categories)), end) for end in (-np.inf, np.inf))
+    for (instrument, item), scale in scales.items():
+        if instrument in instruments.categories and item in items.categories:
+            place = instruments.categories.get_loc(instrument), items.categories.get_loc(item)
+            lowest[place], highest[place] = scale.lowest, scale.highest
+    places, scores = (instruments.codes, items.codes), ratings["score"].to_numpy(float)
+    found: NDArray[np.bool_] = (scores < lowest[places]) | (scores > highest[places])
+    return found
 
 
 def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
@@ -49,8 +72,6 @@ def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
 
 
 def _told(path: Path) -> Iterator[tuple[tuple[str, str], Scale]]:
-    if not path.is_file():
-        return
     table = read_table(path, ("file", "column", "type", "values"))
     for row in table[table["type"] == "scale"].astype(str).to_dict("records"):
         if found := _RANGE.match(row["values"]):

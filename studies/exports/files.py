@@ -23,6 +23,7 @@ from django.utils import timezone
 
 from studies.exports.codebook import FILE as CODEBOOK
 from studies.exports.codebook import HEADER, codebook, questionnaires_in
+from studies.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
 from studies.exports.table import Filter, Table
 from studies.exports.tables import TABLES
 from studies.models import Protocol, Study, Unblinding
@@ -35,10 +36,6 @@ EXACT = 1e15  # below it a whole number that is stored as a float is written wit
 # An apostrophe that stands before such a beginning gets one more, so that taking one off gives back what was there.
 FORMULA = re.compile(r"'*[=+\-@\t\r]")
 GUARDED = re.compile(r"'+[=+\-@\t\r]")
-
-
-class ExportRefused(Exception):
-    """The folder is somebody else's."""
 
 
 class ExportIncomplete(Exception):
@@ -103,15 +100,14 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
 
 
 def refuse_foreign(out: Path, study: Study) -> None:
-    if out.exists() and not out.is_dir():
-        raise ExportRefused(f"{out}: is a file, not a folder.")
+    """Raises ExportRefused."""
+    refuse_unusable_folder(out)
     if not out.exists() or not any(out.iterdir()):
         return
     earlier = earlier_manifest(out)
     if earlier is None:
         raise ExportRefused(f"{out}: is not empty and no earlier export. Name a new folder.")
-    if earlier.get("study") != study.key:
-        raise ExportRefused(f"{out}: holds an export of the study {earlier.get('study')!r}. Name another folder.")
+    refuse_other_study(out, earlier.get("study"), study.key, kind="folder")
 
 
 def earlier_manifest(folder: Path) -> dict[str, Any] | None:

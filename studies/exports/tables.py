@@ -119,7 +119,7 @@ CONVERSATIONS = (
     truth(
         "valid",
         "false where a researcher decided to leave it out, where a simulated seeker fell out of its part, and where "
-        "what was asked for last in its place has another configuration",
+        "in its place another configuration was held, or asked for again, last",
     ),
     truth("is_test", "test data"),
     integer("min_turns", "how many turns the study asked for; 1 for imports", "turns"),

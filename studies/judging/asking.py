@@ -5,21 +5,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from dialogue.jobs.calls import Caller, Question
-from dialogue.judges.judge import AGAIN, FIRST, REPAIR, Ask, Scores, Way
+from dialogue.judges.judge import Ask, Scores, Way
 from dialogue.judges.parsing import Unscored
 from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import Explaining, Schema, answering_in
 
-WAYS = (FIRST, REPAIR, AGAIN)  # the later, the more it took
-
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one questionnaire: a score or the reason why there is none, by item, and what it took: of several
-    questions the most."""
+    """What came of one questionnaire: a score or the reason why there is none, by item, and the further answers that
+    were asked for, of all its questions."""
 
     scores: Scores
-    way: Way
+    ways: Sequence[Way]
 
     def as_json(self) -> dict[str, Any]:
         """What is worth counting; alike for most, so that rows can be written together."""
@@ -28,7 +26,7 @@ class Result:
         return {
             **told,
             **({"missing": missing} if missing else {}),
-            **({"way": self.way} if self.way != FIRST else {}),
+            **({"ways": sorted(set(self.ways))} if self.ways else {}),
         }
 
 
@@ -37,8 +35,10 @@ def missing_reasons(scores: Scores) -> dict[str, int]:
     return {reason: reasons.count(reason) for reason in sorted(set(reasons))}
 
 
-def most(ways: Sequence[Way]) -> Way:
-    return max(ways, key=WAYS.index, default=FIRST)
+def ways_in(result: Mapping[str, Any]) -> list[Way]:
+    """Of a stored result; earlier ones have only the last, as `way`."""
+    before: list[Way] = [result["way"]] if "way" in result else []
+    return result.get("ways", before)
 
 
 def in_form(question: Question, form: Schema | None) -> Question:

@@ -7,7 +7,7 @@ from typing import Any
 from dialogue.jobs.calls import Caller, Question, with_more_room
 from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
-from dialogue.judges.judge import ask_judgement, ask_state, reminded
+from dialogue.judges.judge import Scores, Way, ask_judgement, ask_state, reminded
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import InnerState, template_version, thinker_messages
 from dialogue.judges.redaction import version_with
@@ -15,7 +15,7 @@ from dialogue.judges.schemas import Schema, state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
 from dialogue.providers.registry import model_for
-from studies.judging.asking import Result, asks, in_form, most, noting
+from studies.judging.asking import Result, asks, in_form, noting
 from studies.judging.items import judged_items
 from studies.judging.material import Material, materials
 from studies.judging.planning import THINKER, may_be_sent, runs_to_judge
@@ -61,14 +61,15 @@ class JudgeHandler:
     async def scores(self, item: JobItem, material: Material, caller: Caller) -> Result:
         """Of the questionnaire's own scale, however it was asked."""
         questionnaire, configuration = load(item.payload["instrument"]), self.configured(item)
-        found, ways = {}, []
+        found: Scores = {}
+        ways: list[Way] = []
         for prompt in prompts_of(configuration, questionnaire, material, moment=item.payload["moment"]):
             ask, repair = asks(caller, self.question_of(item, material, prompt), prompt.form)
             judged = await ask_judgement(ask, prompt.messages, prompt.items, language=prompt.language, repair=repair)
             found |= judged.scores
-            ways.append(judged.way)
+            ways += judged.ways
         scores = probes.as_meant(configuration.variant, found, judged_items(questionnaire, material.language))
-        return Result(scores, most(ways))
+        return Result(scores, ways)
 
     def configured(self, item: JobItem) -> Configuration:
         return self.configuration.varied(item.payload["variant"])
@@ -117,6 +118,7 @@ class JudgeHandler:
             messages=(),
             settings=thinker_settings(self.configuration.judge) if thinks else self.configured(item).settings(),
             provider=self.configuration.judge.provider,
+            who=f"judge {self.configuration.judge.key}",
             language=language,
             prompt_version=version,
             conversation=material.run.conversation_id,

@@ -239,7 +239,7 @@ class PairHandler:
         form = scores_format(shown.items) if is_structured(self.judge) else None
         ask, repair = asks(caller, self.question(item, shown), form)
         judged = await ask_judgement(ask, shown.messages(), shown.items, language=shown.language, repair=repair)
-        return Result(judged.scores, judged.way)
+        return Result(judged.scores, judged.ways)
 
     def question(self, item: JobItem, shown: Material) -> Question:
         return Question(
@@ -247,6 +247,7 @@ class PairHandler:
             messages=(),
             settings=judge_settings(self.judge),
             provider=self.judge.provider,
+            who=f"judge {self.judge.key}",
             language=shown.language,
             prompt_version=version_with(template_version(TEMPLATE, shown.language), shown.redacted),
             conversation=shown.pair.run_a.conversation_id,

@@ -48,9 +48,11 @@ def samples(study: Study, only: Filter) -> Iterator[Sample]:
 
 @dataclass(frozen=True)
 class Around:
-    """What is known of some responses. `names`: id and person of each run, as in every exported file; `people`: their
-    mean scores, by place, item and kind of rater; `asked`: the answered calls behind a response, in their order."""
+    """What is known of some responses. `study`: its key; `names`: id and person of each run, as in every exported file;
+    `people`: their mean scores, by place, item and kind of rater; `asked`: the answered calls behind a response, in
+    their order."""
 
+    study: str
     names: Mapping[int, tuple[str, str]]
     turns: Mapping[int, Sequence[JudgedTurn]]
     people: Mapping[Place, Mapping[str, Mapping[str, float]]]
@@ -65,7 +67,7 @@ class Around:
         answers: dict[int, list[Answer]] = defaultdict(list)
         for answer in Answer.objects.filter(response__in=responses).order_by("pk"):
             answers[answer.response_id].append(answer)
-        return cls(names, turns_of(runs), people_on(study, only, runs), answers, asked_for(responses))
+        return cls(study.key, names, turns_of(runs), people_on(study, only, runs), answers, asked_for(responses))
 
 
 def people_on(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
@@ -183,6 +185,7 @@ def about(response: Response, around: Around) -> dict[str, Any]:
     run = response.run
     conversation, participant = around.names[run.pk]
     return {
+        "study": around.study,
         "conversation": conversation,
         "participant": participant or "",
         "arm": run.arm,

@@ -21,6 +21,10 @@ TASK_VARIABLE = "EMOSTUDY_TASK"  # set by a researcher's page for the command th
 LINES = 10  # how many plain lines a long work prints where there is no terminal
 
 
+def one_or_more(count: int, one: str, more: str) -> str:
+    return one if count == 1 else more
+
+
 class Progress:
     """A bar on a terminal, a few plain lines otherwise, and a row for the page that started the command."""
 

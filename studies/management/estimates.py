@@ -7,7 +7,8 @@ from django.conf import settings
 
 from dialogue.jobs import store
 from dialogue.jobs.estimate import Cost, cost_of
-from dialogue.prices import load_prices
+from dialogue.prices import load_prices, told_amount
+from studies.management.command import one_or_more
 from studies.simulating.estimate import Answers, Estimate
 
 ROUGH = (
@@ -26,6 +27,7 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
         "conversations": estimate.conversations,
         "held_before": estimate.held_before,
         "judgements": estimate.judgements,
+        "profiles": estimate.profiles,
         "calls": estimate.calls,
         "input_tokens": estimate.input_tokens,
         "output_tokens": estimate.output_tokens,
@@ -39,9 +41,9 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
 
 
 def lines(estimate: Estimate) -> Iterator[str]:
-    before = f" ({estimate.held_before:,} more have been held)" if estimate.held_before else ""
-    yield f"{estimate.conversations:,} conversations{before}, {estimate.judgements:,} judgements"
-    yield f"{estimate.calls:,} calls, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
+    yield told_number(estimate)
+    calls = one_or_more(estimate.calls, "call", "calls")
+    yield f"{estimate.calls:,} {calls}, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
     price = cost(estimate)
     yield told_cost(price)
     if price.at_usual_price:
@@ -52,11 +54,20 @@ def lines(estimate: Estimate) -> Iterator[str]:
     yield "Nothing was asked and nothing stored."
 
 
+def told_number(estimate: Estimate) -> str:
+    if estimate.profiles is not None:
+        return f"{estimate.profiles:,} {one_or_more(estimate.profiles, 'profile', 'profiles')}"
+    before = f" ({estimate.held_before:,} more have been held)" if estimate.held_before else ""
+    conversations = one_or_more(estimate.conversations, "conversation", "conversations")
+    judgements = one_or_more(estimate.judgements, "judgement", "judgements")
+    return f"{estimate.conversations:,} {conversations}{before}, {estimate.judgements:,} {judgements}"
+
+
 def told_cost(price: Cost) -> str:
     if price.unpriced:
         names = ", ".join(price.unpriced)
         return f"Cost: not known, as {settings.PRICES} has no price for {names}"
-    return f"Cost: {price.amount:.2f} {price.currency}"
+    return f"Cost: {told_amount(price.amount)} {price.currency}"
 
 
 def assumptions(estimate: Estimate) -> Iterator[str]:

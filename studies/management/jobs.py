@@ -14,18 +14,25 @@ from django.core.management.base import CommandParser
 
 from dialogue.jobs import batch_store, store
 from dialogue.jobs.batcher import batching
+from dialogue.jobs.calls import DAY_SPENT, JOB_SPENT
+from dialogue.jobs.failures import commonest
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
+from dialogue.jobs.store import Planned
 from dialogue.models import Job, JobItem
-from dialogue.prices import PriceFileError, Prices, load_prices
+from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
 from dialogue.providers.base import ModelSettings
 from studies.management import estimates
-from studies.management.command import Command, Progress
+from studies.management.command import Command, Progress, one_or_more
 from studies.simulating.estimate import Estimate
 
 TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is
 States = JobItem.State
+HOW_TO_GO_ON = {
+    JOB_SPENT: "The same command with a higher --budget goes on.",
+    DAY_SPENT: "The same command goes on tomorrow (UTC), or with a higher DAILY_BUDGET.",
+}
 
 
 class JobCommand(Command):
@@ -118,6 +125,10 @@ class JobCommand(Command):
             if count:
                 self.say(f"{count} {what}.")
 
+    def say_planned(self, planned: Planned, one: str = "item", more: str = "items") -> None:
+        waiting = one_or_more(planned.items, f"{one} waits", f"{more} wait")
+        self.say(f"Job {planned.job.pk}: {planned.items} {waiting} for a runner.")
+
     def work_on(self, job: Job, label: str, *, at_once: int) -> None:
         """Until it is done, here or by others. Told to stop, it gives back what is not done."""
         self.begun_with = list(job.items.values_list("pk", "role"))
@@ -126,12 +137,15 @@ class JobCommand(Command):
         job.refresh_from_db()
         if job.state == Job.State.STOPPED:
             self.say(f"Stopped: {job.reason}")
+        if job.state == Job.State.BUDGET:
+            self.say(f"Budget reached: {job.reason} {HOW_TO_GO_ON.get(job.reason, '')}".rstrip())
 
     def told_of(self, job: Job, role: str, *, planned: int, **only: Any) -> dict[str, Any]:
         """How the job's items of this role ended. What is no longer there was withdrawn or erased meanwhile. `only`:
         filters of them."""
         ended = list(self.ends(job, role, **only))
-        counts = Counter(state for state, _ in ended)
+        counts = Counter(state for state, *_ in ended)
+        failed = Counter((failure, detail) for _, failure, detail in ended if failure)
         waiting = counts[States.WAITING] + counts[States.WORKING]
         in_background = job.state == Job.State.OPEN
         return {
@@ -140,17 +154,18 @@ class JobCommand(Command):
             "erased": max(planned - len(ended), 0),
             "quarantined": counts[States.QUARANTINED],
             "failed": counts[States.FAILED] + counts[States.QUARANTINED],
-            "failed_reasons": dict(Counter(failure for _, failure in ended if failure)),
+            "failed_reasons": dict(Counter(failure for failure, _ in failed.elements())),
+            "failed_details": commonest(failed),
             "left": 0 if in_background else waiting,
             **({"waiting": waiting} if in_background else {}),
             "cost": float(job.spent),
             "budget_reached": job.state == Job.State.BUDGET,
         }
 
-    def ends(self, job: Job, role: str, **only: Any) -> Iterator[tuple[str, str]]:
-        """State and failure of each item."""
+    def ends(self, job: Job, role: str, **only: Any) -> Iterator[tuple[str, str, str]]:
+        """State, failure and its detail, of each item."""
         for some in store.chunks(self.begun(job, role)):
-            yield from JobItem.objects.filter(pk__in=some, **only).values_list("state", "failure")
+            yield from JobItem.objects.filter(pk__in=some, **only).values_list("state", "failure", "detail")
 
     def begun(self, job: Job, role: str) -> list[int]:
         """Its items, also those that the same command, given twice, took over meanwhile."""
@@ -159,10 +174,22 @@ class JobCommand(Command):
 
 
 def failures(summary: Mapping[str, Any]) -> dict[str, int]:
-    """As counts to be said, and what to do where nothing is tried again by itself."""
-    quarantine = "of them failed the same way three times and wait in quarantine: --retry-quarantined tries them again"
-    failed: Mapping[str, int] = summary["failed_reasons"]
-    return {**{f"failed: {reason}": count for reason, count in failed.items()}, quarantine: summary["quarantined"]}
+    """As counts to be said, each with its commonest detail, and what to do where nothing is tried again by itself."""
+    told = told_failures(summary["failed_reasons"], summary["failed_details"])
+    waits, them = ("waits", "it") if summary["quarantined"] == 1 else ("wait", "them")
+    quarantine = f"{waits} in quarantine: --retry-quarantined tries {them} again"
+    return {**told, f"of them failed the same way three times and {quarantine}": summary["quarantined"]}
+
+
+def told_failures(reasons: Mapping[str, int], details: Mapping[str, str]) -> dict[str, int]:
+    """A detail is a sentence of its own, which gets its full stop where it is said."""
+    said = {reason: f". {detail.rstrip('.')}" for reason, detail in details.items()}
+    return {f"failed: {reason}{said.get(reason, '')}": count for reason, count in reasons.items()}
+
+
+def in_brackets(counts: Mapping[str, int]) -> str:
+    told = ", ".join(f"{what} {count}" for what, count in counts.items())
+    return f" ({told})" if told else ""
 
 
 def worker(*, at_once: int, job: int | None = None) -> Any:
@@ -214,7 +241,7 @@ def show(job: Job, progress: Progress, label: str) -> None:
     counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
     label = f"{label}, {at_provider}" if at_provider else label
     spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
-    label = f"{label}, {spent:.2f} spent" if spent else label
+    label = f"{label}, {told_amount(spent)} spent" if spent else label
     if at_provider and label != progress.label and not (progress.quiet or progress.bar):
         sys.stderr.write(f"{label}\n")
     total = counts.total()

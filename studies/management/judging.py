@@ -8,9 +8,11 @@ from dialogue.jobs.store import Planned
 from dialogue.judges.judge import AGAIN, REPAIR
 from dialogue.models import Call, Job
 from studies.design.spec import ArmSpec
+from studies.judging.asking import ways_in
 from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
-from studies.management.jobs import JobCommand, failures
+from studies.management.command import one_or_more
+from studies.management.jobs import JobCommand, failures, in_brackets
 from studies.models import Study
 
 
@@ -39,9 +41,11 @@ class JudgingCommand(JobCommand):
                 f"not sent: their consent does not name '{judge.provider or judge.base_url}'": summary["not_sent"],
                 "not judged: nothing is known of the seeker": summary["without_profile"],
                 "not judged: the person has withdrawn meanwhile": summary["erased"],
-                f"single items could not be read and are stored as missing{reasons(summary)}": summary[
-                    "unreadable_items"
-                ],
+                unreadable(
+                    summary,
+                    "single item could not be read and is stored as missing",
+                    "single items could not be read and are stored as missing",
+                ): summary["unreadable_items"],
                 **failures(summary),
                 "left for the next time": summary["left"],
             }
@@ -54,7 +58,7 @@ class JudgingCommand(JobCommand):
         done, valid = summary["done"], summary["valid"]
         if valid < done:
             self.say(f"{done - valid} of {done} have no score at all.")
-        for what, key in (("repaired", "repaired"), ("asked again, with more room", "asked_again")):
+        for what, key in (("sent for repair", "repaired"), ("asked again, with more room", "asked_again")):
             if summary[key]:
                 self.say(f"{summary[key]} of {done} ({summary[f'{key}_share']:.1%}) were {what}.")
         if summary["cost_per_valid"]:
@@ -63,11 +67,11 @@ class JudgingCommand(JobCommand):
 
 
 def of_answers(job: Job, role: str) -> dict[str, Any]:
-    """Of a job's items of this role: how many have a score at all (`valid`), what is missing and why, how many answers
-    were repaired or asked for again, and what a valid one cost; None where a price is not known."""
+    """Of a job's items of this role: how many have a score at all (`valid`), what is missing and why, how many were
+    sent for repair or asked again, and what a valid one cost; None where a price is not known."""
     done = job.items.filter(role=role, state="done")
     results = list(done.values_list("result", flat=True))
-    ways = Counter(result.get("way") for result in results)
+    ways = Counter(way for result in results for way in ways_in(result))
     missing: Counter[str] = sum((Counter(result.get("missing")) for result in results), Counter())
     valid = sum(bool(result.get("valid")) for result in results)
     return {
@@ -90,6 +94,5 @@ def is_unpriced(job: Job) -> bool:
     return Call.objects.filter(item__job=job, cost=None).exists()
 
 
-def reasons(summary: Mapping[str, Any]) -> str:
-    told = ", ".join(f"{reason} {count}" for reason, count in summary["missing_reasons"].items())
-    return f" ({told})" if told else ""
+def unreadable(summary: Mapping[str, Any], one: str, more: str) -> str:
+    return f"{one_or_more(summary['unreadable_items'], one, more)}{in_brackets(summary['missing_reasons'])}"

@@ -7,10 +7,13 @@ from typing import Any, TypeVar
 
 from django.core.management.base import CommandParser
 
+from dialogue.jobs import store
 from dialogue.jobs.store import Planned
-from studies.management.jobs import JobCommand, failures
+from dialogue.models import Job, JobItem
+from studies.management.command import one_or_more
+from studies.management.jobs import JobCommand, States, failures, in_brackets
 from studies.simulating.benchmark import Benchmark
-from studies.simulating.choice import Fitting, Unfit, told_states
+from studies.simulating.choice import MILD, Fitting, Unfit, told_states
 from studies.simulating.planning import KIND, REVIEW
 from studies.simulating.setup import MOST_REPLICATES, MOST_TURNS, Setup
 
@@ -53,42 +56,65 @@ class SimulatingCommand(JobCommand):
 
     def say_left_out(self, found: Fitting) -> None:
         if found.others:
-            self.say(f"{found.others} profiles are in other languages than the study's and are left out.")
+            are = one_or_more(found.others, "profile is", "profiles are")
+            self.say(f"Left out: {found.others} {are} in a language that the study has not.")
         if found.not_played:
             self.say(f"Profiles that may not be played and are left out: {told_states(found.not_played)}.")
+        if found.mild:
+            self.say(f"Profiles too mild for the worst case, left out: {', '.join(found.mild)}. {MILD}")
 
     def planned(self, run: Benchmark, setup: Setup, **terms: Any) -> Planned:
         planned = run.plan(setup, **terms)
-        if others := run.let_count(setup):
+        self.set_aside = run.let_count(setup)
+        if others := run.to_give_way(setup):
             self.say(
-                f"{others} conversations of the same arms and profiles no longer count: they were held with other "
-                "prompts, models or turns at most. Ask for them as they were, and they count again at no cost."
+                f"Held of the same arms and profiles with other prompts, models or turns at most: {others}. Each "
+                "counts until the new one in its place has been held."
             )
         return planned
 
     def told_of_conversations(self, planned: Planned) -> dict[str, Any]:
         conversations = self.told_of(planned.job, KIND, planned=len(self.begun(planned.job, KIND)))
         results = planned.job.items.filter(role__in=(KIND, REVIEW)).values_list("result", flat=True)
+        ends = self.end_reasons(planned.job)
+        held = one_or_more(conversations["done"], "conversation", "conversations")
         summary = {
+            "end_reasons": ends,
             **with_reviews(conversations, self.told_of(planned.job, REVIEW, planned=0, needs__state="done")),
             "skipped_existing": planned.done_before[KIND],
             "reviewed_before": planned.done_before[REVIEW],
             "seeker_faults": sum(one.get("faults", 0) for one in results),
             "unread_reviews": sum(one.get("unread", False) for one in results),
+            "set_aside": self.set_aside + sum(one.get("set_aside", 0) for one in results),
         }
         self.say_counts(
             {
-                "conversations held": summary["done"],
+                f"{held} held{in_brackets(ends)}": summary["done"],
                 "held before": summary["skipped_existing"],
                 "reviewed": summary["reviewed"],
                 "reviewed before": summary["reviewed_before"],
-                "reviews could not be read": summary["unread_reviews"],
-                "faults of the seekers themselves were found (see conversations.csv)": summary["seeker_faults"],
+                f"{one_or_more(summary['unread_reviews'], 'review', 'reviews')} could not be read": summary[
+                    "unread_reviews"
+                ],
+                f"{one_or_more(summary['seeker_faults'], 'fault', 'faults')} of the seekers themselves found "
+                "(see conversations.csv)": summary["seeker_faults"],
+                f"earlier {one_or_more(summary['set_aside'], 'one counts', 'ones count')} no more: held with other "
+                "prompts, models or turns at most. Asked for as before, they count again at no cost": summary[
+                    "set_aside"
+                ],
                 **failures(summary),
                 "left for the next time": summary["left"],
             }
         )
         return summary
+
+    def end_reasons(self, job: Job) -> dict[str, int]:
+        """How the conversations that it held ended."""
+        found: Counter[str] = Counter()
+        for some in store.chunks(self.begun(job, KIND)):
+            done = JobItem.objects.filter(pk__in=some, state=States.DONE)
+            found.update(done.values_list("conversation__end_reason", flat=True))
+        return dict(found.most_common())
 
 
 def with_reviews(conversations: dict[str, Any], reviews: dict[str, Any]) -> dict[str, Any]:
@@ -96,7 +122,9 @@ def with_reviews(conversations: dict[str, Any], reviews: dict[str, Any]) -> dict
     both = ("quarantined", "failed", "left", "waiting")
     added = {name: conversations[name] + reviews[name] for name in both if name in conversations}
     reasons = Counter(conversations["failed_reasons"]) + Counter(reviews["failed_reasons"])
-    return {**conversations, **added, "failed_reasons": dict(reasons), "reviewed": reviews["done"]}
+    details = {**reviews["failed_details"], **conversations["failed_details"]}
+    failed = {"failed_reasons": dict(reasons), "failed_details": details}
+    return {**conversations, **added, **failed, "reviewed": reviews["done"]}
 
 
 def keys_in(given: str | None) -> list[str]:

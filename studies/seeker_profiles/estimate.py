@@ -21,4 +21,4 @@ def estimated(writer: ArmSpec, people: Sequence[Participation]) -> Estimate:
     length = Typicals.read().in_ledger.get((PURPOSE, settings.kind, settings.model, None), ASSUMED)
     prompts = [estimated_tokens(writer_messages(of_person(person).answered)) for person in people]
     loads = [Load(PURPOSE, settings, 1, tokens, length.tokens) for tokens in prompts]
-    return Estimate(loads=gathered(loads), lengths={(PURPOSE, settings.model, ""): length})
+    return Estimate(profiles=len(people), loads=gathered(loads), lengths={(PURPOSE, settings.model, ""): length})

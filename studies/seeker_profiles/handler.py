@@ -52,6 +52,7 @@ class ProfileHandler:
             messages=(),
             settings=self.settings,
             provider=self.writer.provider,
+            who=f"writer of profiles {self.writer.key}",
             language=answered.language,
             prompt_version=version(answered.language),
             item=item.pk,

@@ -35,7 +35,7 @@ from studies.simulating.choice import (
     seeker_setup,
     supporter_settings,
 )
-from studies.simulating.counting import let_count
+from studies.simulating.counting import let_count, to_give_way
 from studies.simulating.estimate import Estimate, simulation_loads, usual_turns
 from studies.simulating.outcomes import CONDITIONS
 from studies.simulating.planning import KIND, items, plan_simulation
@@ -91,8 +91,16 @@ class Benchmark:
         )
 
     def let_count(self, setup: Setup) -> int:
-        """Its conversations, and not those of other configurations in their places; returns how many these were."""
-        return let_count(self.study, setup, list(self.items(setup))[: self.limit])
+        """Its conversations that have been held, and not those of other configurations in their places; returns how
+        many these were."""
+        return let_count(self.study, setup, self.asked_for(setup))
+
+    def to_give_way(self, setup: Setup) -> int:
+        """How many of other configurations count until its own in their places are held."""
+        return to_give_way(self.study, setup, self.asked_for(setup))
+
+    def asked_for(self, setup: Setup) -> list[Wanted]:
+        return list(self.items(setup))[: self.limit]
 
     def items(self, setup: Setup) -> Iterator[Wanted]:
         return items(self.protocol, setup, self.arms, self.profiles, self.replicates)

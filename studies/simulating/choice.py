@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.registry import model_for
+from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.profiles import Profile, ProfilesRefused
 from studies.chats import frozen_supporter
 from studies.design.spec import ArmSpec, StudySpec
@@ -24,6 +25,7 @@ class Fitting(NamedTuple):
     origin: str
     others: int  # that are in languages which the study has not
     not_played: Mapping[str, str]  # by id the state of those that may not be
+    mild: list[str]  # ids of those that are too mild for the worst case which is asked for
 
 
 def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
@@ -51,29 +53,36 @@ def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
 def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
     judges = {judge.key: judge for judge in spec.judges}
     if key not in judges:
-        raise Unfit(f"The study {spec.key} has no judge {key!r}. It has: {', '.join(judges) or 'none'}.")
+        raise Unfit(f"--judge: the study {spec.key} has no judge {key!r}. It has: {', '.join(judges) or 'none'}.")
     refuse_unreachable(f"judge {key}", judge_settings(judges[key]))
     return judges[key]
 
 
 def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> Fitting:
-    """Of the study's languages: nobody could rate, and few arms could answer, in another. Nothing is stored."""
+    """Of the study's languages: nobody could rate, and few arms could answer, in another. Where a worst case is asked
+    for, all setups are without those too mild for it, so that each conversation has its twin. Nothing is stored."""
     try:
         found = found_profiles(study, path)
-        fitting = [profile for profile in found.profiles if profile.language in spec.languages]
-        for setup in setups:
-            for profile in fitting:
-                setup.condition_of(profile)
-    except (ProfilesRefused, OtherProfiles, ValueError) as error:
+    except (ProfilesRefused, OtherProfiles) as error:
         raise Unfit(str(error)) from error
+    fitting = [profile for profile in found.profiles if profile.language in spec.languages]
+    hard = any(setup.condition == "worst_case" for setup in setups)
+    mild = [profile.id for profile in fitting if hard and is_mild(profile)]
     if not found.profiles:
         raise Unfit(f"None of the profiles may be played: {told_states(found.not_played)}.")
     if not fitting:
         languages = ", ".join(spec.languages)
         raise Unfit(f"None of the {len(found.profiles)} profiles is in a language of the study ({languages}).")
-    return Fitting(fitting, found.origin, len(found.profiles) - len(fitting), found.not_played)
+    if len(mild) == len(fitting):
+        raise Unfit(f"None of the profiles can be a worst case: {', '.join(mild)}. {MILD}")
+    kept = [profile for profile in fitting if profile.id not in mild]
+    return Fitting(kept, found.origin, len(found.profiles) - len(fitting), found.not_played, mild)
 
 
+MILD = (
+    "Fewer than two of their behaviours are at 2 or above. Put two at 2 or 3 in worst_case_default, or leave "
+    "worst_case_default out: then all five are at 2. What has been played needs another id then."
+)
 STATES = {"refused": "refused, as what speaks of danger to life is", "draft": "a draft that nobody has approved"}
 
 

@@ -34,12 +34,13 @@ class Turns:
 
 @dataclass
 class Estimate:
-    """What is still to be done, and what it will take if all goes as assumed. `lengths`: of answers, by purpose, model
-    and language."""
+    """What is still to be done, and what it will take if all goes as assumed. `profiles`: None where none are made.
+    `lengths`: of answers, by purpose, model and language."""
 
     conversations: int = 0
     judgements: int = 0
     held_before: int = 0
+    profiles: int | None = None
     loads: list[Load] = field(default_factory=list)
     turns: list[Turns] = field(default_factory=list)
     lengths: dict[tuple[str, str, str], Typical] = field(default_factory=dict)

@@ -27,8 +27,8 @@ from studies.models import ArmRun, Protocol, Rater, SeekerProfile
 from studies.models.response import RaterKind
 from studies.questionnaires.loading import load
 from studies.responses import Given, store_many
-from studies.simulating.counting import is_grave
-from studies.simulating.planning import REVIEW
+from studies.simulating.counting import is_grave, is_taken, take_places
+from studies.simulating.planning import KIND, REVIEW
 from studies.simulating.profiles import from_content
 from studies.simulating.setup import EVALUATOR_TEMPERATURE, Setup
 
@@ -51,8 +51,10 @@ class Made:
     faults: Sequence[SeekerFault] = ()
     unread: bool = False
 
-    def result(self) -> dict[str, Any]:
-        return {"faults": len(self.faults), **({"unread": True} if self.unread else {})}
+    def result(self, set_aside: int) -> dict[str, Any]:
+        """`set_aside`: how many earlier ones no longer count for it."""
+        told = {"unread": self.unread, "set_aside": set_aside}
+        return {"faults": len(self.faults), **{name: value for name, value in told.items() if value}}
 
 
 class SimulationHandler:
@@ -114,7 +116,7 @@ class SimulationHandler:
         )
         item.conversation = conversation
         item.save(update_fields=["conversation"])
-        return ArmRun.objects.create(
+        run = ArmRun(
             study=self.protocol.study,
             protocol=self.protocol,
             conversation=conversation,
@@ -125,6 +127,9 @@ class SimulationHandler:
             setup=self.setup.name(),
             replicate=item.replicate,
         )
+        run.valid = not is_taken(run)
+        run.save()
+        return run
 
     # Talking, looking back, and looking for faults
 
@@ -144,6 +149,7 @@ class SimulationHandler:
             purpose=Call.Purpose.SEEKER,
             messages=(),
             settings=self.setup.model(),
+            who="seeker",
             conversation=material.run.conversation_id,
             item=item.pk,
             job=self.job.pk,
@@ -154,6 +160,7 @@ class SimulationHandler:
             conversation=material.run.conversation_id,
             max_turns=self.setup.max_turns,
             seed=f"{material.profile.id} {item.replicate}",  # the same for all arms and both conditions
+            supporter=f"arm {material.run.arm}",
             question=question,
             caller=caller,
         )
@@ -207,9 +214,11 @@ class SimulationHandler:
     def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
         store_many(self.rater(), [given for _, one in made for given in self.given(one)])
         SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
+        held = [one.run for item, one in made if item.role == KIND]
+        set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
         spoilt = [one.run.pk for _, one in made if any(map(is_grave, one.faults))]
         ArmRun.objects.filter(pk__in=spoilt).update(valid=False)
-        return [one.result() for _, one in made]
+        return [one.result(set_aside[one.run.pk]) for _, one in made]
 
     def rater(self) -> Rater:
         strategy = "user_aware" if self.setup.one_agent else "state_aware"

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.db import transaction
 
+from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.profiles import Profile, as_content, from_content, load_profiles
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles.checking import checked, profiles_of
@@ -19,11 +20,13 @@ class OtherProfiles(Exception):
 
 @dataclass(frozen=True)
 class Kept:
-    """How many profiles. `refused`: of those added, what the automatic checks refused."""
+    """How many profiles. `refused`: of those added, what the automatic checks refused. `mild`: ids of all that are too
+    mild for a worst case."""
 
     added: int = 0
     unchanged: int = 0
     refused: int = 0
+    mild: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,7 +64,8 @@ def keep(study: Study, profiles: Sequence[Profile], *, origin: str) -> Kept:
     new = new_rows(study, profiles, origin=origin)
     SeekerProfile.objects.bulk_create(new)
     refused = sum(row.state == SeekerProfile.State.REFUSED for row in new)
-    return Kept(added=len(new), unchanged=len(profiles) - len(new), refused=refused)
+    mild = tuple(profile.id for profile in profiles if is_mild(profile))
+    return Kept(added=len(new), unchanged=len(profiles) - len(new), refused=refused, mild=mild)
 
 
 def new_rows(study: Study, profiles: Sequence[Profile], *, origin: str) -> list[SeekerProfile]:

@@ -22,22 +22,22 @@ GIVEN_UP = (States.FAILED, States.QUARANTINED)
 
 @dataclass
 class Tally:
-    """Items by how they are; `failed` by reason; `faults`: of the simulated seekers themselves."""
+    """Items by how they are; `failed` by reason and detail; `faults`: of the simulated seekers themselves."""
 
     done: int = 0
     all: int = 0
     working: int = 0
     faults: int = 0
-    failed: Counter[str] = field(default_factory=Counter)
+    failed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def add(self, state: str, failure: str, number: int) -> None:
+    def add(self, state: str, failure: str, detail: str, number: int) -> None:
         self.all += number
         if state == States.DONE:
             self.done += number
         elif state == States.WORKING:
             self.working += number
         elif state in GIVEN_UP:
-            self.failed[failure] += number
+            self.failed[failure, detail] += number
 
 
 def conversations(study: Study) -> dict[tuple[str, str], Tally]:
@@ -46,13 +46,13 @@ def conversations(study: Study) -> dict[tuple[str, str], Tally]:
     items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
     kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()
     found: dict[tuple[str, str], Tally] = {}
-    for job, role, arm, state, failure, faults, number in kinds.values_list(
-        "job", "role", "arm", "state", "failure", "faults"
+    for job, role, arm, state, failure, detail, faults, number in kinds.values_list(
+        "job", "role", "arm", "state", "failure", "detail", "faults"
     ).annotate(number=Count("pk")):
         tally = found.setdefault((arm, condition_of[job]), Tally())
         tally.faults += int(faults or 0) * number
         if role == SIMULATING:
-            tally.add(state, failure, number)
+            tally.add(state, failure, detail, number)
     return found
 
 
@@ -65,8 +65,9 @@ def judgements(study: Study) -> dict[str, Tally]:
     title_of = {job.pk: job.title for job in jobs_of(study, JUDGING)}
     rows = JobItem.objects.filter(job__in=title_of, role=JUDGING).order_by()
     found: dict[str, Tally] = {}
-    for job, state, failure, number in rows.values_list("job", "state", "failure").annotate(number=Count("pk")):
-        found.setdefault(title_of[job], Tally()).add(state, failure, number)
+    states = rows.values_list("job", "state", "failure", "detail").annotate(number=Count("pk"))
+    for job, state, failure, detail, number in states:
+        found.setdefault(title_of[job], Tally()).add(state, failure, detail, number)
     return dict(sorted(found.items()))
 
 

@@ -25,7 +25,7 @@ def export_training(
     study: Study, out: Path, options: Options, *, on_conversation: Callable[[], None] = lambda: None
 ) -> dict[str, Any]:
     """Write FILE.jsonl, FILE.train.jsonl, FILE.test.jsonl and FILE.card.json in place of an earlier export; returns the
-    card. Raises TrainingRefused, and then all files are as they were.
+    card. Raises ExportRefused, and then all files are as they were.
     """
     refuse_foreign(out, study.key)
     counts = Counts()

@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from studies.exports.files import sha256
+from studies.exports.places import ExportRefused, refuse_other_study, refuse_unusable_file
 from studies.training.rows import Row, line
 from studies.training.split import SIDES
 
 SUFFIX = ".jsonl"
 ALL = ""  # stands for both sides together
-
-
-class TrainingRefused(Exception):
-    """Nothing was written; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -39,18 +36,18 @@ class Places:
 
 
 def refuse_foreign(out: Path, study: str) -> None:
-    """Only an earlier export of the same study is written over, and a folder that is not there was mistyped."""
+    """Only an earlier export of the same study is written over. Raises ExportRefused."""
     if out.suffix != SUFFIX:
-        raise TrainingRefused(f"{out}: name a file that ends in {SUFFIX}.")
-    if not out.parent.is_dir():
-        raise TrainingRefused(f"{out}: there is no folder {out.parent}.")
+        raise ExportRefused(f"{out}: name a file that ends in {SUFFIX}.")
     places = Places(out)
+    for path in places.all():
+        refuse_unusable_file(path)
     there = [path for path in places.all() if path.exists()]
     earlier = earlier_card(places.card) if there else None
     if there and earlier is None:
-        raise TrainingRefused(f"{there[0]}: is there already and has no card of an earlier export. Name another file.")
-    if earlier is not None and earlier.get("study") != study:
-        raise TrainingRefused(f"{out}: holds an export of the study {earlier.get('study')!r}. Name another file.")
+        raise ExportRefused(f"{there[0]}: is there already and has no card of an earlier export. Name another file.")
+    if earlier is not None:
+        refuse_other_study(out, earlier.get("study"), study, kind="file")
 
 
 def earlier_card(path: Path) -> dict[str, Any] | None:

@@ -383,7 +383,8 @@ def disattenuated(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         for scores in sides
     ]
     means = [scores.mean(axis=1) for scores in sides]
-    return bounds_of_measured(intervals.disattenuated(*means, spreads), drawn.people(count), bootstrap)
+    corrected, _ceiling = intervals.disattenuated(*means, spreads)
+    return bounds_of_measured(corrected, drawn.people(count), bootstrap)
 
 
 def ended_in(kind: int) -> Callable[[Array], Array]:

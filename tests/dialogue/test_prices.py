@@ -6,7 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.prices import FREE, USUAL_OUTPUT, Price, PriceFileError, Prices, estimated_tokens, load_prices
+from dialogue.prices import (
+    FREE,
+    USUAL_OUTPUT,
+    Price,
+    PriceFileError,
+    Prices,
+    estimated_tokens,
+    load_prices,
+    told_amount,
+)
 from dialogue.providers.base import Message
 
 SHIPPED = Path(__file__).resolve().parents[2] / "fixtures" / "prices.toml"
@@ -196,6 +205,29 @@ def test_fault_is_told(tmp_path: Path, text: str, fault: str) -> None:
     with pytest.raises(PriceFileError) as caught:
         load_prices(written(tmp_path, text))
     assert caught.value.faults == [fault]
+
+
+def test_file_that_is_not_utf_8_is_to_be_saved_so(tmp_path: Path) -> None:
+    path = tmp_path / "prices.toml"
+    path.write_bytes('version = "é"'.encode("latin-1"))
+    with pytest.raises(PriceFileError) as fault:
+        load_prices(path)
+    assert str(fault.value) == f"{path}: is not UTF-8: save it so"
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [
+        ("0", "0.00"),
+        ("12.5", "12.50"),
+        ("0.1", "0.10"),
+        ("0.0123", "0.012"),
+        ("0.0012", "0.0012"),
+        ("0.000001", "0.000001"),
+    ],
+)
+def test_small_amounts_are_shown_with_two_digits(amount: str, shown: str) -> None:
+    assert told_amount(Decimal(amount)) == shown
 
 
 def test_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:

@@ -114,7 +114,7 @@ def judge(*arguments: str, key: str = "real", strategy: str = "standard") -> tup
 
 def summary(**counts: Any) -> dict[str, Any]:
     zero = {"done": 0, "skipped_existing": 0, "not_sent": 0, "without_profile": 0, "erased": 0, "unreadable_items": 0,
-            "failed": 0, "failed_reasons": {}, "quarantined": 0, "left": 0, "cost": 0.0,
+            "failed": 0, "failed_reasons": {}, "failed_details": {}, "quarantined": 0, "left": 0, "cost": 0.0,
             "budget_reached": False, "valid": 0, "missing_reasons": {}, "repaired": 0, "repaired_share": None,
             "asked_again": 0, "asked_again_share": None, "cost_per_valid": None}  # fmt: skip
     done = {"valid": counts["done"], "repaired_share": 0.0, "asked_again_share": 0.0} if counts.get("done") else {}
@@ -170,7 +170,8 @@ def test_judge_that_answers_in_prose_is_missing_with_the_reason(server: str) -> 
     talk(study(judge_at(server, "badjudge")))
     since = Asked(server)
     nothing = {"valid": 0, "unreadable_items": 10, "missing_reasons": {"unparseable": 10}}
-    assert judge() == (summary(done=1, **nothing, asked_again=1, asked_again_share=1.0), 0)
+    asked = {"repaired": 1, "repaired_share": 1.0, "asked_again": 1, "asked_again_share": 1.0}
+    assert judge() == (summary(done=1, **nothing, **asked), 0)
     assert set(Answer.objects.values_list("value", "missing_reason")) == {(None, "unparseable")}
     assert list(Call.objects.values_list("status", flat=True)) == ["unparseable"] * 3
     first, repair, again = (body["messages"] for body in since.bodies())
@@ -200,14 +201,18 @@ def test_score_outside_the_scale_is_missing_and_the_others_are_kept(server: str)
 
 
 @pytest.mark.parametrize(
-    ("model", "reason", "attempts"), [("status-503", "server_error", 6), ("status-401", "client_error", 1)]
+    ("model", "reason", "detail", "attempts"),
+    [
+        ("status-503", "server_error", "Asked to answer 503.", 6),
+        ("status-401", "client_error", "The server refused the key (401).", 1),
+    ],
 )
 def test_call_without_an_answer_is_no_response(
-    server: str, model: str, reason: str, attempts: int, monkeypatch: pytest.MonkeyPatch
+    server: str, model: str, reason: str, detail: str, attempts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 0.0)
     talk(study(judge_at(server, model)))
-    failed = {"failed": 1, "failed_reasons": {reason: 1}}
+    failed = {"failed": 1, "failed_reasons": {reason: 1}, "failed_details": {reason: detail}}
     assert [judge() for _ in range(3)] == [(summary(**failed, quarantined=int(n == 3)), 1) for n in (1, 2, 3)]
     assert list(Call.objects.values_list("status", flat=True)) == [reason] * attempts * 3
     assert not Response.objects.exists()
@@ -242,8 +247,22 @@ def test_quarantine_is_told_with_what_to_do(server: str, monkeypatch: pytest.Mon
     for _ in range(3):
         with pytest.raises(SystemExit):
             call_command("judge", "demo", "--judge", "real", "--strategy", "standard", stdout=out)
-    assert "1 failed: server_error." in out.getvalue()
-    assert out.getvalue().count("--retry-quarantined tries them again.") == 1
+    assert out.getvalue().count("1 failed: server_error. Asked to answer 503.\n") == 3
+    assert out.getvalue().count("--retry-quarantined tries it again.") == 1
+
+
+def test_nothing_to_judge_is_told_with_what_to_do(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    here = study(judge_at(server, "echo"))
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("Nothing to judge: no conversation that is closed has a reply. Let simulated seekers talk")
+    talk(here, turns=2)
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard", "--moments", "checkpoint")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line == "Nothing to judge: no conversation has a rating of this moment (checkpoint); see --moments."
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard", "--background")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.endswith(": 1 item waits for a runner.")
 
 
 def test_call_that_fails_at_first_is_made_again(server: str) -> None:
@@ -428,7 +447,8 @@ def test_server_that_asks_for_a_long_wait_stops_the_job(server: str) -> None:
     assert told["failed"] + told["left"] == 6
     job = Job.objects.get()
     assert job.state == "stopped"
-    assert job.reason == "rate_limited: Asked to answer 429. The server asks to wait for 3600 s."
+    said = "Asked to answer 429. The server asks to wait for 3600 s."
+    assert job.reason == f"judge real (status-429-3600): rate_limited: {said}"
     assert not Call.objects.filter(status="started").exists()
 
 
@@ -599,7 +619,9 @@ def test_thinker_is_paid_once_for_all_replicates_and_workers(server: str) -> Non
 def test_state_that_cannot_be_read_is_tried_again_the_next_time(server: str) -> None:
     here = study(judge_at(server, "badjudge"))
     talk(here, person(here), turns=2)
-    failed = summary(strategy="state_aware", failed=1, failed_reasons={"unparseable": 1})
+    detail = "The inner state after turn 1 cannot be read."
+    told = {"failed_reasons": {"unparseable": 1}, "failed_details": {"unparseable": detail}}
+    failed = summary(strategy="state_aware", failed=1, **told)
     assert judge(strategy="state_aware") == (failed, 1)
     assert not InnerState.objects.exists()
     assert not Response.objects.filter(rater__kind="judge").exists()
@@ -618,7 +640,7 @@ def test_several_workers_judge_everything_once(server: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--judge", "nobody"], "The study demo has no judge 'nobody'. It has: demo, real."),
+        (["--judge", "nobody"], "--judge: the study demo has no judge 'nobody'. It has: demo, real."),
         (["--judge", "real"], "judge real: The environment variable NO_SUCH_KEY is not set."),
         (["--judge", "demo", "--concurrency", "0"], "--concurrency must be at least 1."),
         (["--judge", "demo", "--replicates", "101"], "--replicates must be at most 100."),

@@ -17,6 +17,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from dialogue.models import Job
 from studies import tasks
 from studies.models import Task
 from studies.models.task import SILENT_FOR
@@ -213,6 +214,23 @@ def test_judge_task_tries_every_strategy_and_says_which_failed(monkeypatch, stud
     assert asked[0] == ("judge", "demo", "--judge", "demo", "--strategy", "standard")
     assert task.state == "failed"
     assert task.message == "A part failed: user_aware. Start it again: what is done is not done twice."
+
+
+def test_task_that_failed_tells_how_its_items_did(monkeypatch, study):
+    from studies.management.commands import run_task
+
+    def judge(*_arguments):
+        job = Job.objects.create(kind="judge", scope=study.key, title="demo (standard)", plan={})
+        told = {"state": "failed", "failure": "client_error", "detail": "Asked to answer 404."}
+        job.items.create(subject="run 1", role="judge", configuration="x", **told)
+        raise SystemExit(1)
+
+    monkeypatch.setattr(run_task, "call_command", judge)
+    task = task_of(study, "judge", "demo", "standard")
+    with pytest.raises(CommandError):
+        run_task.Command().handle(task=task.pk)
+    task.refresh_from_db()
+    assert task.message.splitlines()[1:] == ["1 failed: client_error. Asked to answer 404."]
 
 
 @pytest.mark.parametrize(("asked", "radar"), [([], False), (["--radar"], True)])

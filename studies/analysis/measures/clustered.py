@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import expit  # noqa: TID253
 from scipy.stats import t as student_t  # noqa: TID253
 
-from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Interval, Statistic, sum_by_cluster
 from studies.analysis.measures.variance import (
     ROUNDING,
     Fitted,
@@ -63,6 +63,21 @@ class Jackknifed:
         values, vectors = np.linalg.eigh(self.covariance)
         normal = random.normal(size=(count, len(values))) @ (vectors * np.sqrt(values.clip(min=0))).T
         return np.asarray(normal / np.sqrt(random.chisquare(self.freedom, (count, 1)) / self.freedom))
+
+
+def jackknifed(statistic: Statistic, sums: Array) -> Interval:
+    """95 %, of any statistic of sums, around its estimate and without any draw. `sums`: one row per cluster. Raises
+    `Undefined` with fewer than two clusters, or where the statistic does not exist without one of them."""
+    if len(sums) < 2:
+        raise Undefined("fewer than two clusters")
+    total = sums.sum(axis=0)
+    left_out = statistic(total - sums)
+    if not np.isfinite(left_out).all():
+        raise Undefined("without one of the clusters it does not exist")
+    if np.ptp(left_out) < ROUNDING:
+        raise Undefined("all resamples are alike")
+    estimate, half = float(statistic(total)), Jackknifed(left_out[:, np.newaxis]).half(np.ones(1))
+    return Interval(estimate - half, estimate + half, "jackknife of clusters, Student's t")
 
 
 def _refuse_one(clusters: Numbers) -> None:

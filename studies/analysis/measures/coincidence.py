@@ -9,10 +9,11 @@ from typing import Literal
 import krippendorff  # noqa: TID253
 import numpy as np
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, ResampledTogether, sum_by_cluster
 from studies.analysis.rows import Undefined
 
 Level = Literal["ordinal", "interval"]
+_EXACT = 1e-12
 MOST_LEVELS = 60  # above, a resample's levels × levels tables would fill the memory
 
 
@@ -48,11 +49,18 @@ class Counts:
 
     def resampled(self, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> Resampled:
         """`clusters`: the cluster of each unit, numbered from 0 without gaps."""
+        return bootstrap.resample(lambda rows: alpha_of(rows, self.levels, level), self._sums(clusters))
+
+    def resampled_nominal(self, clusters: np.ndarray, bootstrap: Bootstrap) -> ResampledTogether:
+        """Of the same sums: the share of agreeing pairs, and Fleiss' kappa where all units have as many ratings."""
+        return bootstrap.resample_together(lambda rows: nominal_of(rows, len(self.levels)), self._sums(clusters))
+
+    def _sums(self, clusters: np.ndarray) -> Array:
+        """Clusters × flattened coincidences."""
         self.must_tell()
         if len(self.levels) > MOST_LEVELS:
             raise Undefined(f"more than {MOST_LEVELS} different scores")
-        sums = sum_by_cluster(self.coincidences().reshape(len(self.counts), -1), clusters)
-        return bootstrap.resample(lambda rows: alpha_of(rows, self.levels, level), sums)
+        return sum_by_cluster(self.coincidences().reshape(len(self.counts), -1), clusters)
 
 
 def counts(scores: Array, units: np.ndarray) -> Counts:
@@ -61,6 +69,18 @@ def counts(scores: Array, units: np.ndarray) -> Counts:
     cells = units * len(levels) + np.searchsorted(levels, scores)
     table = np.bincount(cells, minlength=(units.max() + 1) * len(levels)).reshape(-1, len(levels))
     return Counts(table.astype(np.float64), levels)
+
+
+def nominal_of(sums: Array, levels: int) -> Array:
+    """(…, flattened coincidences) → (…, 2): the share of agreeing pairs, and Fleiss' kappa from it and the shares of
+    the levels (Fleiss 1971, doi 10.1037/h0031619); nan where only one level is left."""
+    coincidences = sums.reshape(*sums.shape[:-1], levels, levels)
+    marginals = coincidences.sum(axis=-1)
+    total = marginals.sum(axis=-1)
+    agreed = np.trace(coincidences, axis1=-2, axis2=-1) / total
+    chance = ((marginals / total[..., np.newaxis]) ** 2).sum(axis=-1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.stack([agreed, np.where(chance < 1 - _EXACT, (agreed - chance) / (1 - chance), np.nan)], axis=-1)
 
 
 def alpha_of(sums: Array, levels: Array, level: Level) -> Array:

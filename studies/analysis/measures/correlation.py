@@ -11,6 +11,7 @@ from studies.analysis.bootstrap import Array, Interval, Statistic
 from studies.analysis.rows import Undefined
 
 MOST_PAIRS = 2000
+MOST_COMPARED = 500  # each with each, for every cluster that is left out
 _ROUNDING = 1e-12
 _DECIMALS = 12  # beyond lies what rounding leaves of a person's equal scores
 _TAIL = 0.975
@@ -65,6 +66,21 @@ class ScorePairs:
             with np.errstate(divide="ignore", invalid="ignore"):
                 rho = np.where(spread > _ROUNDING, together / np.sqrt(spread), np.nan)
             return np.asarray(np.arctanh(np.clip(rho, -1 + _ROUNDING, 1 - _ROUNDING)))
+
+        return z
+
+    def kendall_z(self) -> Statistic:
+        """Fisher's z of tau-b, likewise. Raises `Undefined` with more than MOST_COMPARED different pairs."""
+        if len(self.human) > MOST_COMPARED:
+            raise Undefined(f"more than {MOST_COMPARED} different pairs of scores are not resampled")
+        human, judge = (np.sign(np.subtract.outer(places, places)) for places in (self.human, self.judge))
+        orders = human * judge, np.abs(human), np.abs(judge)
+
+        def z(counts: Array) -> Array:
+            together, of_human, of_judge = (((counts @ order) * counts).sum(axis=-1) for order in orders)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                tau = together / np.sqrt(of_human * of_judge)
+            return np.asarray(np.arctanh(np.clip(tau, -1 + _ROUNDING, 1 - _ROUNDING)))
 
         return z
 

@@ -1,14 +1,15 @@
 """Comparing two correlations of the same rows.
 
 Variables are numbered: `r12` is the correlation of the first and the second. Positive statistics and bounds mean that
-the correlation named first is the larger. All but `difference_of_r` take the rows as independent and normal, and raise
-`Undefined` for fewer than four rows or a correlation of 1 or -1.
+the correlation named first is the larger. All but `difference_of_r` and `differences_of_r` take the rows as independent
+and normal, and raise `Undefined` for fewer than four rows or a correlation of 1 or -1.
 """
 
 import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, fisher_z
@@ -20,6 +21,7 @@ Z_95 = float(stats.norm.ppf(0.975))
 
 # Places of (n, x, y, xx, yy, xy) for each of the two among the sums that `difference_of_r` takes.
 _FIRST, _SECOND = [0, 1, 2, 4, 5, 7], [0, 1, 3, 4, 6, 8]
+_SUMS = 6  # of one correlation
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,14 @@ def difference_of_r(sums: Array) -> Array:
     """
     first, second = (np.tanh(fisher_z(sums[..., places])) for places in (_FIRST, _SECOND))
     return np.asarray(np.round(first - second, ROUNDED))
+
+
+def differences_of_r(sums: Array, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
+    """Differences of correlations without a common variable: those at the places `first` less those at `second`;
+    (…, 6 × correlations) → (…, differences). `sums` has (n, x, y, xx, yy, xy) of roughly centred values for each
+    correlation in turn; nan where one is undefined."""
+    r = np.tanh(fisher_z(sums.reshape(*sums.shape[:-1], -1, _SUMS)))
+    return np.asarray(np.round(r[..., first] - r[..., second], ROUNDED))
 
 
 def williams(r12: float, r13: float, r23: float, n: int) -> Tested:
@@ -61,6 +71,22 @@ def steiger(r12: float, r13: float, r23: float, n: int) -> Tested:
     square = ((r12 + r13) / 2) ** 2
     covariance = r23 * (1 - 2 * square) - square * (1 - 2 * square - r23**2) / 2
     return _of_fisher_z(r12, r13, covariance / (1 - square) ** 2, n)
+
+
+def steiger_apart(r: Array, n: int) -> Tested:
+    """Z2* for r12 = r34, two correlations without a common variable, the covariance at their mean (Steiger 1980,
+    equation 15). `r`: the correlations of all four variables, 4 × 4."""
+    r12, r34 = float(r[0, 1]), float(r[2, 3])
+    _check(n, r12, r34)
+    (r13, r14), (r23, r24) = r[:2, 2:].tolist()
+    mean = (r12 + r34) / 2
+    covariance = (
+        (r13 - mean * r23) * (r24 - mean * r23)
+        + (r14 - mean * r13) * (r23 - mean * r13)
+        + (r13 - mean * r14) * (r24 - mean * r14)
+        + (r14 - mean * r24) * (r23 - mean * r24)
+    ) / 2
+    return _of_fisher_z(r12, r34, covariance / (1 - mean**2) ** 2, n)
 
 
 def meng(r12: float, r13: float, r23: float, n: int) -> tuple[Tested, tuple[float, float]]:

@@ -103,13 +103,19 @@ def reliability(sums: Array) -> Array:
 
 
 def disattenuated(sides: int) -> Statistic:
-    """Pearson's r over the root of the product of the reliabilities, from `pair_moments` and beside it `spread_of` of
-    so many sides. It may be above 1 (Spearman 1904, doi 10.2307/1412159)."""
+    """Pearson's r over the `ceiling`, from `pair_moments` and beside it `spread_of` of so many sides. It may be above 1
+    (Spearman 1904, doi 10.2307/1412159)."""
+    highest = ceiling(sides)
+    return lambda sums: np.asarray(np.tanh(fisher_z(sums[..., :MOMENTS])) / highest(sums))
+
+
+def ceiling(sides: int) -> Statistic:
+    """The root of the product of the reliabilities, from the same sums as `disattenuated`."""
 
     def statistic(sums: Array) -> Array:
         starts = range(MOMENTS, MOMENTS + sides * SPREAD, SPREAD)
         known = np.stack([reliability(sums[..., start : start + SPREAD]) for start in starts])
-        return np.asarray(np.tanh(fisher_z(sums[..., :MOMENTS])) / np.sqrt(known.prod(axis=0)))
+        return np.asarray(np.sqrt(known.prod(axis=0)))
 
     return statistic
 

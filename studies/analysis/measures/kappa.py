@@ -1,6 +1,7 @@
-"""Cohen's kappa of two raters, weighted or not, and its resampling: tables of clusters add up.
+"""Cohen's kappa of two raters, weighted or not, Conger's of several, and their resampling: tables of clusters add up.
 
-Cohen 1960, doi 10.1177/001316446002000104; Cohen 1968, doi 10.1037/h0026256. Weights are of disagreements.
+Cohen 1960, doi 10.1177/001316446002000104; Cohen 1968, doi 10.1037/h0026256. Weights are of disagreements. Conger 1980,
+doi 10.1037/0033-2909.88.2.322.
 """
 
 from collections.abc import Callable
@@ -8,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, Resampled
+from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
 from studies.analysis.measures.coincidence import MOST_LEVELS
 from studies.analysis.rows import Undefined
 
@@ -48,7 +49,11 @@ def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
 
 def resampled(of_clusters: Array, weights: Array, bootstrap: Bootstrap) -> Resampled:
     """From what `tables` gives."""
-    found = bootstrap.resample(lambda sums: _kappas(sums, weights), of_clusters)
+    return differing(bootstrap.resample(lambda sums: _kappas(sums, weights), of_clusters))
+
+
+def differing(found: Resampled) -> Resampled:
+    """Raises `Undefined` where no interval follows from the resamples, for they are all the same."""
     if np.ptp(found.replicates) < _EXACT:
         raise Undefined("all resamples agree alike")
     return found
@@ -62,3 +67,42 @@ def _kappas(sums: Array, weights: Array) -> Array:
     observed = (square * weights).sum(axis=(-1, -2)) * total
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(expected > 0, 1 - observed / expected, np.nan)
+
+
+def conger(scores: Array) -> float:
+    """Nominal; `scores`: targets × raters, the same raters throughout."""
+    if np.isnan(scores).any():
+        raise Undefined("not every rater rated every conversation")
+    if len(scores) < 2:
+        raise Undefined("fewer than two conversations")
+    found = float(_congers(_agreements(scores).sum(axis=0), scores.shape[1]))
+    if np.isnan(found):
+        raise Undefined("the scores do not vary")
+    return found
+
+
+def conger_resampled(scores: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
+    """`clusters`: that of each target, numbered from 0 without gaps."""
+    if len(np.unique(scores)) > MOST_LEVELS:
+        raise Undefined(f"more than {MOST_LEVELS} different scores")
+    sums = sum_by_cluster(_agreements(scores), clusters)
+    return differing(bootstrap.resample(lambda rows: _congers(rows, scores.shape[1]), sums))
+
+
+def _agreements(scores: Array) -> Array:
+    """What `_congers` takes the sums of: targets × (1, share of the pairs of raters that agree, of each rater 1 for the
+    level that they gave)."""
+    targets, raters = scores.shape
+    given = (scores[:, :, np.newaxis] == np.unique(scores)).astype(float)
+    agreed = (given.sum(axis=1) ** 2).sum(axis=1) - raters
+    return np.column_stack([np.ones(targets), agreed / (raters * (raters - 1)), given.reshape(targets, -1)])
+
+
+def _congers(sums: Array, raters: int) -> Array:
+    """nan where chance leaves no disagreement."""
+    targets = sums[..., 0]
+    shares = (sums[..., 2:] / targets[..., np.newaxis]).reshape(*targets.shape, raters, -1)
+    alike = (shares.sum(axis=-2) ** 2).sum(axis=-1) - (shares**2).sum(axis=(-1, -2))
+    chance = alike / (raters * (raters - 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(chance < 1 - _EXACT, (sums[..., 1] / targets - chance) / (1 - chance), np.nan)

@@ -62,6 +62,16 @@ def rank_biserial(differences: Array) -> float:
     return float((ranks * np.sign(differing)).sum() / ranks.sum())
 
 
+def t_interval(differences: Array) -> tuple[float, float]:
+    """95 %, of their mean (Student 1908, doi 10.1093/biomet/6.1.1)."""
+    if len(differences) < 2:
+        raise Undefined("one pair")
+    if np.ptp(differences) == 0:
+        raise Undefined("the differences do not vary")
+    found = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
+    return float(found.low), float(found.high)
+
+
 def d_z(differences: Array) -> tuple[float, float, float]:
     """Mean over standard deviation of the differences, with a 95 % interval from the noncentral t."""
     if len(differences) < 2:

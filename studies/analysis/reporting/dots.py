@@ -19,6 +19,7 @@ ROW, HEAD = 0.21, 0.55  # inches: of a line, and of what stands above and below 
 COLUMNS = 3  # panels beside each other
 LONG = 34  # letters of a label that leave no room for three panels
 FLAT, SHORT = 4, 6  # columns of a map, and letters, whose names stand beside each other
+WIDEST = 40  # letters in a line of a label
 TURNED = 18  # letters in a line of a name that does not
 DARK = 0.18  # luminance below which white has the higher contrast
 
@@ -41,7 +42,7 @@ def dot_panels(
     """A panel for each name, all on one scale; `series` are named above, `at` is where a line stands for nothing."""
     columns = _columns(panels)
     rows = -(-len(panels) // columns)
-    height = rows * (HEAD + ROW * max(map(len, panels.values()))) + (0.5 if series else 0.25)
+    height = rows * (HEAD + ROW * max(map(_lines, panels.values()))) + (0.5 if series else 0.25)
     canvas = Canvas(figsize=(WIDTH, max(1.4, height)), layout="constrained")
     grid = canvas.subplots(rows, columns, sharex=True, squeeze=False)
     for place, axes in enumerate(grid.ravel()):
@@ -52,6 +53,15 @@ def dot_panels(
     if series:
         _name_series(canvas, series)
     return canvas
+
+
+def _broken(label: str) -> str:
+    return "\n".join(wrap(label, WIDEST))
+
+
+def _lines(panel: Sequence[Line]) -> int:
+    """Of text, each label with as many as the longest."""
+    return len(panel) * max((_broken(line.label).count("\n") + 1 for line in panel), default=1)
 
 
 def _columns(panels: Mapping[str, Sequence[Line]]) -> int:
@@ -73,7 +83,7 @@ def _panel(axes: Axes, name: str, lines: Sequence[Line], at: float | None, *, la
         _series(axes, [line.estimates[number] for line in lines], number, several)
     for place, line in enumerate(lines):
         axes.text(1.02, place, line.beside, transform=axes.get_yaxis_transform(), va="center", color=MUTED, fontsize=7)
-    axes.set_yticks(range(len(lines)), [line.label for line in lines] if labelled else [""] * len(lines))
+    axes.set_yticks(range(len(lines)), [_broken(line.label) if labelled else "" for line in lines])
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.grid(axis="x", color=LINE, linewidth=0.5)
     axes.tick_params(axis="x", labelbottom=True, labelsize=8)

@@ -9,7 +9,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.naming import contrast_name, item_name, listed, of_all, raters_name, seekers_name
-from studies.analysis.reporting.study import manifest_of
+from studies.analysis.reporting.study import manifest_of, with_kinds
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
 FEW_RESAMPLES = 1000  # below, the ends of an interval depend on the seed
@@ -68,7 +68,7 @@ def _of_declaration(export: Export) -> Iterator[str]:
 
 
 def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
-    yield from _of_few(_kinds(export).groupby("kind")["cluster"].nunique())
+    yield from _of_few(with_kinds(export).groupby("kind")["cluster"].nunique())
     named = (export.conversations["participant"] != "") | (export.conversations["profile"] != "")
     if not named.any():
         yield _("No conversation names its participant: conversations count as independent, which they may not be.")
@@ -93,15 +93,6 @@ def _of_few(clusters: "pd.Series[int]") -> Iterator[str]:
         yield _("Few independent clusters ({kinds}): intervals that rest on these alone may be too narrow.").format(
             kinds=listed([f"{seekers_name(str(kind))}: {count}" for kind, count in few.items()])
         )
-
-
-def _kinds(export: Export) -> pd.DataFrame:
-    """Of each conversation that was rated its `cluster` and `kind` of seeker, told by who is named where the files do
-    not say it."""
-    about = export.conversations
-    kind = pd.Series("", index=about.index).mask(about["profile"] != "", "simulated")
-    kind = kind.mask(about["participant"] != "", "person").mask(about["counsellors"], "counsellor")
-    return about.assign(kind=about["seeker_kind"].where(about["seeker_kind"] != "", kind))
 
 
 def _of_raters(export: Export, tables: Tables) -> Iterator[str]:
@@ -191,9 +182,9 @@ def _of_coverage(table: pd.DataFrame) -> Iterator[str]:
 def _of_what_was_left_out(export: Export) -> Iterator[str]:
     if len(export.left_out):
         yield ngettext(
-            "{count} score is in no figure, of people or conversations that were left out by decision; sensitivity.csv "
+            "{count} score is in no figure, of people or conversations that were left out; sensitivity.csv "
             "has the agreement with it.",
-            "{count} scores are in no figure, of people or conversations that were left out by decision; "
+            "{count} scores are in no figure, of people or conversations that were left out; "
             "sensitivity.csv has the agreement with them.",
             len(export.left_out),
         ).format(count=len(export.left_out))
@@ -206,7 +197,7 @@ def _of_what_was_left_out(export: Export) -> Iterator[str]:
 def _of_pooling(export: Export) -> Iterator[str]:
     """agreement.csv and arms.csv have one row for all seekers that the same raters judged."""
     rated = export.ratings[["rater_kind", "conversation"]].drop_duplicates().astype(str)
-    met = rated.join(_kinds(export)[["kind", "condition"]], on="conversation")
+    met = rated.join(with_kinds(export)[["kind", "condition"]], on="conversation")
     several = met.groupby("rater_kind")[["kind", "condition"]].agg(lambda values: len(set(values) - {""}) > 1)
     if several["condition"].any():
         yield _(

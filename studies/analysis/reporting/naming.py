@@ -6,6 +6,7 @@ from typing import Any
 
 from studies.analysis.language import CHINESE, gettext_noop, spoken
 from studies.analysis.language import gettext as _
+from studies.analysis.tables.rater_effects import OWN
 from studies.questionnaires.loading import instrument_ids, load
 
 ALL_ITEMS = "*"
@@ -17,6 +18,7 @@ RATERS = {
     "crowd": gettext_noop("crowd workers"),
     "simulated_seeker": gettext_noop("simulated seekers"),
     "judge": gettext_noop("judges"),
+    OWN: gettext_noop("counsellors, own conversations"),
 }
 STRATEGIES = {
     "standard": gettext_noop("standard"),
@@ -35,6 +37,7 @@ MOMENTS = {
     "checkpoint": gettext_noop("at checkpoints"),
     "turn": gettext_noop("of single replies"),
 }
+THINKER = "seeker"  # as the source of a state: the simulated seeker's own
 
 
 def item_name(instrument: str, item: str) -> str:
@@ -103,9 +106,31 @@ def seekers_name(seekers: str) -> str:
     return _(SEEKERS[seekers]) if seekers in SEEKERS else seekers or _("seekers")
 
 
+def kind_of_seekers(seekers: str, condition: str) -> str:
+    """Both, as far as they are told."""
+    named = [seekers_name(seekers)] if seekers else []
+    return ", ".join([*named, condition_name(condition)] if condition else named)
+
+
+def contestant_name(contestant: str) -> str:
+    """Of an arm, or of a kind of seekers with its condition."""
+    kind, _space, condition = contestant.partition(" ")
+    return kind_of_seekers(kind, condition) if kind in SEEKERS else contestant
+
+
+def thinker_name(source: str) -> str:
+    """Of whom a supposed emotion comes: in states.csv stands the judge whose Thinker it was, or THINKER."""
+    if source == THINKER:
+        return _("the simulated seeker's own Thinker")
+    return _("Thinker of {judge}").format(judge=source) if source else ""
+
+
+def moment_name(moment: str) -> str:
+    return _(MOMENTS[moment]) if moment in MOMENTS else moment
+
+
 def scale_name(instrument: str, moment: str) -> str:
-    said = _(MOMENTS[moment]) if moment in MOMENTS else moment
-    return f"{instrument}, {said}" if said else instrument
+    return ", ".join(filter(None, [instrument_name(instrument), moment_name(moment)]))
 
 
 def contrast_name(of: Mapping[str, Any]) -> str:

@@ -1,9 +1,11 @@
 """Numbers as a reader sees them. English and Chinese write them alike: a point, and commas between thousands."""
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 LEVEL = "95\u00a0%"
+HUGE = 1e6  # as the upper bound of a variance of which next to nothing is known
 
 
 def count(number: float) -> str:
@@ -11,9 +13,11 @@ def count(number: float) -> str:
 
 
 def decimal(number: float, digits: int = 2) -> str:
-    """A dash where it is not known; no minus before what rounds to 0."""
+    """A dash where it is not known; no minus before what rounds to 0; a power of ten where digits are many."""
     if math.isnan(number):
         return "–"
+    if abs(number) >= HUGE:
+        return f"{number:.0e}"
     text = f"{number:.{digits}f}"
     return text.removeprefix("-") if float(text) == 0 else text
 
@@ -36,8 +40,20 @@ def with_bounds(number: float, low: float, high: float) -> str:
     return f"{decimal(number)} {bounds(low, high)}".rstrip()
 
 
+def p_alone(p: float) -> str:
+    """In a column that says that it is p."""
+    return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
+
+
 def p_value(p: float) -> str:
-    return "p < .001" if p < 0.001 else f"p = {f'{p:.3f}'.removeprefix('0')}"
+    return "p < .001" if p < 0.001 else f"p = {p_alone(p)}"
+
+
+def span(counts: Iterable[float]) -> str:
+    """One number where all are the same, else the lowest and the highest."""
+    numbers = sorted(counts)
+    ends = dict.fromkeys([numbers[0], numbers[-1]])
+    return "–".join(map(count, ends))
 
 
 def is_known(value: Any) -> bool:

@@ -11,17 +11,21 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext, spoken
 from studies.analysis.reporting.drawing import Figure
+from studies.analysis.reporting.excerpts import named
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.notes import told
+from studies.analysis.reporting.numbers import p_alone
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
 
 STYLE, SCRIPT = (Path(__file__).with_name(f"report.{kind}") for kind in ("css", "js"))
 LANGUAGES = {"en": "English", "zh-Hans": "中文"}
-# Where a fourth decimal tells something.
-SMALL = ("p", "p_holm", "p_bh", "p_adjusted", "wilcoxon_p", "williams_p", "steiger_p", "p_repeated", "cost")
-_NUMBER = re.compile(r"[-+]?[\d,.]+( %)?\*{0,3}|–")
+SMALL = ("cost",)  # where a fourth decimal tells something
+LONG = 24  # letters of a cell that may break
+TOLD = ("method", "test", "correction")  # English sentences
+_P = re.compile("p|p_.+|.+_p")  # columns
+_NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[[-+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<\.001")
 
 
 def page(results: Results, sections: Sequence[Section], others: Mapping[str, str]) -> str:
@@ -75,7 +79,7 @@ def _part(part: Part) -> Markup:
     if isinstance(part, Folded):
         return tag("details", tag("summary", part.summary), *map(_part, part.parts))
     if isinstance(part, Excerpt):
-        return _table(part.frame, part.name, part.caption)
+        return _table(part.frame, part.name, part.caption, part.remark)
     return part
 
 
@@ -91,16 +95,17 @@ def _whole(name: str, results: Results) -> Markup:
     heading = _(next(of.heading for of in results.computed if of.name == name))
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     summary = rows.format(heading=heading, count=f"{len(table):,}", file=f"{name}.csv")
-    return tag("details", tag("summary", summary), _table(table, name, heading))
+    return tag("details", tag("summary", summary), _table(named(table), name, heading))
 
 
-def _table(table: pd.DataFrame, name: str, caption: str) -> Markup:
+def _table(table: pd.DataFrame, name: str, caption: str, remark: str = "") -> Markup:
     head = tag("tr", *(tag("th", _breakable(str(column)), scope="col") for column in table.columns))
     rows = (tag("tr", *map(_cell, table.columns, row)) for row in table.itertuples(index=False))
     content = tag("table", tag("thead", head), tag("tbody", *rows))
     # A region that scrolls must be reachable by the keyboard.
     wide = tag("div", content, class_="wide", tabindex="0", role="region", aria_label=caption)
-    return tag("div", tag("p", caption, class_="caption"), wide, class_="table", data_name=name)
+    below = [tag("p", remark, class_="remark")] if remark else []
+    return tag("div", tag("p", caption, class_="caption"), wide, *below, class_="table", data_name=name)
 
 
 def _breakable(name: str) -> Markup:
@@ -114,8 +119,13 @@ def _cell(column: str, value: Any) -> Markup:
     if pd.isna(value):
         return tag("td")
     if isinstance(value, float):
-        return tag("td", f"{value:.{4 if column in SMALL else 3}f}", class_="number")
-    if column == "method":
+        return tag("td", _decimals(column, value), class_="number")
+    if column in TOLD:
         return tag("td", told(str(value)))
-    is_number = not isinstance(value, str) or _NUMBER.fullmatch(value)
-    return tag("td", str(value), **({"class_": "number"} if is_number else {}))
+    if not isinstance(value, str) or _NUMBER.fullmatch(value):
+        return tag("td", str(value), class_="number")
+    return tag("td", value, **({"class_": "long"} if len(value) > LONG else {}))
+
+
+def _decimals(column: str, value: float) -> str:
+    return p_alone(value) if _P.fullmatch(column) else f"{value:.{4 if column in SMALL else 3}f}"

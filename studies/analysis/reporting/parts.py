@@ -13,11 +13,12 @@ from studies.analysis.reporting.markup import Markup, tag
 
 @dataclass(frozen=True)
 class Excerpt:
-    """A small table. `name` is that of the file into which a reader saves it, without ending."""
+    """A small table. `name` is that of the file into which a reader saves it, without ending; `remark` stands below."""
 
     name: str
     caption: str
     frame: pd.DataFrame
+    remark: str = ""
 
 
 @dataclass(frozen=True)

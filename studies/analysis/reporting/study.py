@@ -1,13 +1,15 @@
 """What the export says of its study beside the ratings: its name, and what CHART asks for."""
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import Export, read_table
-from studies.analysis.language import CHINESE, spoken
+from studies.analysis.language import CHINESE, ngettext, spoken
 from studies.analysis.language import gettext as _
+from studies.analysis.reporting.numbers import count
 
 
 def title_of(export: Export) -> str:
@@ -32,3 +34,43 @@ def column_of(export: Export, name: str, column: str) -> pd.Series:
 
 def values_of(export: Export, name: str, column: str) -> list[str]:
     return sorted(set(column_of(export, name, column)) - {""})
+
+
+def with_kinds(export: Export) -> pd.DataFrame:
+    """Each conversation that was rated, with its `kind` of seeker, told by who is named where no file says it."""
+    about = export.conversations
+    kind = pd.Series("", index=about.index).mask(about["profile"] != "", "simulated")
+    kind = kind.mask(about["participant"] != "", "person").mask(about["counsellors"], "counsellor")
+    return about.assign(kind=about["seeker_kind"].where(about["seeker_kind"] != "", kind))
+
+
+def who_took_part(export: Export) -> Iterator[str]:
+    """How many of each kind; a judge is one, with however many strategies."""
+    for number, said in zip(_counts(export), _persons(_counts(export)), strict=True):
+        if number:
+            yield said.format(count=count(number))
+
+
+def _counts(export: Export) -> list[int]:
+    """Participants, counsellors, reviewers, crowd workers, simulated seekers and judges."""
+    met = with_kinds(export)
+    raters = export.ratings[["rater_kind", "rater"]].drop_duplicates().astype(str)
+    rated = {str(kind): set(names) - {""} for kind, names in raters.groupby("rater_kind")["rater"]}
+    counsellors = (set(met.loc[met["kind"] == "counsellor", "participant"]) | rated.get("expert", set())) - {""}
+    named = set(met["participant"]) - {""}
+    participants = (named or rated.get("seeker", set())) - counsellors
+    profiles = set(met.loc[met["kind"] == "simulated", "profile"]) - {""}
+    others = [len(rated.get(kind, set())) for kind in ("reviewer", "crowd")]
+    return [len(participants), len(counsellors), *others, len(profiles), len(rated.get("judge", set()))]
+
+
+def _persons(counts: list[int]) -> list[str]:
+    participants, counsellors, reviewers, crowd, simulated, judges = counts
+    return [
+        ngettext("{count} participant", "{count} participants", participants),
+        ngettext("{count} counsellor", "{count} counsellors", counsellors),
+        ngettext("{count} reviewer", "{count} reviewers", reviewers),
+        ngettext("{count} crowd worker", "{count} crowd workers", crowd),
+        ngettext("{count} simulated seeker", "{count} simulated seekers", simulated),
+        ngettext("{count} judge", "{count} judges", judges),
+    ]

@@ -3,15 +3,13 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.rows import Row
-from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 COLUMNS = [
@@ -66,7 +64,7 @@ def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     changed, whole = both["score"].to_numpy(float), both["score_whole"].to_numpy(float)
     row.values |= {"changed": float(changed.mean()), "whole": float(whole.mean())}
     row.values["estimate"] = float((changed - whole).mean())
-    add_interval(row, np.round(changed - whole, ROUNDED), np.arange(len(both)), bootstrap, of="differences")
+    add_interval_of_difference(row, changed - whole, bootstrap)
     if len(both) < len(scores):
         row.add_notes(f"{len(scores) - len(both)} profiles without the whole seeker are left out")
     return row.finished()

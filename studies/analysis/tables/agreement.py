@@ -71,6 +71,12 @@ COLUMNS = [
     "upper_limit_high",
     "crossed_low",
     "crossed_high",
+    "kendall_low",
+    "kendall_high",
+    "kappa_quadratic_low",
+    "kappa_quadratic_high",
+    "ceiling_low",
+    "ceiling_high",
 ]
 METHODS = {
     "pearson": _(
@@ -84,9 +90,9 @@ METHODS = {
     "p_holm": _("Holm over the items of a judge × strategy × human × moment"),
     "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
     "…_low, …_high": _(
-        "of within_r, system_r, bias, mae, rmse, ccc, the limits and disattenuated: interval (95 %) from the same "
-        "draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z; of system_r and "
-        "the limits by a jackknife of the same clusters, Student's t"
+        "of within_r, system_r, bias, mae, rmse, ccc, the limits, disattenuated and ceiling: interval (95 %) from the "
+        "same draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z; of system_r "
+        "and the limits by a jackknife of the same clusters, Student's t"
     ),
     "crossed_low, crossed_high": _(
         "of pearson, with the arms drawn too, so that it tells of other arms than these: two-way, as method says of "
@@ -96,7 +102,10 @@ METHODS = {
         "Pearson's r of midranks; interval (95 %) on Fisher's z from the same resamples, ranked anew; where every row "
         "is a cluster of its own after Bonett and Wright (2000), with variance (1 + ρ²/2) / (n − 3)"
     ),
-    "kendall": _("tau-b"),
+    "kendall": _(
+        "tau-b; interval (95 %) on Fisher's z by a jackknife of the same clusters, Student's t; of counsellors' own "
+        "conversations as that of pearson"
+    ),
     "within_r": _(
         "Pearson's r of scores centred per participant, over participants with two rows or more (Bland and Altman "
         "1995); within_df are its degrees of freedom, rows less participants less 1"
@@ -113,7 +122,9 @@ METHODS = {
         "Bland and Altman's limits of agreement: bias less and plus 1.96 standard deviations of judge minus human"
     ),
     "ccc": _("Lin's concordance, moments over n"),
-    "kappa_quadratic": _("quadratic weights on the scores: of whole numbers the same as ccc, and of others not there"),
+    "kappa_quadratic": _(
+        "quadratic weights on the scores: of whole numbers the same as ccc, with its interval, and of others not there"
+    ),
     "ceiling": _(
         "root of the product of both sides' reliabilities, ICC(1,k); where a judge scored once, the root of the "
         "people's alone, an upper bound"
@@ -252,6 +263,27 @@ def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     _add_interval(row, lambda: _resample(x, y, drawn))
     _add_spearman(row, x, y, drawn)
     row.compute("kendall", lambda: correlation.kendall(x, y))
+    _add_bounds_of_kendall(row, x, y, drawn)
+
+
+def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
+    """Where `kendall` does not exist, its reason is the interval's too."""
+    row.values |= {"kendall_low": np.nan, "kendall_high": np.nan}
+    if np.isnan(row.values["kendall"]):
+        return
+    try:
+        correlation.refuse_perfect(row.values["kendall"])
+        low, high = _kendall_bounds(x, y, drawn)
+    except Undefined as reason:
+        row.leave_out("kendall_low", "kendall_high", because=str(reason))
+    else:
+        row.values |= {"kendall_low": low, "kendall_high": high}
+
+
+def _kendall_bounds(x: Array, y: Array, drawn: Drawn) -> tuple[float, float]:
+    pairs = correlation.score_pairs(x, y)
+    found = drawn.jackknife(pairs.kendall_z(), pairs.indicators())
+    return float(np.tanh(found.low)), float(np.tanh(found.high))
 
 
 def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
@@ -273,7 +305,7 @@ def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
         row.leave_out("lower_limit", "upper_limit", because="fewer than two conversations")
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
-    intervals.add_intervals(row, [*measured, intervals.concordance(x, y)], drawn)
+    intervals.add_intervals(row, [*measured, *intervals.concordance(x, y)], drawn)
 
 
 def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
@@ -339,7 +371,7 @@ def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, d
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     measured = intervals.disattenuated(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
     row.compute("disattenuated", lambda: _corrected(row.values["pearson"], row.values["ceiling"]))
-    intervals.add_intervals(row, [measured], drawn)
+    intervals.add_intervals(row, measured, drawn)
 
 
 def _corrected(r: float, ceiling: float) -> float:

@@ -19,6 +19,7 @@ from studies.analysis.bootstrap import (
     sum_by_cluster,
 )
 from studies.analysis.measures import distance
+from studies.analysis.measures.clustered import jackknifed
 from studies.analysis.measures.correlation import WithinPersons
 from studies.analysis.rows import Row, Undefined
 
@@ -42,6 +43,12 @@ class Drawn:
             return self.bootstrap.resample(statistic, sum_by_cluster(values, self.clusters))
         cells = sum_by_cell(values, self.clusters, self.crossed_with)
         return self.bootstrap.resample_two_way(statistic, cells)
+
+    def jackknife(self, statistic: Statistic, values: Array) -> Interval:
+        """Without a draw, which would be long with many sums; of two kinds of clusters, as `resample` has it."""
+        if self.crossed_with is None:
+            return jackknifed(statistic, sum_by_cluster(values, self.clusters))
+        return self.resample(statistic, values).interval()
 
 
 @dataclass(frozen=True)
@@ -78,8 +85,10 @@ def of_distance(human: Array, judge: Array) -> list[Measured]:
     ]
 
 
-def concordance(human: Array, judge: Array) -> Measured:
-    return Measured("ccc", distance.concordance_z, distance.common_moments(human, judge), np.tanh)
+def concordance(human: Array, judge: Array) -> list[Measured]:
+    """Of whole scores it is the quadratic kappa too."""
+    values = distance.common_moments(human, judge)
+    return [Measured(name, distance.concordance_z, values, np.tanh) for name in ("ccc", "kappa_quadratic")]
 
 
 def within_persons(within: WithinPersons) -> Measured:
@@ -92,10 +101,13 @@ def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured
     return Measured("system_r", distance.between_arms_z, values, np.tanh, symmetric=True)
 
 
-def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> Measured:
-    """`spreads`: rows × `distance.spread_of` of each side whose reliability is known."""
-    values = np.hstack([pair_moments(human, judge), *spreads])
-    return Measured("disattenuated", distance.disattenuated(len(spreads)), values)
+def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
+    """And the ceiling. `spreads`: rows × `distance.spread_of` of each side whose reliability is known."""
+    values, sides = np.hstack([pair_moments(human, judge), *spreads]), len(spreads)
+    return [
+        Measured("disattenuated", distance.disattenuated(sides), values),
+        Measured("ceiling", distance.ceiling(sides), values),
+    ]
 
 
 def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
@@ -121,15 +133,17 @@ def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Resample]
     if drawn.crossed_with is not None:
         yield from (partial(drawn.resample, one.statistic, one.values) for one in measured)
     elif measured:
-        sums = sum_by_cluster(np.hstack([one.values for one in measured]), drawn.clusters)
-        together = drawn.bootstrap.resample_together(partial(_all, measured), sums)
+        shared = {id(one.values): one.values for one in measured}
+        sums = sum_by_cluster(np.hstack([*shared.values()]), drawn.clusters)
+        together = drawn.bootstrap.resample_together(partial(_all, measured, shared), sums)
         yield from (partial(together.one, place) for place in range(len(measured)))
 
 
-def _all(measured: Sequence[Measured], sums: Array) -> Array:
-    ends = np.cumsum([one.values.shape[1] for one in measured])
-    parts = np.split(sums, ends[:-1], axis=-1)
-    return np.stack([one.statistic(part) for one, part in zip(measured, parts, strict=True)], axis=-1)
+def _all(measured: Sequence[Measured], shared: Mapping[int, Array], sums: Array) -> Array:
+    """`shared`: the values of which `sums` are, each once, though several statistics be of them."""
+    ends = np.cumsum([values.shape[1] for values in shared.values()])
+    parts = dict(zip(shared, np.split(sums, ends[:-1], axis=-1), strict=True))
+    return np.stack([one.statistic(parts[id(one.values)]) for one in measured], axis=-1)
 
 
 def _add(row: Row, one: Measured, resample: Resample) -> str:

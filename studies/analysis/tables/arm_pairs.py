@@ -16,8 +16,15 @@ from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
-from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.effects import D_AV, D_Z, HODGES_LEHMANN, RANK_BISERIAL, add_effects, add_wilcoxon
+from studies.analysis.tables.effects import (
+    D_AV,
+    D_Z,
+    HODGES_LEHMANN,
+    RANK_BISERIAL,
+    add_effects,
+    add_interval_of_difference,
+    add_wilcoxon,
+)
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
@@ -53,7 +60,8 @@ COLUMNS = [
 METHODS = {
     "difference": _(
         "arm_a minus arm_b, of final scores; mean over the users (people or profiles, each with the mean of their "
-        "conversations) that met both; BCa interval (95 %), users resampled"
+        "conversations) that met both; BCa interval (95 %), users resampled, and with fewer than 30 users Student's t "
+        "of the differences"
     ),
     "wilcoxon_p": _("Wilcoxon's signed-rank test of these differences, those of 0 dropped; two-sided"),
     "p_holm": _(
@@ -153,7 +161,7 @@ def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:
     first, second = pair.values().T
     between = first - second
     row.values["difference"] = float(between.mean())
-    add_interval(row, np.round(between, paired.ROUNDED), np.arange(len(between)), bootstrap, of="differences")
+    add_interval_of_difference(row, between, bootstrap)
     add_wilcoxon(row, between)
     row.compute("t_p", lambda: t_test(between))
     add_effects(row, first, second, bootstrap)

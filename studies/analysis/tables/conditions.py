@@ -9,7 +9,6 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, mean
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop
-from studies.analysis.measures import paired
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
@@ -19,6 +18,7 @@ from studies.analysis.tables.effects import (
     HODGES_LEHMANN,
     RANK_BISERIAL,
     add_effects,
+    add_interval_of_difference,
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
@@ -101,7 +101,7 @@ def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
     row.values |= {"clusters": len(pairs), "difference": float(differences.mean())}
     for condition, values in zip(CONDITIONS, pairs.T, strict=True):
         _add_mean(row, condition, values, bootstrap)
-    add_interval(row, np.round(differences, paired.ROUNDED), np.arange(len(pairs)), bootstrap, of="differences")
+    add_interval_of_difference(row, differences, bootstrap)
     row.values["method"] = f"paired; {row.values['method']}" if "method" in row.values else "paired"
     add_wilcoxon(row, differences)
     add_effects(row, pairs[:, 1], pairs[:, 0], bootstrap)

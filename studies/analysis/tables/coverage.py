@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
-from studies.analysis.frames import VARIANT, Export
+from studies.analysis.frames import VARIANT, Export, read_ratings
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
 from studies.analysis.reading import read_table
@@ -29,6 +29,7 @@ COLUMNS = [
     "moment",
     "statistic",
     *ESTIMATE,
+    "raters",
 ]
 METHODS = {
     "missing_share": _("of the scores that a judge was asked for, replicates each counting, the share that is missing"),
@@ -43,6 +44,11 @@ METHODS = {
     "no_final_rating": _(
         "of the closed conversations of participants and counsellors with a reply, those that they gave no final score"
     ),
+    "skipped_share": _(
+        "judge empty: of the answers to an item that raters of this kind were asked for (n) and sent in, the share "
+        "without a score; a form that was never sent in is in no_final_rating alone"
+    ),
+    "skipped: …": _("the share of all that these raters were asked for that has no score for this reason"),
 }
 ALL = "*"
 MEANS = ("mean", "mean_lowest", "mean_highest")
@@ -51,15 +57,18 @@ ASKING = ["judge", "conversation", "turn", "replicate", "prompt_version"]
 UNREADABLE = ("unparseable", "out_of_range")
 OF_CALLS = ("judge", "purpose", "conversation", "turn", "replicate", "prompt_version", "status")
 RATERS = {"person": "seeker", "counsellor": "expert"}  # kind of the seeker → as which they rate
+RATED = ["rater_kind", *SCALE]
+NO_REASON = "no reason given"
 
 
 def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (judge, its rows), then those of people. n: scores that were asked for; of a mean, things rated."""
+    """Yields (judge, its rows), then those of people. n: scores that were asked for; of a mean, things rated. `raters`:
+    the kind of people that an item was asked of; empty in all other rows."""
     scales = scales_of(export)
     for judge, asked in _asked(export).groupby("judge"):
         yield str(judge), list(_of_judge(asked, scales, bootstrap))
     yield "repairs", list(_of_repairs(export))
-    yield "people", list(_of_people(export))
+    yield "people", [*_of_people(export), *_of_skipped(export)]
 
 
 def _asked(export: Export) -> pd.DataFrame:
@@ -106,14 +115,21 @@ def _things(asked: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
 def _shares(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
     missing = asked["score"].isna()
     yield _share(of, "missing_share", asked, missing)
-    reasons = asked["reason"].replace("", "no reason given").where(missing)
+    for reason, counted in _reasons(asked):
+        yield _share(of, f"reason: {reason}", asked, counted)
+
+
+def _reasons(asked: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    """Each reason why a score is missing, and of which rows it is the reason."""
+    reasons = asked["reason"].replace("", NO_REASON).where(asked["score"].isna())
     for reason in sorted(reasons.dropna().unique()):
-        yield _share(of, f"reason: {reason}", asked, reasons == reason)
+        yield reason, reasons == reason
 
 
-def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series) -> dict[str, Any]:
-    row = Row(**of, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
+def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: str) -> dict[str, Any]:
+    row = Row(**{"raters": ""} | of, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
     add_wilson(row, float(counted.mean()))
+    row.add_notes(*notes)
     return row.finished()
 
 
@@ -128,7 +144,7 @@ def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootst
 
 
 def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
-    row = Row(**of, n=len(things), clusters=things["cluster"].nunique())
+    row = Row(**of, raters="", n=len(things), clusters=things["cluster"].nunique())
     if things.empty:
         row.leave_out("estimate", "low", "high", because="every score is missing")
         return row.finished()
@@ -185,3 +201,47 @@ def _finally_rated(ratings: pd.DataFrame) -> set[str]:
     final = ratings["moment"].isin(["final", ""]) & ratings["rater_kind"].isin(RATERS.values())
     own = ratings["rater"].astype(str) == ratings["participant"].astype(str)
     return set(ratings.loc[final & own, "conversation"].astype(str))
+
+
+def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
+    """What raters other than judges were asked for and left without a score: by kind of raters and item."""
+    for key, asked in _asked_of_people(export).groupby(RATED, observed=True):
+        kind, *scale = map(str, key)
+        of = {"judge": "", "strategy": "", "raters": kind} | named_by(SCALE, scale)
+        for arm, of_arm in _by_arm(asked):
+            yield from _skips(of | {"arm": arm}, of_arm)
+
+
+def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    skipped = asked["score"].isna()
+    note = f"{int((~skipped).sum())} of {len(asked)} have a score"
+    yield _share(of, "skipped_share", asked, skipped, note)
+    for reason, counted in _reasons(asked):
+        yield _share(of, f"skipped: {reason}", asked, counted)
+
+
+def _asked_of_people(export: Export) -> pd.DataFrame:
+    """One row for each answer, those without a score too; texts of few values stay categories."""
+    given = export.ratings[export.ratings["rater_kind"] != "judge"]
+    columns = [*RATED, "conversation", "score"]
+    asked = [given[columns].assign(reason=""), _skipped(export)[[*columns, "reason"]]]
+    texts = pd.concat(asked, ignore_index=True).astype(dict.fromkeys([*RATED, "conversation"], "category"))
+    return _with_arms(texts, export.conversations)
+
+
+def _skipped(export: Export) -> pd.DataFrame:
+    """Read again, for an `Export` has no row of a person without a score; nothing to read where none can be missing."""
+    if not sum(export.missing.values()):
+        return export.unscored.iloc[:0].assign(reason="")
+    ratings = read_ratings(export.folder / "ratings.csv")
+    without = ratings[ratings["score"].isna() & (ratings["rater_kind"] != "judge")]
+    kept = without["conversation"].isin(export.conversations.index) & ~without["rater"].isin(_excluded(export))
+    return without[kept].assign(reason=without["missing_reason"].astype(str))
+
+
+def _excluded(export: Export) -> set[str]:
+    path = export.folder / "participants.csv"
+    if not path.is_file():
+        return set()
+    people = read_table(path, (), ("participant", "excluded"))
+    return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}

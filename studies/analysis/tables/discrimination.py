@@ -1,6 +1,6 @@
 """discrimination.csv: how far raters tell the arms apart, with EmoHarbor's figures (arXiv:2601.01530, appendix E)."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import combinations, groupby
 from typing import Any
 
@@ -12,18 +12,23 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import discrimination as measures
 from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg, holm
-from studies.analysis.measures.ranks import concordance
+from studies.analysis.measures.ranks import concordance, concordance_interval
+from studies.analysis.measures.variance import two_way
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, compared, differences, shared, t_test
+from studies.analysis.tables.effects import with_bounds
+from studies.analysis.tables.families import Correction
 
 TEST, CORRECTION = "Wilcoxon signed-rank, paired by user", "Holm over the pairs of an item, .05"
 LEVEL = 0.05
-OF_VARIANCE = ("msr", "mac", "f_oneway", "p_oneway", "f_eq13")
+OF_VARIANCE = ("msr", "mac", "f_oneway", "p_oneway", "f_eq13", "mac_low", "mac_high")
 REPEATED = ("f_repeated", "greenhouse_geisser", "p_repeated")
-RANKED = ("kendall_w", "friedman_p")
-AGREED = ("icc_a_1", "icc_c_1")
+RANKED = ("kendall_w", "friedman_p", "kendall_w_low", "kendall_w_high")
+AGREED = ("icc_a_1", "icc_c_1", "icc_a_1_low", "icc_a_1_high", "icc_c_1_low", "icc_c_1_high")
+COMPONENTS = with_bounds("msr_components")
 CORRECTED = ("msr_corrected", "msr_low", "msr_high")
 NOBODY = "no user met every model"
+Test = Callable[[Array], float]  # of the differences between two models: p
 COLUMNS = [
     "raters",
     "item",
@@ -58,6 +63,10 @@ COLUMNS = [
     "n",
     "clusters",
     "method",
+    *OF_VARIANCE[-2:],
+    *RANKED[-2:],
+    *AGREED[-4:],
+    *COMPONENTS[1:],
 ]
 METHODS = {
     "msr": _(
@@ -70,20 +79,31 @@ METHODS = {
     ),
     "msr_components": _(
         "variance of the models over that of users and error, score ~ 1 + (1|model) + (1|user) by REML, all users; "
-        "between models it divides by M - 1 where msr divides by M"
+        "between models it divides by M - 1 where msr divides by M; interval (95 %): that of icc_a_1 brought to this "
+        "scale, so models are taken as drawn; none with gaps, as the normal approximation, which would be left, is too "
+        "narrow with few models"
     ),
-    "mac": _("EmoHarbor's equation 12, msr / (1 + msr)"),
+    "mac": _(
+        "EmoHarbor's equation 12, msr / (1 + msr); mac_low and mac_high are msr_low and msr_high brought to this scale"
+    ),
     "f_oneway": _("textbook F, models as independent groups; p_oneway is its p"),
     "f_eq13": _("EmoHarbor's equation 13 as printed: f_oneway × (U - 1) / U"),
     "f_repeated": _("F of repeated measures; p_repeated with degrees of freedom lowered by greenhouse_geisser"),
-    "kendall_w": _("concordance of the users' rankings of the models, with ties; friedman_p is its chi-square test"),
-    "icc_a_1": _("ICC(A,1) of models × users: does one user give the models the scores that another gives?"),
-    "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside"),
+    "kendall_w": _(
+        "concordance of the users' rankings of the models, with ties; friedman_p is its chi-square test; interval "
+        "(95 %) by a jackknife of users, Student's t, on Fisher's z of the mean correlation of two users"
+    ),
+    "icc_a_1": _(
+        "ICC(A,1) of models × users: does one user give the models the scores that another gives? Interval (95 %) by "
+        "F, Satterthwaite's degrees of freedom; models are taken as drawn from others like them"
+    ),
+    "icc_c_1": _("ICC(C,1) of models × users: the same, users' levels aside; F interval"),
     "pairwise_share": _(
         "EmoHarbor's equation 14: pairs of models that differ (p below .05 by the named test and correction) of all "
         "pairs; pairwise_share_bh with Benjamini–Hochberg, pairwise_share_t with paired t tests and Holm. A pair "
         "that nobody scored differently counts as p = 1; where all n differences are equal, which gives no t, the t "
-        "test's p is that of all choices of signs, 2 / 2^n"
+        "test's p is that of all choices of signs, 2 / 2^n. Empty where no pair shares users enough for an adjusted p "
+        "below .05. No interval: a share of decisions, whose resamples would each have to be tested anew"
     ),
 }
 
@@ -104,7 +124,7 @@ def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
         _add_ranks(row, complete)
     else:
         row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because=NOBODY)
-    row.compute("msr_components", lambda: measures.separation_by_components(item.values()))
+    _add_components(row, item)
     _add_pairs(row, item)
     if users and left_out:
         row.add_notes(
@@ -130,7 +150,40 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
         "icc_c_1": squares.icc_c_1(),
     }
     _add_corrected(row, measures.corrected_separation(scores, bootstrap))
+    for bound in ("low", "high"):
+        row.values[f"mac_{bound}"] = row.values[f"msr_{bound}"] / (1 + row.values[f"msr_{bound}"])
+    _add_bounds_of_agreement(row, scores)
     _add_repeated(row, squares, scores)
+
+
+def _add_bounds_of_agreement(row: Row, scores: Array) -> None:
+    try:
+        forms = two_way(scores.T)
+    except Undefined:  # the models' means are the same
+        row.leave_out(*AGREED[2:], because="no interval could be had")
+        return
+    for name in AGREED[:2]:
+        row.values |= {f"{name}_low": forms[name].low, f"{name}_high": forms[name].high}
+        if np.isnan(forms[name].low):
+            perfect = forms[name].estimate == 1
+            reason = "perfect agreement has no interval" if perfect else "no interval could be had"
+            row.leave_out(f"{name}_low", f"{name}_high", because=reason)
+
+
+def _add_components(row: Row, item: Compared) -> None:
+    """The ratio is icc_a_1 / (1 - icc_a_1), and so are its bounds."""
+    try:
+        row.values["msr_components"] = measures.separation_by_components(item.values())
+    except Undefined as reason:
+        row.leave_out(*COMPONENTS, because=str(reason))
+        return
+    low, high = (row.values.get(f"icc_a_1_{bound}", np.nan) for bound in ("low", "high"))
+    if row.values["users"] < len(item.scores):
+        row.leave_out(*COMPONENTS[1:], because="not every user met every model")
+    elif np.isnan(low):
+        row.leave_out(*COMPONENTS[1:], because="no interval could be had")
+    else:
+        row.values |= dict(zip(COMPONENTS[1:], (max(low / (1 - low), 0.0), high / (1 - high)), strict=True))
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
@@ -173,26 +226,51 @@ def _add_ranks(row: Row, scores: Array) -> None:
         row.leave_out(*RANKED, because=str(reason))
     else:
         row.values |= {"kendall_w": found.w, "friedman_p": found.p}
+        _add_bounds_of_concordance(row, scores)
+
+
+def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
+    try:
+        row.values |= dict(zip(RANKED[2:], concordance_interval(scores), strict=True))
+    except Undefined as reason:
+        row.leave_out(*RANKED[2:], because=str(reason))
 
 
 def _add_pairs(row: Row, item: Compared) -> None:
     """A pair that was met by nobody cannot be tested and counts as one that does not differ."""
     pairs = [differences(shared(item, arms)) for arms in combinations(item.arms, 2)]
-    apart = sum(not len(pair) for pair in pairs)
-    if apart == len(pairs):
-        names = ("pairwise_share", "pairwise_share_bh", "pairwise_share_t")
-        row.leave_out(*names, because="no user met two models")
+    met = [pair for pair in pairs if len(pair)]
+    if not met:
+        row.leave_out(*SHARES, because="no user met two models")
         return
-    wilcoxon, t = ([test(pair) for pair in pairs if len(pair)] for test in (_wilcoxon_p, _t_p))
-    row.values |= {
-        "pairwise_share": _share(holm(wilcoxon), pairs),
-        "pairwise_share_bh": _share(benjamini_hochberg(wilcoxon), pairs),
-        "pairwise_share_t": _share(holm(t), pairs),
-    }
-    if apart:
+    found: dict[Test, list[float]] = {test: [test(pair) for pair in met] for test in (_wilcoxon_p, _t_p)}
+    smallest = {test: [_smallest(test, len(pair)) for pair in met] for test in found}
+    for name, (test, correct) in SHARES.items():
+        _add_share(row, name, correct(found[test]), correct(smallest[test]), len(pairs), max(map(len, met)))
+    if apart := len(pairs) - len(met):
         row.add_notes(
             f"pairwise_share: {apart} of {len(pairs)} pairs were met by no user both and count as no different"
         )
+
+
+def _add_share(row: Row, name: str, p_values: list[float], smallest: list[float], pairs: int, users: int) -> None:
+    """`smallest`: the adjusted p that each would have if all told their arms apart as firmly as so many users can."""
+    able = _count(smallest)
+    if not able:
+        row.leave_out(name, because=f"with {users} users no pair can be told apart")
+        return
+    row.values[name] = _count(p_values) / pairs
+    if able < len(p_values):
+        row.add_notes(f"{name}: {able} of {pairs} pairs have users enough to be told apart")
+
+
+def _count(p_values: list[float]) -> int:
+    return sum(p < LEVEL for p in p_values)
+
+
+def _smallest(test: Test, users: int) -> float:
+    """The p below which the test cannot fall; t has no such p, but of one user it tells nothing."""
+    return 0.0 if test is _t_p and users > 1 else 2.0 ** (1 - users)
 
 
 def _wilcoxon_p(differences: Array) -> float:
@@ -209,5 +287,8 @@ def _t_p(differences: Array) -> float:
         return 2.0 ** (1 - len(differences)) if np.round(differences, paired.ROUNDED).any() else 1.0
 
 
-def _share(p_values: list[float], pairs: list[Array]) -> float:
-    return sum(p < LEVEL for p in p_values) / len(pairs)
+SHARES: dict[str, tuple[Test, Correction]] = {
+    "pairwise_share": (_wilcoxon_p, holm),
+    "pairwise_share_bh": (_wilcoxon_p, benjamini_hochberg),
+    "pairwise_share_t": (_t_p, holm),
+}

@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from studies.analysis.bootstrap import Array, Bootstrap
+from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.arms import add_interval
 
 PRINTED = 0.001  # a smallest p above this is told
 
@@ -33,6 +34,22 @@ METHODS = {
         "over 50 pairs by the normal approximation, none with fewer than six"
     ),
 }
+
+
+def add_interval_of_difference(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
+    """Add `low` and `high` of the mean: with few users Student's t, for there a BCa interval is too narrow
+    (docs/coverage.md)."""
+    users, rounded = len(differences), np.round(differences, paired.ROUNDED)
+    if users >= FEW_CLUSTERS:
+        add_interval(row, rounded, np.arange(users), bootstrap, of="differences")
+        return
+    try:
+        low, high = paired.t_interval(rounded)
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
+        return
+    row.values |= {"low": low, "high": high, "method": "t interval"}
+    row.add_notes(f"interval: only {users} clusters, the interval may be too narrow")
 
 
 def add_wilcoxon(row: Row, differences: Array) -> None:

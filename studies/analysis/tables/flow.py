@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.frames import Export
+from studies.analysis.frames import Export, clusters_of
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import METHOD as WILSON
 from studies.analysis.measures.proportions import wilson
@@ -41,7 +41,7 @@ OF_PEOPLE = (
     *("participant", "track", "status", "order", "consented_at", "started_at"),
     *("excluded", "exclusion_reason"),
 )
-OF_CONVERSATIONS = ("conversation", "participant", "seeker_kind", "turns", "end_reason", "valid", "setup")
+OF_CONVERSATIONS = ("conversation", "participant", "profile", "seeker_kind", "turns", "end_reason", "valid", "setup")
 REGULAR = ("finished", "cap", "satisfied")
 ENDS = ("early", "walked_out", "safety", "technical", "withdrawn")
 ALWAYS = ("early", "technical")  # told where nobody ended so, too
@@ -121,7 +121,7 @@ def _stages(people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterat
     yield from _finished(people, chats)
     yield from ((name, status == name) for name in ("completed", "active", "held", "stopped", "timed_out"))
     yield "withdrawn", (status == "withdrawn") & ~declined
-    yield "excluded", people["excluded"].str.lower() == "true"
+    yield "excluded", people["excluded"] == "true"
     yield "analysed", people["participant"].isin(export.conversations["participant"])
 
 
@@ -156,7 +156,7 @@ def _of_conversations(
     if chats.empty:
         return
     begun = chats[chats["begun"]]
-    clusters = _clusters(begun)
+    clusters = clusters_of(begun.set_index("conversation")).nunique()
     for stage, count in _counts(begun, export).items():
         yield _count(track, f"conversations_{stage}", count, len(begun))
         if stage != "begun":
@@ -171,16 +171,9 @@ def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
         "finished": int(begun["regular"].sum()),
         **{end: count for end, count in told.items() if count or end in ALWAYS},
         "open": int((ends == "").sum()),
-        "left_out": int((begun["valid"].str.lower() == "false").sum()),
+        "left_out": int((begun["valid"] == "false").sum()),
         "analysed": int(begun["conversation"].isin(export.conversations.index).sum()),
     }
-
-
-def _clusters(begun: pd.DataFrame) -> int:
-    """Participants; conversations without one count each by itself."""
-    return int(
-        begun["participant"].where(begun["participant"] != "", "conversation " + begun["conversation"]).nunique()
-    )
 
 
 # Rows

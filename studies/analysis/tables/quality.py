@@ -175,7 +175,7 @@ def _of_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
         about = {"person": person, "raters": kind, "instrument": instrument}
         about |= {"n": len(wide), "clusters": rated["conversation"].nunique()}
         matrix = wide.to_numpy(float)
-        yield _row(about, "longstring", lambda scores=matrix: float(max(map(longstring, scores))))
+        yield _row(about, "longstring", lambda scores=matrix: longest_string(scores))
         yield _row(about, "irv", lambda scores=matrix: irv(scores))
         yield _row(about, "identical_rows", lambda scores=matrix: identical_rows(scores))
         yield _straight(about, rated, wide)
@@ -187,6 +187,11 @@ def _wide(rated: pd.DataFrame) -> pd.DataFrame:
     items = list(dict.fromkeys(rated["item"]))
     wide = rated.groupby([*RATING, "item"])["score"].mean().unstack("item")
     return wide[items].dropna()
+
+
+def longest_string(scores: Array) -> float:
+    _need(len(scores) > 0, "no rating answered all items")
+    return float(max(map(longstring, scores)))
 
 
 def longstring(scores: Array) -> int:

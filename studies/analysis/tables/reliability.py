@@ -4,7 +4,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import clustered, coincidence, gwet, kappa, polychoric
 from studies.analysis.measures.coincidence import Counts, Level
-from studies.analysis.measures.variance import FORMS, Icc, by_components, one_way, two_way
+from studies.analysis.measures.variance import FORMS, Icc, OneWay, by_components, one_way, two_way
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
 
@@ -27,7 +26,8 @@ TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
 LEVELS: tuple[Level, ...] = ("ordinal", "interval")
 ALPHAS = tuple(f"alpha_{level}" for level in LEVELS)
 AC2 = "gwet_ac2"
-AGREEMENT = ("kappa_fleiss", "kappa_conger", "percent_agreement")
+NOMINAL = ("percent_agreement", "kappa_fleiss")  # as `coincidence.nominal_of` has them
+AGREEMENT = (*NOMINAL, "kappa_conger")
 OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.squared}  # raters
 CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
 JACKKNIFE = "jackknife of clusters, Student's t"
@@ -44,7 +44,7 @@ def _with_bounds(names: Iterable[str]) -> list[str]:
 
 
 _ABOUT = ("raters", "unit", "instrument", "item", "moment", "n", "k")
-_MEASURED = (*FORMS, *ALPHAS, AC2, *OF_TWO)
+_MEASURED = (*FORMS, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)
 COLUMNS = [
     *_ABOUT,
     *_with_bounds((*FORMS, *ALPHAS)),
@@ -61,6 +61,7 @@ COLUMNS = [
     *_with_bounds(OF_TWO),
     "cronbach_low",
     "cronbach_high",
+    *(name + bound for name in AGREEMENT for bound in ("_low", "_high")),
 ]
 METHODS = {
     "icc": _(
@@ -79,8 +80,11 @@ METHODS = {
         "Gwet's AC2 with quadratic weights on all levels of the item's scale, used or not; over conversations with "
         "several ratings; BCa interval (95 %), participants (else conversations) resampled"
     ),
-    "kappa_fleiss": _("nominal"),
-    "kappa_conger": _("nominal; chance agreement from each rater's own shares (Conger 1980), also called exact"),
+    "kappa_fleiss": _("nominal; BCa interval (95 %), participants (else conversations) resampled"),
+    "kappa_conger": _(
+        "nominal; chance agreement from each rater's own shares (Conger 1980), also called exact; interval as that of "
+        "kappa_fleiss"
+    ),
     "kappa_cohen": _(
         "of two raters, nominal (Cohen 1960); BCa interval (95 %), participants (else conversations) resampled"
     ),
@@ -88,18 +92,20 @@ METHODS = {
         "of two raters, squared distances of the scores as weights (Cohen 1968); BCa interval (95 %), participants "
         "(else conversations) resampled"
     ),
-    "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1"),
+    "percent_agreement": _("share of agreeing pairs of ratings, 0 to 1; interval as that of kappa_fleiss"),
     "cronbach": _(
         "Cronbach's alpha of an instrument's items, complete ratings; interval (95 %) by F (Feldt 1965), or by a "
         "jackknife of clusters where several ratings are of one cluster"
     ),
     "omega": _(
         "McDonald's omega of an instrument's items, complete ratings: one factor by maximum likelihood on their "
-        "correlations, loadings brought back to points"
+        "correlations, loadings brought back to points; no interval, as in each resample a factor would have to be "
+        "fitted anew"
     ),
     "omega_polychoric": _(
         "the same factor on the items' polychoric correlations (maximum likelihood in two steps, Olsson 1979): of the "
-        "sum of the normal variables that are thought to lie behind the points, not of the points' own sum"
+        "sum of the normal variables that are thought to lie behind the points, not of the points' own sum; no "
+        "interval, as for omega"
     ),
 }
 UNIT = ["conversation", "turn"]
@@ -153,9 +159,8 @@ def _conversations_row(
         _add_alpha(row, counted, level, clusters, bootstrap)
     _add_ac2(row, matrix[units, columns], units, scale, clusters, bootstrap)
     _add_kappas(row, matrix, clusters, bootstrap)
-    row.compute("kappa_fleiss", lambda: _fleiss(counted))
-    row.compute("kappa_conger", lambda: conger_kappa(matrix))
-    row.compute("percent_agreement", counted.percent_agreement)
+    _add_nominal(row, counted, clusters, bootstrap)
+    _add_conger(row, matrix, clusters, bootstrap)
     row.leave_out(*CONSISTENCY, because="on the row of item *")
     return row.finished()
 
@@ -205,6 +210,14 @@ def _add_complete(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Boot
         _add_method(row, f"ICC: {JACKKNIFE}; ICC(A,·): {JACKKNIFE}, raters by chi-square")
 
 
+def one_way_interval(found: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, str]:
+    """`found` with the interval that belongs to these clusters, and how that was made; raises `Undefined` where the
+    clusters leave none. `clusters`: that of each target, numbered from 0 without gaps."""
+    if not _repeat(clusters):
+        return found, "F"
+    return clustered.one_way(found, scores, targets, clusters), JACKKNIFE
+
+
 def _note_few_raters(row: Row, targets: int, raters: int) -> None:
     if raters <= FEW_RATERS and targets >= MANY_TARGETS:
         row.add_notes(f"(A,·): only {raters} raters of {targets} conversations, the interval may be too narrow")
@@ -218,11 +231,13 @@ def _add_one_way(row: Row, scores: Array, targets: np.ndarray, clusters: np.ndar
         row.leave_out(*_with_bounds(ONE_WAY), because=str(reason))
         return np.nan
     row.add_notes(f"one-way over all ratings, k = {found.raters:.4g} ratings on average")
-    if not _repeat(clusters):
-        _put(row, found.forms())
-        _add_method(row, "ICC(1,·): F")
-    elif _put_clustered(row, found.forms(), lambda: clustered.one_way(found, scores, targets, clusters).forms()):
-        _add_method(row, f"ICC(1,·): {JACKKNIFE}")
+    try:
+        bounded, method = one_way_interval(found, scores, targets, clusters)
+    except Undefined as reason:
+        _put_without(row, found.forms(), str(reason))
+    else:
+        _put(row, bounded.forms())
+        _add_method(row, f"ICC(1,·): {method}")
     return found.raters
 
 
@@ -254,10 +269,15 @@ def _put_clustered(row: Row, forms: dict[str, Icc], widened: Callable[[], dict[s
     try:
         _put(row, widened())
     except Undefined as reason:
-        row.values |= {name: icc.estimate for name, icc in forms.items()}
-        row.leave_out(*(name + bound for name in forms for bound in ("_low", "_high")), because=str(reason))
+        _put_without(row, forms, str(reason))
         return False
     return True
+
+
+def _put_without(row: Row, forms: dict[str, Icc], reason: str) -> None:
+    """The coefficients, without intervals."""
+    row.values |= {name: icc.estimate for name, icc in forms.items()}
+    row.leave_out(*(name + bound for name in forms for bound in ("_low", "_high")), because=reason)
 
 
 def _put(row: Row, coefficients: dict[str, Icc]) -> None:
@@ -324,22 +344,30 @@ def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootst
         _add_interval(row, name, "kappa: {} cluster bootstrap", resample)
 
 
-def conger_kappa(scores: Array) -> float:
-    """Nominal; `scores`: targets × raters, the same raters throughout (Conger 1980, doi 10.1037/0033-2909.88.2.322)."""
-    if np.isnan(scores).any():
-        raise Undefined("not every rater rated every conversation")
-    if len(scores) < 2:
-        raise Undefined("fewer than two conversations")
-    shares = np.array([(scores == level).mean(axis=0) for level in np.unique(scores)])
-    agreed = np.mean([(scores[:, one] == scores[:, other]).mean() for one, other in _pairs(scores.shape[1])])
-    chance = np.mean([shares[:, one] @ shares[:, other] for one, other in _pairs(scores.shape[1])])
-    if chance == 1:
-        raise Undefined("the scores do not vary")
-    return float((agreed - chance) / (1 - chance))
+def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+    row.compute("percent_agreement", counted.percent_agreement)
+    row.compute("kappa_fleiss", lambda: _fleiss(counted))
+    try:
+        together = counted.resampled_nominal(clusters, bootstrap)
+    except Undefined as reason:
+        row.leave_out(*(name + bound for name in NOMINAL for bound in ("_low", "_high")), because=str(reason))
+        return
+    for place, name in enumerate(NOMINAL):
+        _add_nominal_interval(row, name, partial(together.one, place))
 
 
-def _pairs(raters: int) -> Iterator[tuple[int, int]]:
-    return combinations(range(raters), 2)
+def _add_nominal_interval(row: Row, name: str, resample: Callable[[], Resampled]) -> None:
+    """None where there is no coefficient, whose reason is told."""
+    if np.isnan(row.values[name]):
+        row.values |= {f"{name}_low": np.nan, f"{name}_high": np.nan}
+    else:
+        _add_interval(row, name, "nominal: {} cluster bootstrap", lambda: kappa.differing(resample()))
+
+
+def _add_conger(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
+    name = "kappa_conger"
+    row.compute(name, lambda: kappa.conger(matrix))
+    _add_nominal_interval(row, name, lambda: kappa.conger_resampled(matrix, clusters, bootstrap))
 
 
 def _fleiss(counted: Counts) -> float:
@@ -356,7 +384,7 @@ def _arms_row(own: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     means = own.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(
-        *_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO)), *AGREEMENT, because="each rater had their own conversation"
+        *_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)), because="each rater had their own conversation"
     )
     row.leave_out(*CONSISTENCY, because="on the row of item *")
     arms = np.unique(means["arm"], return_inverse=True)[1]
@@ -377,7 +405,7 @@ def _of_items(
     row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1], clusters=len(set(clusters)))
     if len(complete) < len(wide):
         row.add_notes(f"{len(complete)} of {len(wide)} ratings answered all items")
-    row.leave_out(*_with_bounds(_MEASURED), *AGREEMENT, because="on the rows of the items")
+    row.leave_out(*_with_bounds(_MEASURED), because="on the rows of the items")
     _add_cronbach(row, complete, clusters, bootstrap)
     row.compute("omega", lambda: omega_total(complete))
     row.compute("omega_polychoric", lambda: omega_polychoric(complete))

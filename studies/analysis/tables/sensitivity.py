@@ -15,16 +15,17 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap, Inference, fisher_z, pair_moments, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import correlation, paired
+from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.arm_pairs import compared, differences, shared
-from studies.analysis.tables.arms import add_interval, arm_means
+from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
+from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
-from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
 from studies.analysis.tables.verdicts import numbered
 from studies.analysis.tables.whom import FINAL
 
@@ -45,7 +46,7 @@ METHODS = {
     "difference": _("arm_a minus arm_b, over the users that met both, as in arm_pairs.csv"),
     "msr": _("how far the arms are told apart, as in discrimination.csv, of the users that met all; no interval"),
     "msr_corrected": _("msr less what the error adds to it, with its interval, as in discrimination.csv"),
-    "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations; F interval, conversations as independent"),
+    "icc_1_1": _("one-way ICC(1,1) of raters of the same conversations, with its interval as in reliability.csv"),
     "sample": _(
         "all: as everywhere; with_left_out: with what two coders left out; without_flagged: without what a rule of "
         "quality.csv flags; without_incidents: without conversations that were ended for safety's sake or by a "
@@ -182,9 +183,9 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
             users = len(pair.scores)
             row = Row(**item.of, statistic="difference", arm_a=a, arm_b=b, n=pair.counted(), clusters=users)
             if users:
-                between = np.round(differences(pair), paired.ROUNDED)
+                between = differences(pair)
                 row.values["estimate"] = float(between.mean())
-                add_interval(row, between, np.arange(users), bootstrap, of="differences")
+                add_interval_of_difference(row, between, bootstrap)
             else:
                 row.leave_out("estimate", "low", "high", because="nobody met both arms")
             yield row.finished()
@@ -212,15 +213,25 @@ def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
 
 
 def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Any]:
+    """With the interval that reliability.csv has of it."""
     targets = scores.groupby(UNIT, observed=True).ngroup().to_numpy()
-    clusters = conversations.loc[scores["conversation"].astype(str), "cluster"].nunique()
-    row = Row(**of, statistic="icc_1_1", n=int(targets.max()) + 1, clusters=clusters, method="F interval")
+    of_targets = scores.assign(target=targets).groupby("target")["conversation"].first().astype(str)
+    clusters = numbered(conversations.loc[of_targets, "cluster"])
+    row = Row(**of, statistic="icc_1_1", n=len(of_targets), clusters=int(clusters.max()) + 1)
+    values = scores["score"].to_numpy(float)
     try:
-        found = one_way(scores["score"].to_numpy(float), targets).single
+        found = one_way(values, targets)
     except Undefined as reason:
         row.leave_out("estimate", "low", "high", because=str(reason))
+        return row.finished()
+    row.values["estimate"] = found.single.estimate
+    try:
+        bounded, method = one_way_interval(found, values, targets, clusters)
+        if np.isnan(bounded.single.low):
+            perfect = found.single.estimate == 1
+            raise Undefined("perfect agreement has no interval" if perfect else "no interval could be had")
+    except Undefined as reason:
+        row.leave_out("low", "high", because=str(reason))
     else:
-        row.values |= {"estimate": found.estimate, "low": found.low, "high": found.high}
-        if clusters < row.values["n"]:
-            row.add_notes(f"{row.values['n']} conversations of {clusters} clusters count as independent")
+        row.values |= {"low": bounded.single.low, "high": bounded.single.high, "method": method}
     return row.finished()

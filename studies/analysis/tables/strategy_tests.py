@@ -125,8 +125,8 @@ def row_of(
     if np.isnan(row.values["difference"]):
         row.leave_out("low", "high", "p", *TESTED, because="no difference")
     else:
-        arms = _arms_to_draw(scores, of["human"], export)
-        _add_interval(row, lambda: _resample(scores, clusters, arms, bootstrap))
+        arms = arms_to_draw(scores, of["human"], export)
+        add_interval(row, lambda: _resample(scores, clusters, arms, bootstrap))
         _add_tests(row)
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
         row.add_notes(f"{alone} that only one of the two strategies scored are left out")
@@ -142,14 +142,15 @@ def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
         row.values |= {"r_ab": correlation.pearson(a, b), "difference": row.values["r_b"] - row.values["r_a"]}
 
 
-def _arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np.intp] | None:
+def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np.intp] | None:
     """The arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
     about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return numbered(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
-def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
+def add_interval(row: Row, resample: Callable[[], Inference]) -> None:
+    """`low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
     try:
         resampled = resample()
     except Undefined as reason:

@@ -1,3 +1,4 @@
+from collections import Counter
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
@@ -8,6 +9,8 @@ from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
 from dialogue.judges.prompts import STRATEGIES
+from studies.exports.files import refuse_foreign
+from studies.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
 from studies.judging.settings import Configuration
 from studies.management.judging import JudgingCommand
@@ -16,6 +19,8 @@ from studies.models import Study
 from studies.simulating.benchmark import Benchmark, Estimating, Wish
 from studies.simulating.outcomes import CONDITIONS, Figure, Leaderboard, Outcomes, outcomes_of
 from studies.simulating.setup import Setup
+
+EXPORT, REPORT = "export", "report"  # within --out
 
 
 class Command(SimulatingCommand, JudgingCommand):
@@ -41,7 +46,9 @@ class Command(SimulatingCommand, JudgingCommand):
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
         self.refuse_odd_numbers(options)
-        run = self.benchmark(self.study(study), options)
+        found = self.study(study)
+        self.refuse_unusable(options["out"], found)
+        run = self.benchmark(found, options)
         if options["estimate"]:
             return self.told_estimate(Estimating(run).run())
         budget = self.budget(options["budget"], tuple(run.models()))
@@ -57,6 +64,18 @@ class Command(SimulatingCommand, JudgingCommand):
         if options["out"] and not options["background"]:
             summary.report = self.reported(run, options["out"])
         return summary.as_dict()
+
+    def refuse_unusable(self, out: Path | None, study: Study) -> None:
+        """Before anybody is asked, and paid."""
+        if out is None:
+            return
+        try:
+            refuse_foreign(out / EXPORT, study)
+            refuse_unusable_folder(out / REPORT)
+        except ExportRefused as refusal:
+            self.refuse(str(refusal))
+        except OSError as error:
+            self.refuse(f"{error.filename or out}: {error.strerror}")
 
     def benchmark(self, study: Study, options: dict[str, Any]) -> Benchmark:
         same = ("conditions", "profiles", "replicates", "max_turns", "review")
@@ -103,7 +122,7 @@ class Command(SimulatingCommand, JudgingCommand):
     def do(self, planned: Planned, label: str, summary: "Summary", options: dict[str, Any]) -> None:
         self.say(f"{label}:")
         if options["background"]:
-            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
+            self.say_planned(planned)
         else:
             self.work_on(planned.job, label, at_once=options["concurrency"])
             summary.spent += planned.job.spent
@@ -111,12 +130,12 @@ class Command(SimulatingCommand, JudgingCommand):
     # What came of it
 
     def reported(self, run: Benchmark, out: Path) -> str:
-        call_command("export", run.study.key, "--out", str(out / "export"), verbosity=0)
-        call_command("analyse", str(out / "export"), "--out", str(out / "report"), verbosity=0)
-        for line in lines(outcomes_of(out / "report" / "results.json")):
+        call_command("export", run.study.key, "--out", str(out / EXPORT), verbosity=0)
+        call_command("analyse", str(out / EXPORT), "--out", str(out / REPORT), verbosity=0)
+        for line in lines(outcomes_of(out / REPORT / "results.json")):
             self.say(line)
-        self.say(f"{out / 'report' / 'report.html'}")
-        return str(out / "report")
+        self.say(f"{out / REPORT / 'report.html'}")
+        return str(out / REPORT)
 
 
 class Summary:
@@ -147,6 +166,7 @@ class Summary:
             "conversations": self.run.size(),
             "held": self.of("done", judging=False),
             "held_before": self.of("skipped_existing", judging=False),
+            "end_reasons": dict(sum((Counter(told.get("end_reasons")) for told in self.told), Counter())),
             "judged": self.of("done", judging=True),
             "judged_before": self.of("skipped_existing", judging=True),
             "failed": sum(told["failed"] for told in self.told),

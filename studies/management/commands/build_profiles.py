@@ -5,10 +5,17 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.store import Planned
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
+from dialogue.seekers.components import LANGUAGES
 from studies.design.spec import ArmSpec, StudySpec
+from studies.management.command import one_or_more
 from studies.management.jobs import JobCommand, failures
 from studies.seeker_profiles.estimate import estimated
 from studies.seeker_profiles.planning import KIND, LATER_USE, Work, plan_profiles, work_for, writer_settings
+
+NOBODY = (
+    f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(LANGUAGES)}. Let people "
+    "take part first (invite); --include-tests counts test people in."
+)
 
 
 class Command(JobCommand):
@@ -36,11 +43,13 @@ class Command(JobCommand):
             return self.told_estimate(estimated(writer, people))
         planned = plan_profiles(found, writer, people, include_tests=include_tests, **self.job_options(options, asked))
         if options["background"]:
-            self.say(f"Job {planned.job.pk}: {planned.items} profiles wait for a runner.")
+            self.say_planned(planned, "profile", "profiles")
         else:
             self.work_on(planned.job, "profiles", at_once=options["concurrency"])
         summary = self.summary(planned, work)
         self.tell(summary, writer)
+        if work == Work():
+            self.say(NOBODY)
         return {"study": study, **summary}
 
     def writer(self, spec: StudySpec, key: str | None) -> ArmSpec:
@@ -72,15 +81,20 @@ class Command(JobCommand):
         }
 
     def tell(self, summary: dict[str, Any], writer: ArmSpec) -> None:
+        made = summary["done"] - summary["refused_by_checks"]
         told = {
-            "profiles made; approve them on the page Profiles": summary["done"] - summary["refused_by_checks"],
+            f"{one_or_more(made, 'profile', 'profiles')} made; approve on the page Profiles": made,
             "refused by the automatic checks": summary["refused_by_checks"],
-            "people have one already": summary["made_before"],
-            "people have not told their topic or answered the Big Five": summary["unanswered"],
-            f"people have not agreed to later use ({LATER_USE})": summary["not_agreed"],
-            f"people's consent does not name '{writer.provider or writer.base_url}'": summary["not_sent"],
+            f"{people(summary['made_before'])} one already": summary["made_before"],
+            f"{people(summary['unanswered'])} not told their topic or answered the Big Five": summary["unanswered"],
+            f"{people(summary['not_agreed'])} not agreed to later use ({LATER_USE})": summary["not_agreed"],
+            f"not sent: their consent does not name '{writer.provider or writer.base_url}'": summary["not_sent"],
             "not made: the person has left meanwhile": summary["erased"],
             **failures(summary),
             "left for the next time": summary["left"],
         }
         self.say_counts(told)
+
+
+def people(count: int) -> str:
+    return one_or_more(count, "person has", "people have")

@@ -3,7 +3,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from studies.exports.files import ExportIncomplete, ExportRefused, export
+from studies.exports.files import ExportIncomplete, export
+from studies.exports.places import ExportRefused
 from studies.exports.table import Filter
 from studies.exports.tables import TABLES
 from studies.management.command import PART_FAILED

@@ -1,13 +1,16 @@
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from studies.exports.files import snapshot
+from studies.exports.places import ExportRefused, refuse_other_study, refuse_unusable_file
 from studies.exports.table import Filter
 from studies.judging.samples import judged, samples
 from studies.management.command import Command as Base
+from studies.models import Study
 from studies.training.files import private
 from studies.training.rows import line
 
@@ -33,33 +36,55 @@ class Command(Base):
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
         found, only = self.study(study), Filter(include_tests)
-        self.refuse_foreign(out)
-        part, rows = out.with_name(f".{out.name}.part"), 0
         try:
-            part.unlink(missing_ok=True)
-            bar = self.progress(judged(found, only).count(), "export_judgements")
-            with private(part) as file, snapshot(), bar as progress:
-                for rows, sample in enumerate(samples(found, only), 1):  # noqa: B007 - the last number is told
-                    file.write(line(sample))
-                    progress.step()
-            part.replace(out)
+            refuse_foreign(out, study)
+            with self.progress(judged(found, only).count(), "export_judgements") as progress:
+                rows = write(found, only, out, on_row=progress.step)
+        except ExportRefused as refusal:
+            self.refuse(str(refusal))
         except OSError as error:
-            self.refuse(f"{error.filename or out}: {error.strerror}")
-        finally:
-            part.unlink(missing_ok=True)
-        self.say(f"{out}: {rows} judged conversations")
+            self.refuse(f"{out}: {error.strerror}")
+        self.say(f"{out}: {rows} judged conversations" if rows else f"{out}: not written, as no judge has answered yet")
         return {"study": study, "out": str(out), "rows": rows}
 
-    def refuse_foreign(self, out: Path) -> None:
-        if out.is_dir() or (out.exists() and not is_ours(out)):
-            self.refuse(f"{out}: is there already, and no earlier export of judgements. Name another file.")
+
+def write(study: Study, only: Filter, out: Path, *, on_row: Callable[[], None]) -> int:
+    """In place of an earlier export, all at once; returns how many rows. A file without rows, of which nobody could
+    tell whose it is, is not written."""
+    part, rows = out.with_name(f".{out.name}.part"), 0
+    try:
+        part.unlink(missing_ok=True)
+        with private(part) as file, snapshot():
+            for rows, sample in enumerate(samples(study, only), 1):  # noqa: B007 - the last number is told
+                file.write(line(sample))
+                on_row()
+        if rows:
+            part.replace(out)
+        else:
+            out.unlink(missing_ok=True)
+    finally:
+        part.unlink(missing_ok=True)
+    return rows
 
 
-def is_ours(path: Path) -> bool:
-    """Empty, or begins with a sample."""
+def refuse_foreign(out: Path, study: str) -> None:
+    """Only an earlier export of the same study is written over. Raises ExportRefused."""
+    refuse_unusable_file(out)
+    if not out.exists():
+        return
+    earlier = first_sample(out)
+    if earlier is None:
+        raise ExportRefused(f"{out}: is there already, and no earlier export of judgements. Name another file.")
+    refuse_other_study(out, earlier["metadata"].get("study"), study, kind="file")
+
+
+def first_sample(path: Path) -> dict[str, Any] | None:
+    """None where it begins otherwise."""
     with path.open(encoding="utf-8", errors="replace") as file:
         first = file.readline()
     try:
-        return not first or {"id", "epoch", "scores"} <= json.loads(first).keys()
-    except (ValueError, AttributeError):
-        return False
+        found = json.loads(first)
+    except (ValueError, RecursionError):
+        return None
+    is_ours = isinstance(found, dict) and found.keys() >= {"id", "epoch", "scores"}
+    return found if is_ours and isinstance(found.get("metadata"), dict) else None

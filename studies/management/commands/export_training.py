@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from studies.exports.places import ExportRefused
 from studies.management.command import Command as Base
 from studies.models import Rater, Response, Study
 from studies.models.response import RaterKind
@@ -12,7 +13,6 @@ from studies.questionnaires.definitions import Item
 from studies.questionnaires.loading import instrument_ids, load
 from studies.responses import is_rating
 from studies.training.export import export_training
-from studies.training.files import TrainingRefused
 from studies.training.options import FINAL, FORMATS, MARGIN, PREFERENCE, SFT, TEST_SHARE, TURN, Measure, Options
 from studies.training.reading import conversations
 
@@ -76,7 +76,7 @@ class Command(Base):
         with self.progress(conversations(found).count(), "export_training") as progress:
             try:
                 card = export_training(found, out, options, on_conversation=progress.step)
-            except TrainingRefused as refusal:
+            except ExportRefused as refusal:
                 self.refuse(str(refusal))
             except OSError as error:
                 self.refuse(f"{error.filename or out}: {error.strerror}")

@@ -6,6 +6,7 @@ from django.core.management.base import CommandParser
 
 from dialogue.seekers.profiles import ProfilesRefused, load_profiles
 from studies.management.command import Command as Base
+from studies.simulating.choice import MILD
 from studies.simulating.profiles import OtherProfiles, keep
 
 
@@ -18,7 +19,10 @@ class Command(Base):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument(
-            "file", type=Path, metavar="FILE", help=".json: an object with profiles; .jsonl: one profile a line"
+            "file",
+            type=Path,
+            metavar="FILE",
+            help=".json: an object with profiles, or a list of them; .jsonl: one profile a line",
         )
 
     def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
@@ -30,4 +34,6 @@ class Command(Base):
         self.say(f"{study}: {kept.added} profiles added, {kept.unchanged} there already.")
         if kept.refused:
             self.say(f"{kept.refused} of them speak of danger to life and are refused; see the page Profiles.")
+        if kept.mild:
+            self.say(f"Too mild for the worst case, and left out of it: {', '.join(kept.mild)}. {MILD}")
         return {"study": study, **asdict(kept)}

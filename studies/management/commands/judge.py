@@ -20,6 +20,7 @@ from studies.judging.planning import (
     plain_beside,
     plan_judging,
     rater_of,
+    runs_to_judge,
     work_for,
 )
 from studies.judging.preview import Preview, places_in, preview, run_named
@@ -91,12 +92,14 @@ class Command(JudgingCommand):
             found, configuration, limited, batch=options["batch"], **self.job_options(options, settings)
         )
         if options["background"]:
-            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
+            self.say_planned(planned)
         else:
             self.work_on(planned.job, f"judge {configuration.rater} ({strategy})", at_once=options["concurrency"])
         told = self.told_of_judgements(planned, work, configuration.judge, judgements=len(limited))
         if work.not_varied:
             self.say(f"{work.not_varied} not judged: there is nothing in them that {configuration.variant} could vary.")
+        if work == Work():
+            self.say(nothing_to_judge(found, options["moments"]))
         return {"judge": judge, "strategy": strategy, **told, **self.of_variant(configuration, work)}
 
     def variant(self, strategy: str, *, variant: str, without: str, **_options: Any) -> str:
@@ -147,6 +150,16 @@ def with_plain(
         return list(judgements)
     plain = work_for(rater_of(study, configuration.varied(PLAIN)), configuration.judge, **places)
     return [*plain_beside(rater_of(study, configuration), judgements, plain), *judgements]
+
+
+def nothing_to_judge(study: Study, moments: Sequence[str]) -> str:
+    """And what to do."""
+    if runs_to_judge(study).exists():
+        return f"Nothing to judge: no conversation has a rating of this moment ({', '.join(moments)}); see --moments."
+    return (
+        "Nothing to judge: no conversation that is closed has a reply. Let simulated seekers talk (simulate), bring "
+        "conversations in (import_conversations), or wait for people's."
+    )
 
 
 def asked_for(options: dict[str, Any]) -> dict[str, Any]:

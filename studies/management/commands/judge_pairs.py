@@ -10,7 +10,7 @@ from studies.judging.estimate import dry_run
 from studies.judging.pairs import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
 from studies.judging.settings import judge_settings
 from studies.management.jobs import failures
-from studies.management.judging import JudgingCommand, of_answers, reasons
+from studies.management.judging import JudgingCommand, of_answers, unreadable
 from studies.models import PairPlan, Study
 from studies.second_raters.pairs import pairwise_instruments
 from studies.simulating.choice import Unfit, chosen_judge
@@ -43,7 +43,7 @@ class Command(JudgingCommand):
             return self.told_estimate(estimated(found, chosen, showings))
         planned = plan_pairs(found, chosen, showings, **self.job_options(options, judge_settings(chosen)))
         if options["background"]:
-            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
+            self.say_planned(planned)
         else:
             self.work_on(planned.job, f"judge {planned.job.title}", at_once=options["concurrency"])
         return {"judge": judge, **self.told(planned, work, chosen, showings=len(showings))}
@@ -85,9 +85,11 @@ class Command(JudgingCommand):
                 f"not sent: a consent does not name '{name}'": summary["not_sent"],
                 "not compared: a conversation is open, or its person has withdrawn": summary["unfit"],
                 "not compared: a person has withdrawn meanwhile": summary["erased"],
-                f"single questions could not be read and have no verdict{reasons(summary)}": summary[
-                    "unreadable_items"
-                ],
+                unreadable(
+                    summary,
+                    "single question could not be read and has no verdict",
+                    "single questions could not be read and have no verdict",
+                ): summary["unreadable_items"],
                 **failures(summary),
                 "left for the next time": summary["left"],
             }

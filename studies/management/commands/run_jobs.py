@@ -4,14 +4,21 @@ import time
 from typing import Any
 
 from django.core.management.base import CommandParser
+from django.db.models import QuerySet
 
 from dialogue.jobs import batch_store
 from dialogue.jobs.batcher import batching
 from dialogue.jobs.group_commit import AWAY, in_database
+from dialogue.models import Job
 from dialogue.prices import PriceFileError
 from studies.management.command import Command as Base
+from studies.management.command import one_or_more
 from studies.management.jobs import stop_on_signals, worker
 
+NOTHING_TO_DO = (
+    "Nothing to do: no job is open. judge, simulate, benchmark and build_profiles plan one with --background; one that "
+    "was stopped, or has spent its budget, goes on with its own command."
+)
 LOOK = 1.0  # seconds between two looks whether the parent lives, and whether there is something to do
 
 
@@ -37,14 +44,31 @@ class Command(Base):
     ) -> dict[str, Any]:
         if concurrency < 1:
             self.refuse("--concurrency must be at least 1.")
+        if idle is not None and not idle >= 0:  # nan is not either
+            self.refuse("--idle must be at least 0 seconds.")
+        if until_done and not open_jobs().exists():
+            self.say(NOTHING_TO_DO)
         try:
-            asyncio.run(run(concurrency, until_done=until_done, idle=idle, parent=parent))
+            stopped = asyncio.run(run(concurrency, until_done=until_done, idle=idle, parent=parent))
         except PriceFileError as error:
             self.refuse(str(error))
+        if until_done and not stopped:
+            self.say_what_is_left()
         return {}
 
+    def say_what_is_left(self) -> None:
+        for job in open_jobs():
+            number = job.items.unfinished().count()
+            wait = one_or_more(number, "item waits", "items wait")
+            self.say(f"{job}: {number} {wait} for a worker that can do it; why this one cannot is told above.")
 
-async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int | None) -> None:
+
+def open_jobs() -> QuerySet[Job]:
+    return Job.objects.filter(state=Job.State.OPEN).order_by("pk")
+
+
+async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int | None) -> bool:
+    """Whether it was told to stop."""
     runner = worker(at_once=at_once)
     stop_on_signals(runner.stopping)
     watching = [asyncio.create_task(stop_without(parent, runner.stopping))] if parent else []
@@ -56,6 +80,7 @@ async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int
     finally:
         for task in watching:
             task.cancel()
+    return bool(runner.stopping.is_set())
 
 
 async def stop_without(parent: int, stopping: asyncio.Event) -> None:

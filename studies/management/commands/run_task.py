@@ -1,6 +1,7 @@
 import shutil
 import threading
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,8 +11,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
+from dialogue.jobs.failures import commonest
+from dialogue.models import JobItem
 from studies import analysis
 from studies.management.command import BUDGET_REACHED, PART_FAILED
+from studies.management.jobs import told_failures
 from studies.models import Task
 from studies.tasks import PAIRS, RADAR, finish, folder_of
 
@@ -32,7 +36,7 @@ class Command(BaseCommand):
             with heartbeat(row):
                 WORK[row.command](row)
         except BaseException as error:
-            finish(row.pk, Task.State.FAILED, told(error))
+            finish(row.pk, Task.State.FAILED, "\n".join([told(error), *failed_since(row)]))
             raise
         finish(row.pk, Task.State.DONE)
 
@@ -126,6 +130,14 @@ def told(error: BaseException) -> str:
     if isinstance(error, SystemExit):
         return "A part failed. Start it again: what is done is not done twice."
     return traceback.format_exception_only(error)[-1].strip()
+
+
+def failed_since(task: Task) -> list[str]:
+    """A line for each way in which items of its jobs failed."""
+    items = JobItem.objects.filter(job__scope=task.study.key, job__created_at__gte=task.started_at)
+    failed = Counter(items.exclude(failure="").values_list("failure", "detail"))
+    numbers = Counter(failure for failure, _detail in failed.elements())
+    return [f"{number} {what}." for what, number in told_failures(numbers, commonest(failed)).items()]
 
 
 WORK: dict[str, Callable[[Task], None]] = {

@@ -60,7 +60,7 @@ class Command(SimulatingCommand):
         run.keep_profiles()
         planned = self.planned(run, setup, **terms)
         if options["background"]:
-            self.say(f"Job {planned.job.pk}: {planned.items} items wait for a runner.")
+            self.say_planned(planned)
         else:
             self.work_on(planned.job, f"simulate {planned.job.title}", at_once=options["concurrency"])
         return {"seeker": seeker, "setup": setup.name(), **self.told_of_conversations(planned)}

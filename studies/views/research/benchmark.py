@@ -1,8 +1,9 @@
 """Benchmark runs: what one would take, how far it is, what came of it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django import forms
@@ -14,6 +15,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dialogue.jobs.failures import commonest
+from dialogue.prices import told_amount
 from studies import tasks
 from studies.design.spec import ArmSpec
 from studies.language import instrument_language
@@ -21,7 +24,7 @@ from studies.management import estimates
 from studies.models import Study
 from studies.simulating import progress
 from studies.simulating.benchmark import Estimating, Wish
-from studies.simulating.choice import Unfit
+from studies.simulating.choice import Fitting, Unfit
 from studies.simulating.estimate import Estimate
 from studies.simulating.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulating.progress import Tally
@@ -125,16 +128,16 @@ def new_run(request: HttpRequest, study: Study) -> HttpResponse:
     form = RunForm(study, request.POST)
     if form.is_valid() and request.POST.get("confirm") == fingerprint(form):
         return started(request, study, form.arguments())
-    estimate = estimated(study, form) if form.is_valid() else None
-    if estimate is None:
+    found = estimated(study, form) if form.is_valid() else None
+    if found is None:
         return show(request, study, "benchmark_new", {"form": form}, status=422)
-    return show(request, study, "benchmark_new", {"form": form, **preview(estimate, form)})
+    return show(request, study, "benchmark_new", {"form": form, **preview(*found, form)})
 
 
-def estimated(study: Study, form: RunForm) -> Estimate | None:
-    """None where it cannot be had; the form then says why."""
+def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
+    """With the profiles that it is of. None where it cannot be had; the form then says why."""
     try:
-        run, _found = form.wish().of(study)
+        run, fitting = form.wish().of(study)
     except Unfit as refusal:
         form.add_error(None, str(refusal))
         return None
@@ -147,15 +150,17 @@ def estimated(study: Study, form: RunForm) -> Estimate | None:
             % {"models": ", ".join(unpriced)},
         )
         return None
-    return estimate
+    return estimate, fitting
 
 
-def preview(estimate: Estimate, form: RunForm) -> dict[str, Any]:
+def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, Any]:
     cost, budget = estimates.cost(estimate), form.cleaned_data["budget"]
     return {
         "estimate": estimate,
         "facts": facts_of(estimate),
         "cost": cost,
+        "amount": told_amount(cost.amount),
+        "mild": fitting.mild,
         "too_dear": budget is not None and cost.amount > budget,
         "turns": [(labels.word(labels.CONDITIONS, turns.condition), turns) for turns in estimate.turns],
         "answers": [(labels.word(labels.PURPOSES, each.purpose), each) for each in estimate.answers()],
@@ -218,12 +223,20 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
 # How far it is
 
 
+class Failed(NamedTuple):
+    """So many for this reason; `detail`: of most of them, empty where there is none to be told."""
+
+    reason: str
+    number: int
+    detail: str
+
+
 @dataclass(frozen=True)
 class Cell:
-    """Conversations of an arm in a condition; `failed`: (reason, how many)."""
+    """Conversations of an arm in a condition."""
 
     tally: Tally
-    failed: Sequence[tuple[str, int]]
+    failed: Sequence[Failed]
     url: str
 
 
@@ -249,9 +262,13 @@ def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | 
     return Cell(tally, reasons(tally), listed(study, arm, condition)) if tally else None
 
 
-def reasons(tally: Tally) -> list[tuple[str, int]]:
+def reasons(tally: Tally) -> list[Failed]:
     words = {**labels.CALLS, "broken": _("a fault of emostudy, see its log"), "needed": _("what it needs has failed")}
-    return [(labels.word(words, reason), number) for reason, number in tally.failed.most_common()]
+    numbers = Counter(reason for reason, _detail in tally.failed.elements())
+    details = commonest(tally.failed)
+    return [
+        Failed(labels.word(words, reason), number, details.get(reason, "")) for reason, number in numbers.most_common()
+    ]
 
 
 def listed(study: Study, arm: str, condition: str) -> str:
@@ -259,7 +276,7 @@ def listed(study: Study, arm: str, condition: str) -> str:
     return f"{reverse('research-conversations', args=[study.key])}?{query}"
 
 
-def judging(study: Study) -> list[tuple[str, Tally, list[tuple[str, int]]]]:
+def judging(study: Study) -> list[tuple[str, Tally, list[Failed]]]:
     return [(title, tally, reasons(tally)) for title, tally in progress.judgements(study).items()]
 
 

@@ -169,6 +169,8 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
     messages.success(request, _("%(added)s profiles added, %(unchanged)s there already.") % vars(kept))
     if kept.refused:
         messages.warning(request, _("%(refused)s of them speak of danger to life and are refused.") % vars(kept))
+    if kept.mild:
+        messages.warning(request, _("Too mild for the worst case, and left out of it: %s.") % ", ".join(kept.mild))
     return redirect("research-profiles", study.key)
 
 

@@ -65,18 +65,18 @@ async def test_scores_are_asked_for_again_only_where_it_helps(
 
 
 @pytest.mark.parametrize(
-    ("replies", "way"),
+    ("replies", "ways"),
     [
-        ([GOOD], "first"),
-        (["Good.", GOOD], "repair"),
-        (["Good.", "Good!", GOOD], "again"),
-        (["Good.", "Good!", "Good?"], "again"),
-        ([Reply("The first part of an ana", "m", finish_reason="length"), GOOD], "again"),
+        ([GOOD], []),
+        (["Good.", GOOD], ["repair"]),
+        (["Good.", "Good!", GOOD], ["repair", "again"]),
+        (["Good.", "Good!", "Good?"], ["repair", "again"]),
+        ([Reply("The first part of an ana", "m", finish_reason="length"), GOOD], ["again"]),
     ],
 )
-async def test_it_is_told_which_answer_was_the_last(replies: list[str | Reply], way: str) -> None:
+async def test_it_is_told_which_further_answers_were_asked_for(replies: list[str | Reply], ways: list[str]) -> None:
     judged = await ask_judgement(Asked(*replies), PROMPT, ITEMS, language="en")
-    assert judged.way == way
+    assert judged.ways == ways
 
 
 async def test_repair_may_be_asked_of_somebody_else() -> None:
@@ -112,7 +112,8 @@ async def test_answer_that_was_cut_short_is_not_repaired_but_given_more_room() -
 async def test_refusal_to_say_more_does_not_take_away_what_was_said() -> None:
     asked = Asked('{"safety": 3}', ProviderError("refused", "No."), ProviderError("refused", "No."))
     judged = await ask_judgement(asked, PROMPT, ITEMS, language="en")
-    assert (judged.scores, judged.way) == ({"safety": Score(3), "warmth": Unscored("missing")}, "again")
+    assert judged.scores == {"safety": Score(3), "warmth": Unscored("missing")}
+    assert judged.ways == ["repair", "again"]
 
 
 async def test_no_answer_at_all_is_an_error() -> None:

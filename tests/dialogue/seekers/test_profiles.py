@@ -1,6 +1,7 @@
 """Files of seekers: what is read, every fault at once, and who may know what of a profile."""
 
 import json
+import re
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -136,6 +137,8 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
         ("s.json", "{", "s.json: no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"),
         ("s.json", "[]", "s.json: profiles: there are none"),
         ("s.json", '{"profiles": []}', "s.json: profiles: there are none"),
+        ("s.json", json.dumps(NODES[0]), 's.json: must hold {"profiles": […]}'),
+        ("s.json", "7", 's.json: must hold {"profiles": […]}'),
         ("s.jsonl", "\n\n", "s.jsonl: there are no profiles"),
         ("s.jsonl", "\n[1]", "s.jsonl: line 2: must be an object"),
         (
@@ -149,6 +152,36 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
 def test_file_that_holds_no_profiles_is_refused(tmp_path: Path, name: str, content: Any, fault: str) -> None:
     (told,) = refused(tmp_path / name, content)
     assert told.startswith(fault)
+
+
+def test_list_of_profiles_alone_is_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(NODES), encoding="utf-8")
+    assert load_profiles(path) == PROFILES
+    nodes = spoiled("D.age", "old")
+    assert refused(path, json.dumps(nodes)) == ["s.json: profiles[3].D.age: must be a whole number from 1 to 120"]
+
+
+@pytest.mark.parametrize("place", ["id", "D.age", "P.big5.E", "worst_case_default.resistance"])
+def test_key_that_stands_twice_in_an_object_is_named(tmp_path: Path, place: str) -> None:
+    """Of the two values one would be lost without a word."""
+    given = json.dumps(NODES[0])
+    within = given.index(f'"{place.partition(".")[0]}"')
+    key = f'"{place.rpartition(".")[2]}": '
+    start = given.index(key, within)
+    twice = f"{given[:start]}{key}1, {given[start:]}"
+    assert refused(tmp_path / "s.json", f'{{"profiles": [{twice}]}}') == [
+        f"s.json: profiles[1].{place}: stands more than once"
+    ]
+    assert refused(tmp_path / "s.jsonl", twice) == [f"s.jsonl: line 1.{place}: stands more than once"]
+    with pytest.raises(ProfilesRefused, match=re.escape(f"profile.{place}: stands more than once")):
+        parse_profile(twice)
+
+
+def test_profiles_that_stand_twice_in_a_file_are_named(tmp_path: Path) -> None:
+    given = json.dumps([NODES[0]])
+    told = refused(tmp_path / "s.json", f'{{"profiles": {given}, "profiles": {given}}}')
+    assert told == ["s.json: profiles: stands more than once"]
 
 
 def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:

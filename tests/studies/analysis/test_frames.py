@@ -20,7 +20,8 @@ def ratings(folder: Path, text: str) -> Path:
 @pytest.mark.parametrize(
     ("text", "fault"),
     [
-        ("", "ratings.csv:1:conversation: the column is missing (the header has )"),
+        ("", "ratings.csv: is empty"),
+        (f"{HEADER}\n".replace(",", ";"), "ratings.csv:1: is separated by semicolons"),
         ("conversation,rater,rater_kind,instrument,item\n", "ratings.csv:1:score: the column is missing"),
         (f"{HEADER},item\nC,R,crowd,i,a,1,b\n", "ratings.csv:1:item: the column is there twice"),
         (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,b,good\n", "ratings.csv:3:score: 'good' is not a number"),
@@ -49,6 +50,12 @@ def test_load_names_file_line_and_column_of_a_fault(tmp_path: Path, text: str, f
         load(tmp_path)
     assert str(raised.value).startswith(fault)
     assert "\n" not in str(raised.value)
+
+
+def test_load_of_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError) as raised:
+        load(tmp_path / "exprot")
+    assert str(raised.value) == f"{tmp_path / 'exprot'}: there is no such folder"
 
 
 def test_load_without_ratings_says_so(tmp_path: Path) -> None:
@@ -119,6 +126,56 @@ def test_load_leaves_out_who_and_what_two_coders_left_out(tmp_path: Path) -> Non
     assert export.conversations.index.tolist() == ["D", "F", "G"]
     assert export.replies is not None
     assert export.replies["conversation"].tolist() == ["D", "X"]
+
+
+@pytest.mark.parametrize(("yes", "no"), [("true", "false"), ("TRUE", "FALSE"), ("True", "False"), ("1", "0")])
+def test_load_leaves_out_by_decision_however_a_spreadsheet_wrote_it(tmp_path: Path, yes: str, no: str) -> None:
+    ratings(tmp_path, f"{HEADER},participant\nC,P,seeker,i,a,1,P\nD,Q,seeker,i,a,2,Q\nE,R,seeker,i,a,3,R\n")
+    (tmp_path / "participants.csv").write_text(f"participant,excluded\nP,{yes}\nQ,{no}\nR,\n")
+    (tmp_path / "conversations.csv").write_text(f"conversation,valid\nC,{yes}\nD,{yes}\nE,{no}\n")
+    export = load(tmp_path)
+    assert export.ratings["score"].tolist() == [2]
+    assert (export.excluded_participants, export.invalid_conversations) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        ("participants", "participant,excluded\nC,FALSE\nC,yes\n", "3:excluded: 'yes' is neither true nor false"),
+        ("conversations", "conversation,valid\nC,WAHR\n", "2:valid: 'WAHR' is neither true nor false"),
+        ("turns", "conversation,role,text,masked\nC,seeker,a,2\n", "2:masked: '2' is neither true nor false"),
+        ("conversations", "conversation,position\nC,1\nD,2\nC,1\n", "4:conversation: 'C' is in line 2 already"),
+        ("conversations", "conversation,position\nC,1\nC,2\n", "3:conversation: 'C' is in line 2 already"),
+        ("conversations", "conversation,position\nC,1\n,\n", "3:conversation: '' is empty"),
+    ],
+)
+def test_load_names_the_fault_of_another_file(tmp_path: Path, name: str, text: str, fault: str) -> None:
+    ratings(tmp_path, f"{HEADER}\nC,R,crowd,i,a,1\n")
+    (tmp_path / f"{name}.csv").write_text(text)
+    with pytest.raises(AnalysisError) as raised:
+        load(tmp_path)
+    assert str(raised.value) == f"{name}.csv:{fault}"
+
+
+@pytest.mark.parametrize(("column", "shown"), [("", ""), (",last_turn", ",7")])
+def test_load_refuses_a_score_that_is_not_on_the_scale_of_the_codebook(tmp_path: Path, column: str, shown: str) -> None:
+    rows = ["C,R,crowd,i,a,5", "C,R,crowd,i,b,55", "C,R,crowd,j,a,55", "C,R,crowd,i,c,55", "D,R,crowd,i,a,"]
+    rows += ["D,R,crowd,i,a,55", "E,R,crowd,i,a,0"]
+    ratings(tmp_path, f"{HEADER}{column}\n" + "".join(f"{row}{shown}\n" for row in rows))
+    told = "file,column,type,values\ni.json,a,scale,1 to 5: 1 = no\ni.json,b,scale,0 to 100\ni.json,c,choice,1 = no\n"
+    (tmp_path / "codebook.csv").write_text(told)
+    with pytest.raises(AnalysisError) as raised:
+        load(tmp_path)
+    said = "ratings.csv:7:score: 55 is not on the scale of i a, 1 to 5 by codebook.csv (conversation D)"
+    assert str(raised.value) == said
+
+
+def test_load_takes_any_score_of_an_import(tmp_path: Path) -> None:
+    ratings(tmp_path, f"{HEADER},last_turn\nC,R,crowd,i,a,55,\nD,R,crowd,i,a,5,7\n")
+    (tmp_path / "codebook.csv").write_text("file,column,type,values\ni.json,a,scale,1 to 5\n")
+    export = load(tmp_path)
+    assert export.ratings["score"].tolist() == [55, 5]
+    assert "last_turn" not in export.ratings
 
 
 def test_load_refuses_an_export_of_which_nothing_is_left(tmp_path: Path) -> None:

@@ -1,9 +1,12 @@
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from studies.analysis import AnalysisError
-from studies.analysis.reading import line_of, numbers, read_table, truths
+from studies.analysis.frames import EXPORTED
+from studies.analysis.reading import TRUTHS, line_of, numbers, read_table, refuse_repeated, truths
+from studies.exports.tables import TABLES
 
 
 def table(folder: Path, text: str) -> Path:
@@ -48,6 +51,11 @@ def test_read_table_of_a_header_alone_has_no_rows(tmp_path: Path) -> None:
     ("text", "fault"),
     [
         ("", "table.csv: is empty"),
+        ("\ufeff\n\n", "table.csv: is empty"),
+        (
+            "\ufeffa;b\n1;3,5\n",
+            "table.csv:1: is separated by semicolons, as Excel saves it in some countries; it must be by commas",
+        ),
         ('a,b\n"1\n2",3\n\n4\n', "table.csv:5: 1 fields under 2 columns"),
         ("a,b\r1,2\r3\r", "table.csv:3: 1 fields under 2 columns"),
         ('a,b\n5" screen,1\n6" or "7,8",2\n', "table.csv:3: 3 fields under 2 columns"),
@@ -73,10 +81,31 @@ def test_line_of_counts_quoted_line_breaks_and_skips_blank_lines(tmp_path: Path)
     assert [line_of(path, row) for row in range(3)] == [2, 5, 6]
 
 
-def test_numbers_and_truths_name_the_first_fault(tmp_path: Path) -> None:
-    path = table(tmp_path, "a,b\n1,TRUE\n,\nx,yes\ny,no\n")
-    read = read_table(path, ("a", "b"))
+def test_numbers_name_the_first_fault(tmp_path: Path) -> None:
+    path = table(tmp_path, "a\n1\n2\nx\ny\n")
     with pytest.raises(AnalysisError, match=r"^table\.csv:4:a: 'x' is not a number$"):
-        numbers(path, read["a"])
-    with pytest.raises(AnalysisError, match=r"^table\.csv:4:b: 'yes' is neither true nor false$"):
-        truths(path, read["b"])
+        numbers(path, read_table(path, ("a",))["a"])
+
+
+def test_truths_are_read_as_a_spreadsheet_saves_them(tmp_path: Path) -> None:
+    read = read_table(table(tmp_path, "valid,a\ntrue,TRUE\nTRUE,1\n1,\nFALSE,\n0,\nFalse ,\n,\n"), ("valid", "a"))
+    assert list(read["valid"]) == ["true", "true", "true", "false", "false", "false", ""]
+    assert list(read["a"])[:2] == ["TRUE", "1"]
+    np.testing.assert_array_equal(truths(read["valid"]), [1, 1, 1, 0, 0, 0, np.nan])
+
+
+def test_a_truth_in_another_word_is_refused(tmp_path: Path) -> None:
+    path = table(tmp_path, "a,excluded\n1,TRUE\n,\nx,yes\ny,no\n")
+    with pytest.raises(AnalysisError, match=r"^table\.csv:4:excluded: 'yes' is neither true nor false$"):
+        read_table(path, (), ("excluded",))
+
+
+def test_truths_are_those_of_the_exported_files() -> None:
+    columns = [column for table in TABLES if table.file in EXPORTED for column in table.columns]
+    assert {column.name for column in columns if column.type == "truth"} == set(TRUTHS)
+
+
+def test_a_text_that_was_there_before_is_refused_with_both_lines(tmp_path: Path) -> None:
+    path = table(tmp_path, 'a\n1\n"2\n"\n3\n2\n3\n1\n')
+    with pytest.raises(AnalysisError, match=r"^table\.csv:7:a: '3' is in line 5 already$"):
+        refuse_repeated(path, read_table(path, ("a",))["a"])

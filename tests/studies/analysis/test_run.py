@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 
 from studies.analysis import AnalysisError, analyse, compute, load
+from studies.analysis.frames import EXPORTED
 from studies.analysis.results import Table
 from studies.analysis.run import TABLES
 from tests.studies.analysis.benchmark import write_benchmark
@@ -38,6 +39,7 @@ ARMS = "arm,raters,item,n,mean,low,high,sd"
 ROWS = {  # of the small study; of all other tables none
     "agreement": 16,
     "strategy_tests": 8,
+    "item_tests": 8,
     "alt_test": 16,
     "reliability": 6,
     "arms": 16,
@@ -55,6 +57,7 @@ OF_BENCHMARKS = {
     "emotion": "arm,condition,measure,statistic,estimate,low,high,n,clusters,method,note",
     "costs": "arm,purpose,measure,estimate,low,high,n,clusters,method,note",
 }
+LINUX = pytest.mark.skipif(not Path("/proc/self").is_dir(), reason="/proc, where nobody can write, is not at hand")
 LENGTHS = "arm,language,measure,estimate,low,high,sd,median,n,clusters,method,note"
 
 
@@ -270,7 +273,7 @@ def test_report_says_what_it_rests_on(out: Path) -> None:
     assert "Only 6 independent clusters: the intervals may be too narrow." in text
     assert "participants.csv, answers.csv, scales.csv" in text
     assert "Demonstration data" not in text
-    assert "This is what 168 ratings, 12 conversations, 8 raters, 1 judge, 6 participants and 2 arms say." in text
+    assert "This is what 168 ratings, 12 conversations, 6 participants, 2 reviewers, 1 judge and 2 arms say." in text
 
 
 def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:
@@ -322,7 +325,7 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
     export_of: ExportOf, tmp_path: Path
 ) -> None:
     summary = analyse(export_of([{"conversation": "C1", "score": 3}]), tmp_path / "out", bootstrap=20)
-    assert sum(summary.rows.values()) == 0
+    assert {name: rows for name, rows in summary.rows.items() if rows} == {"coverage": 1}
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     assert "No judge and person scored the same conversation, so there is nothing to compare." in text
     assert "No rating names an arm." in text
@@ -350,6 +353,52 @@ def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> No
     with pytest.raises(AnalysisError, match=r"^ratings\.csv:170:score: 'high' is not a number$"):
         analyse(folder, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "fault"),
+    [
+        *((name, "", " is empty") for name in EXPORTED if name.endswith(".csv")),
+        ("manifest.json", "{", " is not JSON (Expecting property name enclosed in double quotes: line 1 column 2 "),
+        ("conversations.csv", "conversation,position\nC,0\n", "2:position: '0' is not a whole number from 1"),
+        ("conversations.csv", "conversation,holds\nC,one\n", "2:holds: 'one' is not a number"),
+        ("turns.csv", "conversation,role,text\n", "1:turn: the column is missing "),
+        ("answers.csv", "participant,value\nP1,x\n", "2:value: 'x' is not a number"),
+        ("scales.csv", "participant,scale,score\nP1,E,x\n", "2:score: 'x' is not a number"),
+        ("states.csv", "conversation,turn\nC,x\n", "2:turn: 'x' is not a whole number"),
+        ("pairs.csv", "pair\n", "1:conversation_a: the column is missing "),
+        ("calls.csv", "conversation\n", "1:purpose: the column is missing "),
+    ],
+)
+def test_analyse_refuses_a_fault_of_any_file_before_the_first_table(
+    folder: Path, tmp_path: Path, name: str, text: str, fault: str
+) -> None:
+    (folder / name).write_text(text)
+    told: list[tuple[int, int, str]] = []
+    with pytest.raises(AnalysisError) as raised:
+        analyse(folder, tmp_path / "out", on_progress=lambda *step: told.append(step))
+    assert str(raised.value).startswith(f"{name}:{fault}")
+    assert told == []
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("mine", "is a file, not a folder"),
+        ("mine/below", "is no folder that can be written into (Not a directory)"),
+        pytest.param("/proc/self", "is no folder that can be written into (", marks=LINUX),
+    ],
+)
+def test_analyse_refuses_a_place_for_results_before_the_first_table(
+    folder: Path, tmp_path: Path, out: str, why: str
+) -> None:
+    (tmp_path / "mine").write_text("mine")
+    told: list[tuple[int, int, str]] = []
+    with pytest.raises(AnalysisError) as raised:
+        analyse(folder, tmp_path / out, on_progress=lambda *step: told.append(step))
+    assert str(raised.value).startswith(f"{tmp_path / out}: {why}")
+    assert told == []
 
 
 def test_analyse_does_not_write_over_a_file(folder: Path, tmp_path: Path) -> None:

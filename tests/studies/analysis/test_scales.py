@@ -40,8 +40,10 @@ def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf
     assert scale.note == "scale taken from the scores, 2 to 4: codebook.csv tells none"
 
 
-def test_scales_that_the_scores_contradict_are_taken_from_the_scores(export_of: ExportOf) -> None:
-    folder = export_of(rated(2, 9))
+def test_scales_that_imported_scores_contradict_are_taken_from_the_scores(tmp_path: Path) -> None:
+    usual = {"rater": "P1", "rater_kind": "seeker", "instrument": "ten", "last_turn": ""}
+    folder = tmp_path
+    write_table(folder, "ratings", [usual | score for score in rated(2, 9)])
     write_table(folder, "codebook", [TOLD])
     scale = scales_of(load(folder))["ten", "care"]
     assert (scale.lowest, scale.highest) == (2, 9)

@@ -219,7 +219,7 @@ def test_estimate_asks_and_stores_nothing(server: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--judge", "nobody"], "The study demo has no judge 'nobody'. It has: demo."),
+        (["--judge", "nobody"], "--judge: the study demo has no judge 'nobody'. It has: demo."),
         (["--judge", "demo", "--plan", "x"], "--plan: the study demo has no plan 'x'. It has: 'first'."),
     ],
 )

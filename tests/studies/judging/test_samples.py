@@ -2,6 +2,7 @@
 
 import csv
 import json
+import os
 import stat
 from io import StringIO
 from pathlib import Path
@@ -18,11 +19,13 @@ from studies.models import ArmRun, Rater
 from studies.questionnaires.forms import AnswerValue
 from studies.questionnaires.loading import load
 from studies.responses import rater_for, store
+from tests import factories
 from tests.studies.test_judging import FINAL_ITEMS, judge, judge_at, person, study, summary, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
 
+OURS_OF_NO_STUDY = '{"id": "c/i/final", "epoch": 1, "scores": {}}\n'  # somebody else's sample of inspect_ai
 ANSWER = json.dumps({"analysis": "He is heard.\u2028Truly.", "evaluation": {"safety": 4, "empathetic": 9}})
 
 
@@ -63,6 +66,7 @@ def test_line_has_question_answer_scores_and_what_people_said(server: str, tmp_p
         "value": None, **heard, "metadata": {"missing_reason": "out_of_range"}
     }  # fmt: skip
     told = line["metadata"]
+    assert told["study"] == "demo"
     assert (told["conversation"], told["participant"], told["arm"]) == (code, someone.code, "amber")
     assert (told["judge"], told["variant"], told["strategy"], told["replicate"]) == ("real", "", "standard", 1)
     assert (told["prompt_version"], told["provider"], told["cost"]) == ("judge.en/1", "ACME", None)
@@ -151,7 +155,8 @@ def test_test_data_and_erased_people_are_left_out(server: str, tmp_path: Path) -
     assert [line["metadata"]["conversation"] for line in exported(tmp_path)] == [code]
     assert len(exported(tmp_path, "--include-tests")) == 2
     Conversation.objects.filter(pk=real.conversation_id).delete()
-    assert exported(tmp_path) == []
+    call_command("export_judgements", "demo", "--out", str(tmp_path / "j.jsonl"), verbosity=0)
+    assert list(tmp_path.iterdir()) == []  # an empty file would be anybody's
 
 
 def test_scores_without_calls_of_their_own_have_no_answer(server: str, tmp_path: Path) -> None:
@@ -193,7 +198,7 @@ def test_file_is_private_and_an_earlier_one_is_replaced(server: str, tmp_path: P
     assert [path.name for path in tmp_path.iterdir()] == ["j.jsonl"]
 
 
-@pytest.mark.parametrize("content", ["My notes\n", '{"messages": []}\n', None])
+@pytest.mark.parametrize("content", ["My notes\n", "", '{"messages": []}\n', OURS_OF_NO_STUDY, None])
 def test_foreign_file_is_not_written_over(content: str | None, tmp_path: Path) -> None:
     study()
     out = tmp_path / "j.jsonl"
@@ -208,8 +213,49 @@ def test_foreign_file_is_not_written_over(content: str | None, tmp_path: Path) -
     assert not Job.objects.exists()
 
 
-def test_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_pipe_or_device_is_not_replaced(tmp_path: Path) -> None:
+    """As root it could be, and then there is no /dev/null any more."""
     study()
-    with pytest.raises(CommandError) as refusal:
-        call_command("export_judgements", "demo", "--out", str(tmp_path / "no" / "j.jsonl"))
+    out = tmp_path / "null"
+    os.mkfifo(out)
+    with pytest.raises(CommandError, match=r"null: is there already and is no ordinary file\.") as refusal:
+        call_command("export_judgements", "demo", "--out", str(out))
     assert refusal.value.returncode == 2
+    assert stat.S_ISFIFO(out.stat().st_mode)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_export_of_another_study_is_not_written_over(server: str, tmp_path: Path) -> None:
+    talk(study(judge_at(server, "echo")))
+    judge()
+    [before] = exported(tmp_path)
+    factories.study("other")
+    with pytest.raises(
+        CommandError, match=r"j\.jsonl: holds an export of the study 'demo'\. Name another f"
+    ) as refusal:
+        call_command("export_judgements", "other", "--out", str(tmp_path / "j.jsonl"))
+    assert refusal.value.returncode == 2
+    assert exported(tmp_path) == [before]
+
+
+def test_folder_that_is_not_there_is_named_as_it_was_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(CommandError, match=r"^nodir/j\.jsonl: there is no folder nodir\.$") as refusal:
+        call_command("export_judgements", "demo", "--out", "nodir/j.jsonl")
+    assert refusal.value.returncode == 2
+
+
+def test_folder_that_cannot_be_written_in_is_told_without_hidden_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study()
+
+    def full(path: Path) -> None:
+        raise OSError(28, "No space left on device", str(path))
+
+    monkeypatch.setattr("studies.management.commands.export_judgements.private", full)
+    out = tmp_path / "j.jsonl"
+    with pytest.raises(CommandError) as refusal:
+        call_command("export_judgements", "demo", "--out", str(out))
+    assert str(refusal.value) == f"{out}: No space left on device"

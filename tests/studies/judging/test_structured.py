@@ -111,11 +111,13 @@ def test_batch_asks_by_the_schema_too_and_its_answers_serve_live_runs(server: st
 
 def test_server_that_refuses_schemas_fails_with_what_to_change(server: str) -> None:
     talk(study(judge_at(server, "noschema", **STRUCTURED)))
-    assert judge() == (summary(failed=1, failed_reasons={"client_error": 1}), 1)
+    told, code = judge()
+    assert (told["failed_reasons"], code) == ({"client_error": 1}, 1)
     call, item = Call.objects.get(), Job.objects.get().items.get()
     said = "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model."
     assert (call.status, call.error) == ("client_error", said)
     assert (item.state, item.detail) == ("failed", f"{WHAT_TO_CHANGE} It said: {said}")
+    assert told["failed_details"] == {"client_error": item.detail}
 
 
 def test_job_stops_with_what_to_change_where_nobody_can_be_judged(server: str) -> None:
@@ -124,7 +126,10 @@ def test_job_stops_with_what_to_change_where_nobody_can_be_judged(server: str) -
         talk(here, seeker=name)
     assert judge("--concurrency", "1")[1] == 1
     job = Job.objects.get()
-    assert (job.state, job.reason.startswith(f"client_error: {WHAT_TO_CHANGE}")) == ("stopped", True)
+    assert (job.state, job.reason.startswith(f"judge real (noschema): client_error: {WHAT_TO_CHANGE}")) == (
+        "stopped",
+        True,
+    )
     assert Call.objects.count() < 5
 
 
@@ -140,7 +145,8 @@ def test_answer_that_heeds_no_schema_is_repaired_without_one(server: str) -> Non
     talk(study(judge_at(server, "say:" + quote("Rather good, on the whole."), **STRUCTURED)))
     since = Asked(server)
     nothing = {"valid": 0, "unreadable_items": 10, "missing_reasons": {"unparseable": 10}}
-    assert judge() == (summary(done=1, **nothing, asked_again=1, asked_again_share=1.0), 0)
+    asked = {"repaired": 1, "repaired_share": 1.0, "asked_again": 1, "asked_again_share": 1.0}
+    assert judge() == (summary(done=1, **nothing, **asked), 0)
     assert [form is None for form in forms(since)] == [False, True, False]
 
 

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from dialogue.judges.prompts import output_form, repair_messages
 from dialogue.models import Call, Job
 from studies.judging.items import judged_items
+from studies.management.judging import of_answers
 from studies.models import Rater, Response
 from studies.questionnaires.loading import load
 from tests.studies.judging.test_pairs import judge_pairs, pair_of
@@ -49,7 +50,7 @@ def conversations(server: str, model: str, count: int = 2, *, seeker: str = "See
 def test_missing_scores_are_counted_by_reason(server: str) -> None:
     conversations(server, "say:" + quote(FEW))
     told, _ = judge()
-    assert counted(told) == [2, 2, 18, {"missing": 16, "out_of_range": 2}, 0, 0.0, 2, 1.0]
+    assert counted(told) == [2, 2, 18, {"missing": 16, "out_of_range": 2}, 2, 1.0, 2, 1.0]
 
 
 def repairing(server: str) -> str:
@@ -78,7 +79,19 @@ def test_answer_that_was_cut_short_is_counted_as_asked_again(server: str) -> Non
 def test_share_is_of_the_questionnaires_also_where_dimensions_are_asked_apart(server: str) -> None:
     conversations(server, "badjudge", 1)
     told, _ = judge("--variant", "apart")
-    assert counted(told) == [2, 0, 20, {"unparseable": 20}, 0, 0.0, 2, 1.0]
+    assert counted(told) == [2, 0, 20, {"unparseable": 20}, 2, 1.0, 2, 1.0]
+
+
+def test_results_of_earlier_runs_are_counted_by_the_last_way_that_they_have(server: str) -> None:
+    conversations(server, "badjudge", 1)
+    told, _ = judge()
+    [job] = Job.objects.all()
+    assert job.items.get().result["ways"] == ["again", "repair"]
+    before = job.items.get().result
+    del before["ways"]
+    job.items.update(result={**before, "way": "again"})
+    assert counted(told)[4:] == [1, 1.0, 1, 1.0]
+    assert [of_answers(job, "judge")[name] for name in COUNTED[4:]] == [0, 0.0, 1, 1.0]
 
 
 def test_answers_of_the_ledger_took_what_they_took_before(server: str) -> None:
@@ -118,6 +131,7 @@ def test_lines_say_what_was_missing_and_asked_again(server: str, capsys: pytest.
     assert capsys.readouterr().out.splitlines() == [
         "1 judged.",
         "9 single items could not be read and are stored as missing (missing 8, out_of_range 1).",
+        "1 of 1 (100.0%) were sent for repair.",
         "1 of 1 (100.0%) were asked again, with more room.",
     ]
 
@@ -132,7 +146,7 @@ def test_lines_say_what_was_repaired_and_paid(
     [spent] = Job.objects.values_list("spent", flat=True)
     assert out.splitlines() == [
         "1 judged.",
-        "1 of 1 (100.0%) were repaired.",
+        "1 of 1 (100.0%) were sent for repair.",
         f"Cost: {spent:.4f} USD, {spent:.4f} for each of the 1 with a score.",
     ]
 

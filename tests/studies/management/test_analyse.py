@@ -44,6 +44,15 @@ def test_analyse_command_refuses_bad_input_in_one_line_with_code_2(folder: Path)
     assert not (folder / "results").exists()
 
 
+def test_analyse_command_refuses_a_place_for_results_in_one_line_with_code_2(folder: Path) -> None:
+    out = folder / "ratings.csv" / "results"
+    with pytest.raises(CommandError) as raised:
+        call_command("analyse", str(folder), "--out", str(out))
+    assert raised.value.returncode == 2
+    assert str(raised.value) == f"{out}: is no folder that can be written into (Not a directory)"
+    assert (folder / "ratings.csv").read_text() == RATINGS
+
+
 @pytest.mark.parametrize(("asked", "count"), [((), 0), (("--radar",), 2)])
 def test_analyse_command_draws_a_radar_where_it_is_asked_for(folder: Path, asked: tuple[str, ...], count: int) -> None:
     rows = [

@@ -1,6 +1,7 @@
 """The benchmark command where not all goes well, and what it asks nobody for. A whole run: tests/walks."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
@@ -14,11 +15,11 @@ from dialogue.jobs import store
 from dialogue.jobs.group_commit import in_database
 from dialogue.models import Call, Conversation, Job, JobItem
 from studies.design.spec import ArmSpec
-from studies.models import Rater
+from studies.models import ArmRun, Rater, SeekerProfile
 from studies.simulating.handler import SimulationHandler
 from tests import factories
 from tests.llm_server import running
-from tests.studies.simulating.test_simulate import profiles
+from tests.studies.simulating.test_simulate import mild, profiles
 
 # Transactions are real: the runner works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -59,6 +60,7 @@ def test_conditions_are_twins_on_the_same_profiles(tmp_path: Path) -> None:
     factories.study()
     summary, code = benchmark(*few(tmp_path))
     assert (summary["held"], summary["left"], code) == (4, 0, 0)
+    assert summary["end_reasons"] == dict(Counter(Conversation.objects.values_list("end_reason", flat=True)))
     opened = Conversation.objects.filter(turns__number=1).values_list("run__condition", "run__arm", "turns__text")
     assert {(condition, arm) for condition, arm, _ in opened} == {
         (condition, arm) for condition in ("average", "worst_case") for arm in ("amber", "ember")
@@ -136,6 +138,66 @@ def test_budget_is_one_for_all_parts(server: str, prices: None, tmp_path: Path) 
     assert short["cost"] <= first + 0.0006
     assert [part["budget_reached"] for part in short["parts"]] == [False, True]
     assert short["left"] >= 1
+
+
+def test_run_whose_budget_is_spent_at_once_takes_no_results_away(server: str, prices: None, tmp_path: Path) -> None:
+    """The earlier conversations, with fewer turns, count until the new ones are held."""
+    factories.study(arms=(echo(server, "amber"), echo(server, "ember")))
+    given = (*few(tmp_path), "--conditions", "average")
+    benchmark(*given)
+    told, code = benchmark(*given, "--max-turns", "3", "--budget", "0.0001")
+    assert (told["held"], told["parts"][0]["set_aside"], code) == (0, 0, 3)
+    counting = ArmRun.objects.filter(valid=True)
+    assert list(counting.values_list("conversation__max_turns", flat=True)) == [2, 2]
+
+
+def test_profile_too_mild_for_the_worst_case_has_no_average_twin_either(tmp_path: Path) -> None:
+    factories.study()
+    given = ("--profiles", mild(tmp_path, "en02"), "--arms", "amber", "--max-turns", "1")
+    assert benchmark(*given, "--estimate")[0]["estimate"]["conversations"] == 2
+    assert benchmark(*given)[0]["held"] == 2
+    assert set(ArmRun.objects.values_list("condition", "profile")) == {("average", "en02"), ("worst_case", "en02")}
+
+
+@pytest.mark.parametrize("more", [[], ["--estimate"]])
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        ("notes.json", "notes.json: is a file, not a folder."),
+        ("notes.json/run", "notes.json: is a file, not a folder."),
+        ("run", "run/export: is not empty and no earlier export. Name a new folder."),
+        ("other", "other/export: holds an export of the study 'other'. Name another folder."),
+        ("reported", "reported/report: is a file, not a folder."),
+    ],
+)
+def test_place_that_cannot_be_written_is_refused_before_anybody_is_asked(
+    out: str, message: str, more: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    factories.study()
+    Path("notes.json").write_text("mine")
+    Path("run/export").mkdir(parents=True)
+    Path("run/export/notes.txt").write_text("mine")
+    Path("other/export").mkdir(parents=True)
+    Path("other/export/manifest.json").write_text('{"study": "other", "files": {}}')
+    Path("reported").mkdir()
+    Path("reported/report").write_text("mine")
+    with pytest.raises(CommandError) as refusal:
+        benchmark(*few(tmp_path), "--out", out, *more)
+    assert (str(refusal.value), refusal.value.returncode) == (message, 2)
+    assert not Job.objects.exists()
+    assert not SeekerProfile.objects.exists()
+
+
+def test_folder_that_this_account_may_not_write_in_is_refused_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root may write anywhere, so it is only said that it may not."""
+    factories.study()
+    monkeypatch.setattr("os.access", lambda *_given: False)
+    with pytest.raises(CommandError, match=f"nothing can be written in {tmp_path}: permission denied"):
+        benchmark(*few(tmp_path), "--out", tmp_path / "new" / "run")
+    assert not Job.objects.exists()
 
 
 def test_estimate_names_the_cost_and_asks_nobody(server: str, prices: None, tmp_path: Path) -> None:

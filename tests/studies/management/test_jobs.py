@@ -20,6 +20,7 @@ from tests.faults import workers
 from tests.llm_server import running
 from tests.server import ROOT
 
+JUDGE = ("--judge", "judge", "--strategy", "standard")
 PRICES = 'version = "test"\ncurrency = "USD"\n[[models]]\nmodel = "*"\nsince = 2026-01-01\ninput = 0\noutput = 1000\n'
 
 
@@ -39,6 +40,13 @@ class Shell:
         lines = told.stdout.splitlines()
         summary = json.loads(lines[-1]) if lines and "--json" in arguments else {}
         return summary, told.returncode, told.stderr
+
+    def said(self, *arguments: str, **env: str) -> tuple[int, list[str]]:
+        """Exit code and the lines of stdout."""
+        told = subprocess.run(
+            [sys.executable, "manage.py", *arguments], cwd=ROOT, env=self.env | env, capture_output=True, text=True
+        )
+        return told.returncode, told.stdout.splitlines()
 
     def judge(self, strategy: str, *arguments: str, **env: str) -> tuple[dict[str, Any], int, str]:
         return self.run("judge", workers.KEY, "--judge", "judge", "--strategy", strategy, "--json", *arguments, **env)
@@ -116,6 +124,53 @@ def test_budget_of_the_day_holds_over_commands(shell: Shell, prices: str) -> Non
     first, code, _ = shell.judge("standard", **day)
     assert (code, first["cost"] <= 4.2) == (3, True)
     assert told(shell.judge("standard", **day), "done", "cost") == (0, 0.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("budget", "day", "line"),
+    [
+        (
+            ["--budget", "0.002"],
+            {},
+            "Budget reached: Less is left of the job's budget than the next call may cost. The same command with a "
+            "higher --budget goes on.",
+        ),
+        (
+            [],
+            {"DAILY_BUDGET": "0.002"},
+            "Budget reached: Less is left of the day's budget than the next call may cost. The same command goes on "
+            "tomorrow (UTC), or with a higher DAILY_BUDGET.",
+        ),
+    ],
+)
+def test_budget_that_is_reached_is_told_with_how_to_go_on(
+    budget: list[str], day: dict[str, str], line: str, shell: Shell, prices: str
+) -> None:
+    code, out = shell.said("judge", workers.KEY, *JUDGE, *budget, PRICES=prices, **day)
+    assert (code, out[:2]) == (3, [line, "6 left for the next time."])
+    assert shell.asked() == 0
+
+
+def test_runner_says_that_there_is_nothing_to_do(shell: Shell) -> None:
+    code, out = shell.said("run_jobs", "--until-done")
+    assert (code, len(out)) == (0, 1)
+    assert out[0].startswith("Nothing to do: no job is open.")
+
+
+def test_runner_says_what_waits_for_another_worker(shell: Shell, tmp_path: Path) -> None:
+    study = workers.study(shell.url)
+    study["judges"][0]["api_key_env"] = "KEY_OF_ANOTHER"
+    (tmp_path / "study.toml").write_text(tomli_w.dumps(study), encoding="utf-8")
+    assert shell.run("load_study", str(tmp_path / "study.toml"))[1] == 0
+    assert shell.judge("standard", "--background", KEY_OF_ANOTHER="x")[1] == 0
+    code, [line] = shell.said("run_jobs", "--until-done")
+    assert code == 0
+    assert line.endswith("6 items wait for a worker that can do it; why this one cannot is told above.")
+
+
+@pytest.mark.parametrize("seconds", ["-1", "nan"])
+def test_runner_cannot_be_idle_for_less_than_nothing(seconds: str, shell: Shell) -> None:
+    assert shell.run("run_jobs", "--idle", seconds)[1:] == (2, "--idle must be at least 0 seconds.\n")
 
 
 @pytest.mark.parametrize("how", ["--budget", "DAILY_BUDGET"])

@@ -117,8 +117,8 @@ def test_quarantine_is_told_with_what_to_do(server: str) -> None:
     for _ in range(3):
         with pytest.raises(SystemExit):
             call_command("build_profiles", "demo", stdout=out)
-    assert out.getvalue().count("1 failed: unparseable.") == 3
-    assert out.getvalue().count("--retry-quarantined tries them again.") == 1
+    assert out.getvalue().count("1 failed: unparseable. The profile cannot be read: ") == 3
+    assert out.getvalue().count("--retry-quarantined tries it again.") == 1
     assert not SeekerProfile.objects.exists()
 
 
@@ -223,6 +223,24 @@ def test_an_estimate_asks_nobody_and_stores_nothing(server: str) -> None:
     assert told["input_tokens"] > 1000
     assert not Call.objects.exists()
     assert not Job.objects.exists()
+
+
+def test_an_estimate_speaks_of_profiles(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    study = factories.study(seeker=writer(server))
+    person(study)
+    assert build("--estimate")[0]["estimate"]["profiles"] == 1
+    call_command("build_profiles", "demo", "--estimate")
+    assert capsys.readouterr().out.splitlines()[0] == "1 profile"
+
+
+def test_nobody_to_make_a_profile_of_is_told_with_what_to_do(server: str, capsys: pytest.CaptureFixture[str]) -> None:
+    study = factories.study(seeker=writer(server))
+    call_command("build_profiles", "demo")
+    [line] = capsys.readouterr().out.splitlines()
+    assert line.startswith("Nobody to make a profile of: ")
+    person(study)
+    call_command("build_profiles", "demo", "--background")
+    assert "Nobody" not in capsys.readouterr().out
 
 
 def test_limit_leaves_the_rest_for_the_next_time() -> None:

@@ -43,8 +43,8 @@ def lines(folder: Path, *nodes: dict[str, Any]) -> Path:
 
 def test_file_is_stored_approved_and_twice_is_once() -> None:
     study = factories.study()
-    assert bring(DEMO_PROFILES) == {"study": "demo", "added": 12, "unchanged": 0, "refused": 0}
-    assert bring(DEMO_PROFILES) == {"study": "demo", "added": 0, "unchanged": 12, "refused": 0}
+    assert bring(DEMO_PROFILES) == {"study": "demo", "added": 12, "unchanged": 0, "refused": 0, "mild": []}
+    assert bring(DEMO_PROFILES) == {"study": "demo", "added": 0, "unchanged": 12, "refused": 0, "mild": []}
     assert [profile.id for profile in approved_profiles(study)] == sorted(node["id"] for node in NODES)
     row = SeekerProfile.objects.get(key="zh01")
     assert (row.language, row.origin, row.state, row.checks) == ("zh", "seeker_profiles_demo.json", "approved", [])
@@ -82,11 +82,24 @@ def test_what_the_checks_refuse_is_stored_refused_and_not_played(tmp_path: Path)
     study = factories.study()
     grave = {**NODES[0], "S": {**NODES[0]["S"], "opening": "i want to kill myself"}}
     file = lines(tmp_path, grave, NODES[1])
-    assert bring(file) == {"study": "demo", "added": 2, "unchanged": 0, "refused": 1}
+    assert bring(file) == {"study": "demo", "added": 2, "unchanged": 0, "refused": 1, "mild": []}
     row = SeekerProfile.objects.get(key="en01")
     assert (row.state, row.checks[0]["rule"], row.checks[0]["where"]) == ("refused", "risk", "S.opening")
     found = found_profiles(study, file)
     assert ([profile.id for profile in found.profiles], found.not_played) == (["en02"], {"en01": "refused"})
+
+
+def test_profile_too_mild_for_the_worst_case_is_named_whenever_its_file_is_brought(tmp_path: Path) -> None:
+    factories.study()
+    file = lines(tmp_path, {**NODES[0], "worst_case_default": {"low_engagement": 1}}, NODES[1])
+    for added in ("2 profiles added", "0 profiles added"):
+        out = StringIO()
+        call_command("import_profiles", "demo", str(file), stdout=out)
+        assert added in out.getvalue()
+        assert "Too mild for the worst case, and left out of it: en01. Fewer than two" in out.getvalue()
+    assert bring(file)["mild"] == ["en01"]
+    row = SeekerProfile.objects.get(key="en01")
+    assert [(finding["rule"], finding["where"]) for finding in row.checks] == [("mild", "worst_case_default")]
 
 
 def test_what_the_checks_find_is_kept_with_an_approved_one(tmp_path: Path) -> None:

@@ -11,17 +11,19 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
 from dialogue.jobs.calls import Caller, GivenUp, Question
-from dialogue.models import Call, Conversation, InnerState, JobItem, SeekerFault, Turn
+from dialogue.models import Call, Conversation, InnerState, Job, JobItem, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.seekers.components import components
 from dialogue.seekers.reading import END_PHRASES
+from studies.chats import frozen_supporter
 from studies.decisions import decide
 from studies.design.spec import ArmSpec
 from studies.exports.table import Filter
 from studies.exports.tables import CONVERSATIONS, conversations
 from studies.models import ArmRun, Response, SeekerProfile, Study
 from studies.simulating import progress
+from studies.simulating.handler import SimulationHandler
 from studies.simulating.profiles import DEMO_PROFILES
 from tests import factories
 from tests.llm_server import running
@@ -145,10 +147,34 @@ def test_supporter_that_refuses_ends_it_as_technical(server: str, tmp_path: Path
     study(model_at(server, "refusal", "one"))
     told, code = simulate("--profiles", profiles(tmp_path, "en01"))
     assert (told["done"], code) == (1, 0)
+    assert told["end_reasons"] == {"technical": 1}
     room = Conversation.objects.get()
     assert (room.status, room.end_reason) == (Status.CLOSED, "technical")
     assert Turn.objects.get().error == "refused"
     assert not Response.objects.exists()
+
+
+def test_lines_say_how_many_ended_how(server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refuses, answers = model_at(server, "refusal", "one"), model_at(server, "echo", "two")
+    study(refuses, answers, seeker=model_at(server, "echo"))
+    given = ("--profiles", str(profiles(tmp_path, "en01", "en02")), "--max-turns", "1")
+    call_command("simulate", "demo", "--seeker", "average", *given, "--limit", "1")
+    assert capsys.readouterr().out.splitlines()[0] == "1 conversation held (technical 1)."
+    call_command("simulate", "demo", "--seeker", "average", *given)
+    assert capsys.readouterr().out.splitlines()[:2] == ["3 conversations held (cap 2, technical 1).", "1 held before."]
+
+
+def test_stop_names_the_arm(server: str, tmp_path: Path) -> None:
+    study(model_at(server, "status-404", "one"), seeker=model_at(server, "echo"))
+    simulate("--profiles", profiles(tmp_path, "en01", "en02", "en03"), "--concurrency", "1")
+    [job] = Job.objects.all()
+    assert (job.state, job.reason) == ("stopped", "arm one (status-404): client_error: Asked to answer 404.")
+
+
+def test_stop_names_the_seeker(server: str, tmp_path: Path) -> None:
+    study(model_at(server, "echo", "one"), seeker=model_at(server, "status-404"))
+    simulate("--profiles", profiles(tmp_path, "en01", "en02", "en03"), "--concurrency", "1")
+    assert Job.objects.get().reason == "seeker (status-404): client_error: Asked to answer 404."
 
 
 def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int) -> None:
@@ -157,7 +183,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int) -> None
 
     async def refused(self: Caller, question: Question, *given: Any) -> Reply:
         if question.purpose == "reply" and (question.turn or 0) >= turn:
-            raise GivenUp(ProviderError("client_error", detail, permanent=True), "permanent")
+            raise GivenUp(ProviderError("client_error", detail, permanent=True), "permanent", question)
         return await ask(self, question, *given)
 
     monkeypatch.setattr(Caller, "ask", refused)
@@ -264,8 +290,8 @@ def test_quarantine_is_told_with_what_to_do(server: str, tmp_path: Path) -> None
             call_command(
                 "simulate", "demo", "--seeker", "average", "--profiles", str(profiles(tmp_path, "en01")), stdout=out
             )
-    assert out.getvalue().count("1 failed: client_error.") == 3
-    assert out.getvalue().count("--retry-quarantined tries them again.") == 1
+    assert out.getvalue().count("1 failed: client_error. Asked to answer 400.\n") == 3
+    assert out.getvalue().count("--retry-quarantined tries it again.") == 1
 
 
 def test_own_profiles_are_kept_with_the_study_and_the_judge_is_told_of_them(tmp_path: Path) -> None:
@@ -355,10 +381,35 @@ def test_profiles_are_kept_by_a_run_and_by_nothing_before_it(tmp_path: Path) -> 
 def test_profile_too_easy_for_the_worst_case_is_not_kept(tmp_path: Path) -> None:
     study()
     easy = profiles(tmp_path, "en01", worst_case_default=dict.fromkeys(components(), 0))
-    with pytest.raises(CommandError, match="en01") as refusal:
+    with pytest.raises(CommandError, match=r"can be a worst case: en01\. Fewer than two .* Put two at 2") as refusal:
         simulate("--profiles", easy, seeker="worst_case")
     assert refusal.value.returncode == 2
     assert not SeekerProfile.objects.exists()
+
+
+def mild(folder: Path, *others: str) -> Path:
+    """A file whose first profile is too easy for a worst case."""
+    file = profiles(folder, "en01", *others)
+    first, *rest = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    first["worst_case_default"] = {"low_engagement": 1}
+    file.write_text("".join(json.dumps(one) + "\n" for one in (first, *rest)), encoding="utf-8")
+    return file
+
+
+def test_profile_too_mild_is_left_out_of_the_worst_case_and_named_with_what_to_do(tmp_path: Path) -> None:
+    study()
+    out = StringIO()
+    given = ("--profiles", str(mild(tmp_path, "en02")), "--arms", "delta", "--max-turns", "1")
+    call_command("simulate", "demo", "--seeker", "worst_case", *given, stdout=out)
+    assert "Profiles too mild for the worst case, left out: en01. Fewer than two" in out.getvalue()
+    assert "Put two at 2 or 3 in worst_case_default" in out.getvalue()
+    assert ArmRun.objects.get().profile == "en02"
+
+
+def test_profile_too_mild_is_played_as_average(tmp_path: Path) -> None:
+    study()
+    told, _ = simulate("--profiles", mild(tmp_path), "--arms", "delta", "--max-turns", "1")
+    assert told["done"] == 1
 
 
 def grave(folder: Path, *others: str) -> Path:
@@ -392,23 +443,107 @@ def test_of_several_configurations_the_one_asked_for_last_counts(tmp_path: Path)
     study()
     common = ("--profiles", profiles(tmp_path, "en01"), "--arms", "delta,ember")
 
-    def counting() -> set[tuple[str, int]]:
-        return set(ArmRun.objects.filter(valid=True).values_list("arm", "conversation__max_turns"))
-
     simulate(*common, "--max-turns", "1")
     simulate(*common, "--max-turns", "2")
-    assert counting() == {("delta", 2), ("ember", 2)}
+    assert counting() == [("delta", 2), ("ember", 2)]
     exported = [dict(zip(COLUMNS, row, strict=True)) for row in conversations(Study.objects.get(), Filter())]
     assert len({row["configuration"] for row in exported if row["arm"] == "delta"}) == 2
     calls = Call.objects.count()
     told, _ = simulate(*common, "--max-turns", "1", "--limit", "1")
     assert (told["done"], told["skipped_existing"]) == (0, 1)
-    assert counting() == {("delta", 1), ("ember", 2)}
+    assert counting() == [("delta", 1), ("ember", 2)]
     simulate(*common, "--max-turns", "3", "--estimate")
     simulate(*common, "--max-turns", "3", seeker="worst_case")
     simulate(*common, "--max-turns", "3", "--one-agent")
-    assert {("delta", 1), ("ember", 2)} <= counting()
+    assert {("delta", 1), ("ember", 2)} <= set(counting())
     assert Call.objects.filter(conversation__max_turns__lt=3).count() == calls
+
+
+def counting() -> list[tuple[str, int]]:
+    """Arms and most turns of the conversations that count."""
+    return sorted(ArmRun.objects.filter(valid=True).values_list("arm", "conversation__max_turns"))
+
+
+def failing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failed(*_given: Any) -> None:
+        raise ProviderError("client_error", "no such model (404)", permanent=True)
+
+    monkeypatch.setattr(SimulationHandler, "work", failed)
+
+
+def test_earlier_conversation_counts_until_the_new_one_in_its_place_is_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that holds nothing, as one whose budget is spent at once, takes no results away."""
+    study()
+    common = ("--profiles", profiles(tmp_path, "en01"), "--arms", "delta,ember", "--max-turns")
+    simulate(*common, "1")
+    with monkeypatch.context() as broken:
+        failing(broken)
+        told, code = simulate(*common, "2")
+    assert (told["done"], told["failed"], told["set_aside"], code) == (0, 2, 0, 1)
+    assert ArmRun.objects.count() == 4
+    assert counting() == [("delta", 1), ("ember", 1)]
+    told, _ = simulate(*common, "2", "--limit", "1")
+    assert (told["done"], told["set_aside"]) == (1, 1)
+    assert counting() == [("delta", 2), ("ember", 1)]
+    told, _ = simulate(*common, "2")
+    assert (told["done"], told["skipped_existing"], told["set_aside"]) == (1, 1, 1)
+    assert counting() == [("delta", 2), ("ember", 2)]
+    told, _ = simulate(*common, "1")
+    assert (told["done"], told["skipped_existing"], told["set_aside"]) == (0, 2, 2)
+    assert counting() == [("delta", 1), ("ember", 1)]
+
+
+def test_what_has_only_failed_is_not_told_of_as_one_that_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    study()
+    common = ("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns")
+    with monkeypatch.context() as broken:
+        failing(broken)
+        simulate(*common, "1")
+    out = StringIO()
+    call_command("simulate", "demo", "--seeker", "average", *map(str, common), "2", stdout=out)
+    assert "other prompts, models or turns" not in out.getvalue()
+    assert counting() == [("delta", 2)]
+
+
+def test_whoever_pays_for_another_setup_is_told_what_becomes_of_the_earlier_conversations(tmp_path: Path) -> None:
+    study()
+    common = ("--seeker", "average", "--profiles", str(profiles(tmp_path, "en01")), "--arms", "delta", "--max-turns")
+    call_command("simulate", "demo", *common, "1", verbosity=0)
+    planned, held = StringIO(), StringIO()
+    call_command("simulate", "demo", *common, "2", "--background", stdout=planned)
+    call_command("simulate", "demo", *common, "2", stdout=held)
+    for told in (planned, held):
+        assert "Held of the same arms and profiles with other prompts, models or turns at most: 1." in told.getvalue()
+    assert "no more: held with" not in planned.getvalue()
+    assert "1 earlier one counts no more: held with other prompts, models or turns at most." in held.getvalue()
+
+
+def test_of_two_setups_held_side_by_side_one_counts_in_each_place(tmp_path: Path) -> None:
+    """Neither is there when the other is planned, and one worker keeps conversations of both."""
+    study()
+    common = ("--profiles", profiles(tmp_path, "en01", "en02"), "--arms", "delta,ember", "--background", "--max-turns")
+    for most in ("1", "2"):
+        simulate(*common, most)
+    call_command("run_jobs", "--until-done", verbosity=0)
+    held = ArmRun.objects.filter(conversation__status=Status.CLOSED)
+    assert held.count() == 8
+    places = Counter(held.filter(valid=True).values_list("arm", "profile"))
+    assert places == dict.fromkeys([(arm, seeker) for arm in ("delta", "ember") for seeker in ("en01", "en02")], 1)
+
+
+def test_conversation_that_is_imported_keeps_its_place(tmp_path: Path) -> None:
+    here = study()
+    protocol = here.current()
+    theirs = Conversation.objects.create(supporter=frozen_supporter(protocol.spec().arms[0], "en"))
+    ArmRun.objects.create(
+        study=here, protocol=protocol, conversation=theirs, arm="delta", profile="en01", condition="average"
+    )
+    simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta", "--max-turns", "1")
+    assert ArmRun.objects.filter(valid=True).count() == 2
 
 
 def test_what_is_spoilt_or_left_out_by_decision_does_not_count_again(tmp_path: Path) -> None:

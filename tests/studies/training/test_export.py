@@ -1,6 +1,7 @@
 """The command from rows to files: who is in them, in which form, and what the card says of the others."""
 
 import json
+import os
 import random
 import stat
 import string
@@ -452,6 +453,17 @@ def test_an_export_of_another_study_is_not_written_over(study, out):
     factories.study("other")
     with pytest.raises(CommandError, match="of the study 'demo'"):
         call_command("export_training", "other", "--format", "sft", "--out", str(out), verbosity=0)
+
+
+def test_what_is_no_ordinary_file_is_refused_before_anything_is_replaced(study, out):
+    run(out)
+    out.unlink()
+    os.mkfifo(out)
+    before = out.with_suffix(".card.json").read_bytes()
+    with pytest.raises(CommandError, match="is no ordinary file"):
+        run(out)
+    assert stat.S_ISFIFO(out.stat().st_mode)
+    assert out.with_suffix(".card.json").read_bytes() == before
 
 
 @pytest.mark.parametrize(

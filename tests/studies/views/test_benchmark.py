@@ -3,7 +3,7 @@ what came of it from the newest results."""
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -17,10 +17,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dialogue.models import Call, Conversation, Job, JobItem
+from dialogue.seekers.profiles import load_profiles
 from studies import tasks
 from studies.design.spec import ArmSpec
 from studies.models import Study, Task
 from studies.models.task import SILENT_FOR
+from studies.simulating.profiles import DEMO_PROFILES, keep
 from studies.simulating.setup import Setup
 from studies.views.research.benchmark import matrix
 from tests import factories
@@ -122,6 +124,14 @@ def test_form_shows_what_a_run_would_take_and_starts_nothing(desk: Client, study
     assert not Call.objects.exists()
 
 
+def test_profile_left_out_as_too_mild_is_named_before_anything_is_paid(desk: Client, study: Study) -> None:
+    mild, hard, *_ = load_profiles(DEMO_PROFILES)
+    keep(study, [replace(mild, worst_case_default={"resistance": 2}), hard], origin="mine.json")
+    page = desk.post(address("-new"), ASKED | {"conditions": ["worst_case"]})
+    assert page.context["estimate"].conversations == 2
+    assert f"Left out, as too mild for the worst case: {mild.id}." in page.content.decode()
+
+
 def test_run_that_was_shown_is_started_with_its_second_button(
     desk: Client, study: Study, spawned: list[Task], django_capture_on_commit_callbacks: Any
 ) -> None:
@@ -218,10 +228,23 @@ def test_matrix_counts_rows_by_arm_and_condition(study: Study) -> None:
     items(worst, "ember", waiting=3)
 
     assert cells(study) == {
-        ("amber", 0): {"done": 2, "all": 6, "working": 1, "faults": 2, "failed": [("took too long", 2)]},
+        ("amber", 0): {"done": 2, "all": 6, "working": 1, "faults": 2, "failed": [("took too long", 2, "")]},
         ("ember", 0): {"done": 1, "all": 1, "working": 0, "faults": 1, "failed": []},
         ("ember", 1): {"done": 0, "all": 3, "working": 0, "faults": 0, "failed": []},
     }
+
+
+def test_page_tells_of_failures_with_their_commonest_detail(desk: Client, study: Study) -> None:
+    items(simulation(study), "amber", failed=3)
+    judged = Job.objects.create(kind="judge", scope="demo", title="demo (standard)", plan={})
+    items(judged, "", failed=1)
+    JobItem.objects.filter(role="simulation").update(failure="client_error", detail="Asked to answer 404.")
+    JobItem.objects.filter(role="judge").update(detail="Slow <today>.")
+    JobItem.objects.filter(pk=JobItem.objects.first().pk).update(detail="Seldom.")
+    page = " ".join(desk.get(address()).content.decode().split())
+    assert '3 failed: request refused</span> <span class="small">Asked to answer 404.</span>' in page
+    assert '1 failed: took too long</span> <span class="small">Slow &lt;today&gt;.</span>' in page
+    assert "Seldom." not in page
 
 
 def test_matrix_adds_up_the_jobs_of_a_condition(study: Study) -> None:

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import reverse
 
-from dialogue.seekers.profiles import load_profiles
+from dialogue.seekers.profiles import as_content, load_profiles
 from studies import tasks
 from studies.models import SeekerProfile, Study, Task
 from studies.seeker_profiles.checking import State, checked
@@ -265,6 +265,13 @@ def test_file_is_imported(study: Study, desk: Client) -> None:
     told = upload(desk, DEMO_PROFILES.read_bytes()).content.decode()
     assert "12 profiles added, 0 there already." in told
     assert SeekerProfile.objects.filter(origin="mine.json", state="approved").count() == 12
+
+
+def test_profile_too_mild_for_the_worst_case_is_named_at_once_and_on_its_page(study: Study, desk: Client) -> None:
+    content = as_content(PROFILES["en01"]) | {"worst_case_default": {"low_engagement": 1}}
+    told = upload(desk, json.dumps({"profiles": [content]}).encode()).content.decode()
+    assert "Too mild for the worst case, and left out of it: en01." in told
+    assert "worst_case_default is too mild for a worst case" in page(desk)
 
 
 def test_faults_of_a_file_are_shown_and_nothing_is_stored(study: Study, desk: Client) -> None:

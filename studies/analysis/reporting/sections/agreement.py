@@ -19,8 +19,9 @@ from studies.analysis.reporting.estimates import (
     lines_by_series,
     with_item_names,
 )
+from studies.analysis.reporting.excerpts import excerpt, left_out, named, told_apart
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
-from studies.analysis.reporting.numbers import LEVEL, count, decimal, with_bounds
+from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
@@ -80,6 +81,7 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
             f"correlations-{human}-{instrument}",
             _("Pearson's r of judges and {human} ({scale}), as Table 1 of EmoHarbor").format(**of),
             correlations(rows, instrument),
+            left_out(rows, ["pearson"]),
         )
         if (rows["p_holm"] < SIGNIFICANT).any():
             yield prose(_("* p < .05, ** p < .01, *** p < .001 after Holm's correction over the items of a line."))
@@ -96,9 +98,9 @@ def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     """Judge × strategy × item, as Table 1 of EmoHarbor (arXiv:2601.01530) prints them, with stars for p_holm."""
     marked = rows.assign(r=[decimal(r) + stars(p) for r, p in zip(rows["pearson"], rows["p_holm"], strict=True)])
     wide = marked.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
-    counts = rows.groupby(["judge", "strategy"])["n"].max().rename("n")
+    counts = rows.groupby(["judge", "strategy"])["n"].agg(span)
     wide = wide[in_order(instrument, wide.columns)].join(counts)
-    return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+    return named(wide.rename(columns=lambda item: item_name(instrument, item)).reset_index())
 
 
 def stars(p: Any) -> str:
@@ -244,11 +246,10 @@ def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
     for (instrument, moment), rows in table.groupby(["instrument", "moment"]):
         yield _differences(rows, human, instrument, moment)
     shown = ["judge", "item", "strategy_a", "strategy_b", "n", "r_a", "r_b", "difference", "low", "high", "p_holm"]
-    small = with_item_names(table[table["p_holm"] < SIGNIFICANT])[[*shown, "p_bh", "williams_p"]]
+    small = table[table["p_holm"] < SIGNIFICANT]
     if len(small):
-        yield Excerpt(
-            f"strategy-tests-{human}", _("Differences that stay below p = .05 after Holm's correction"), small
-        )
+        caption = _("Differences that stay below p = .05 after Holm's correction")
+        yield excerpt(f"strategy-tests-{human}", caption, small, [*shown, "p_bh", "williams_p"], ["difference"])
 
 
 def tested_strategies(tested: pd.DataFrame) -> str:
@@ -295,17 +296,23 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
             "rate .5), being allowed to be a little worse because it is cheaper (epsilon)."
         )
     )
-    rates = table[(table["statistic"] == "winning_rate") & table["estimate"].notna()]
-    if rates.empty:
-        yield prose(_("There were too few raters or conversations for it; alt_test.csv says which."))
+    rates = table[table["statistic"] == "winning_rate"]
+    if rates["estimate"].isna().all():
+        yield prose(_("There were too few raters or conversations for it."), left_out(rates))
         return
     for humans, rows in by_raters(rates, "humans"):
         caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))
-        yield Excerpt(f"alt-test-{humans}", caption, _winning(rows))
+        known = rows[rows["estimate"].notna()]
+        if known.empty:
+            yield prose(f"{caption}:", left_out(rows))
+        else:
+            yield Excerpt(f"alt-test-{humans}", caption, _winning(known), left_out(rows))
 
 
 def _winning(rows: pd.DataFrame) -> pd.DataFrame:
     """Judge × strategy × item."""
-    named = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
-    wide = named.pivot_table(index=["judge", "strategy"], columns="item", values="rate", aggfunc="first").fillna("–")
-    return wide[list(dict.fromkeys(named["item"]))].rename_axis(None, axis=1).reset_index()
+    keys = told_apart(["judge", "strategy", "item"], rows)[:-1]
+    known = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
+    wide = known.pivot_table(index=keys, columns="item", values="rate", aggfunc="first").fillna("–")
+    wide = wide[list(dict.fromkeys(known["item"]))].join(known.groupby(keys)["n"].agg(span))
+    return named(wide.rename_axis(None, axis=1).reset_index())

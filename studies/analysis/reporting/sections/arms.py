@@ -11,17 +11,20 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of, with_item_names
+from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
+from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
-    condition_name,
     in_order,
     item_name,
+    kind_of_seekers,
+    listed,
     raters_name,
     scale_name,
     seekers_name,
 )
-from studies.analysis.reporting.numbers import LEVEL, decimal
+from studies.analysis.reporting.notes import told
+from studies.analysis.reporting.numbers import LEVEL, decimal, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.results import Results
@@ -30,6 +33,7 @@ from studies.analysis.tables.rater_effects import OWN
 TABLES = ("arms", "arm_pairs", "ranks", "discrimination")
 SCALE = ["raters", "instrument", "moment"]
 FINAL = ("final", "")
+ITEM = ["instrument", "moment", "item"]
 PAIRED = [*SCALE, "seekers", "condition"]  # only those who were met in the same way are compared
 
 
@@ -74,7 +78,8 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
             dot_panels(_panels(rows, instrument), _("mean score")),
         )
         caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
-        yield Excerpt(f"means-{raters}-{instrument}", caption, _wide(rows, instrument))
+        table = with_coverage(_wide(rows, instrument), given(results.table("coverage"), raters, rows))
+        yield Excerpt(f"means-{raters}-{instrument}", caption, table)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
 
@@ -128,9 +133,29 @@ def _panels(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
 
 def _wide(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     wide = rows.assign(mean=rows["mean"].map(decimal)).pivot(index="arm", columns="item", values="mean").fillna("–")
-    counts = rows.groupby("arm")["n"].max().rename("n")
+    counts = rows.groupby("arm")["n"].agg(span)
     wide = wide[in_order(instrument, wide.columns)].join(counts)
     return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
+
+
+def given(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
+    """By arm, of the scores of the items in `of` that these raters were asked for: how many there are, and of how many;
+    where items differ, the lowest and the highest. Empty where coverage.csv does not tell."""
+    kind, _colon, strategy = raters.partition(":")
+    columns = ["strategy", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
+    rows = coverage.reindex(columns=columns).merge(of[ITEM].drop_duplicates().astype(str), on=ITEM)
+    of_judges = (rows["statistic"] == "missing_share") & (rows["strategy"] == strategy)
+    of_people = (rows["statistic"] == "skipped_share") & (rows["raters"] == kind)
+    asked = rows[of_judges if kind == "judge" else of_people]
+    asked = asked.assign(scored=(asked["n"] * (1 - asked["estimate"])).astype(float).round())
+    return asked.groupby(["arm", "item"])[["scored", "n"]].sum().groupby("arm").agg(span)
+
+
+def with_coverage(wide: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    if found.empty:
+        return wide
+    said = {str(arm): f"{scored} / {asked}" for arm, scored, asked in found.itertuples()}
+    return wide.assign(**{_("scored / asked"): wide["arm"].map(said).fillna("–")})
 
 
 def _differences(table: pd.DataFrame) -> Iterator[Part]:
@@ -149,7 +174,9 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             found=int((tested["p_bh"] < SIGNIFICANT).sum()),
             tested=len(tested),
         ),
-        _("Differences are over those who met both arms: the same people, each compared with themselves."),
+        _("Differences are over those who met both arms: the same {seekers}, each compared with themselves.").format(
+            seekers=listed([seekers_name(kind) for kind in sorted(set(table["seekers"]))])
+        ),
     )
     for (raters, instrument, moment, seekers, condition), rows in table.groupby(PAIRED):
         yield figure(
@@ -157,19 +184,34 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             _("Differences between two arms as rated by {raters} ({of}), with {level} intervals").format(
                 raters=raters_name(raters), of=_of(instrument, moment, seekers, condition), level=LEVEL
             ),
-            _(
-                "The first arm minus the second, in points. Beside each: the difference and, in brackets, how many met "
-                "both. Each interval stands by itself: if no two arms differed, about one in twenty of these {count} "
-                "would miss the line all the same. What is left after correction, p_holm and p_bh in arm_pairs.csv "
-                "tell."
-            ).format(count=int(rows["low"].notna().sum())),
+            joined(
+                [
+                    _(
+                        "The first arm minus the second, in points. Beside each: the difference and, in brackets, how "
+                        "many met both. Each interval stands by itself: if no two arms differed, about one in twenty "
+                        "of these {count} would miss the line all the same. What is left after correction, p_holm and "
+                        "p_bh in arm_pairs.csv tell."
+                    ).format(count=int(rows["low"].notna().sum())),
+                    few_users(rows),
+                ]
+            ),
             dot_panels(_pairs(rows, instrument), _("difference in score"), at=0),
         )
 
 
+def few_users(rows: pd.DataFrame) -> str:
+    """A warning, empty where every interval rests on FEW_CLUSTERS or more."""
+    users = rows.loc[rows["low"].notna(), "users"]
+    few = users[users < FEW_CLUSTERS]
+    if few.empty:
+        return ""
+    return _("Few met both ({users}): with fewer than {enough} an interval may be too narrow.").format(
+        users=span(few), enough=FEW_CLUSTERS
+    )
+
+
 def _of(instrument: str, moment: str, seekers: str, condition: str) -> str:
-    met = [seekers_name(seekers), condition_name(condition)] if condition else []
-    return ", ".join([scale_name(instrument, moment), *met])
+    return ", ".join(filter(None, [scale_name(instrument, moment), kind_of_seekers(seekers, condition)]))
 
 
 def _pairs(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
@@ -239,12 +281,9 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     rows = table if people.empty else people
     over_items = rows[rows["item"] == ALL_ITEMS]
     rows = rows if over_items.empty else over_items
-    named = with_item_names(rows).assign(
-        raters=rows["raters"].map(raters_name),
-        condition=[condition_name(condition) if condition else "" for condition in rows["condition"]],
-    )
-    yield Excerpt("discrimination", _("How well arms are told apart"), named[shown].dropna(axis=1, how="all"))
+    values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
+    yield excerpt("discrimination", _("How well arms are told apart"), rows, shown, values)
 
 
 def _tested(table: pd.DataFrame) -> dict[str, str]:
-    return {name: "; ".join(sorted(set(table[name].dropna().astype(str)))) for name in ("test", "correction")}
+    return {name: "; ".join(sorted({told(text) for text in table[name].dropna()})) for name in ("test", "correction")}

@@ -10,9 +10,10 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, courses_of, lines_of, with_item_names
+from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
+from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import ALL_ITEMS, raters_name, scale_name
-from studies.analysis.reporting.numbers import LEVEL
+from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, joined, prose
 from studies.analysis.results import Results
 
@@ -21,6 +22,18 @@ CARRY_OVER = ("carry_over_f", "carry_over_test")
 DIFFERENCES = {
     "arm_difference": gettext_noop("without the previous arm"),
     "arm_difference_adjusted": gettext_noop("with the previous arm"),
+}
+STATISTICS = DIFFERENCES | {
+    SLOPE: gettext_noop("points per place"),
+    "carry_over_f": gettext_noop("carry-over (F)"),
+    "carry_over_test": gettext_noop("carry-over (chi-square)"),
+    "bang": gettext_noop("Bang's index"),
+    "one_vs_rest": gettext_noop("named where met minus where not"),
+    "cannot_tell": gettext_noop("could not tell: share"),
+    "certainty": gettext_noop("how sure, 1 to 5"),
+    "james": gettext_noop("index of James"),
+    "accuracy": gettext_noop("right guesses: share"),
+    "accuracy_corrected": gettext_noop("right guesses, chance taken off"),
 }
 OWN_TIME = gettext_noop("Times are the model's own, before a study evens them out on the page.")
 LENGTHS = {  # measure: title, unit and a remark
@@ -56,13 +69,13 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
         _(
             "Where the order was balanced, the place adds noise to the means of the arms, not bias. Carry-over is not "
             "balanced out: no arm comes after itself, so what an arm does to the next conversation reaches the means "
-            "of the others alone. With few people read carry_over_f, an F; carry_over_test is a chi-square, whose p "
-            "is then too small."
+            "of the others alone. With few people read the F of carry-over; the chi-square's p is then too small."
         ),
     )
     effects = table[table["statistic"].isin([SLOPE, *CARRY_OVER])]
+    effects = effects.assign(statistic=effects["statistic"].map(_statistic))
     shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
-    yield Excerpt("order", _("Place in the order, and what came before"), with_item_names(effects)[shown])
+    yield excerpt("order", _("Place in the order, and what came before"), effects, shown)
     yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
         yield from _drawn(rows, *key)
@@ -81,9 +94,13 @@ def _arms(table: pd.DataFrame) -> Iterator[Part]:
             "one to the other is carry-over. The second is less certain, so its intervals are wider."
         )
     )
-    named = with_item_names(rows).assign(statistic=rows["statistic"].map(DIFFERENCES).map(_))
-    shown = ["raters", "instrument", "item", "arm", "condition", "statistic", "estimate", "low", "high"]
-    yield Excerpt("order_arms", _("Arms, without and with carry-over"), named[shown])
+    rows = rows.assign(statistic=rows["statistic"].map(_statistic))
+    shown = ["raters", "instrument", "item", "arm", "condition", "statistic", "estimate", "low", "high", "n"]
+    yield excerpt("order_arms", _("Arms, without and with carry-over"), rows, shown)
+
+
+def _statistic(key: str) -> str:
+    return _(STATISTICS[key]) if key in STATISTICS else key
 
 
 def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
@@ -135,7 +152,9 @@ def _blinding(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     shown = ["arm", "statistic", "estimate", "low", "high", "by_chance", "n", "clusters"]
-    yield Excerpt("blinding", _("What people guessed"), table[shown])
+    yield excerpt(
+        "blinding", _("What people guessed"), table.assign(statistic=table["statistic"].map(_statistic)), shown
+    )
     rows = table[(table["statistic"] == "bang") & table["estimate"].notna()]
     if len(rows):
         yield figure(
@@ -181,7 +200,8 @@ def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
     found = rows.set_index("measure")
     means = {_(heading): found.at[measure, "estimate"] for measure, heading in MEANS.items()}
     counts = {_(heading): _share(found.loc[measure]) for measure, heading in COUNTS.items()}
-    return {"arm": arm, "language": language, _("replies"): found.at["characters", "n"], **means, **counts}
+    replies = span(found.loc[list(MEANS), "n"])
+    return {"arm": arm, "language": language, _("replies"): replies, **means, **counts}
 
 
 def _share(row: pd.Series) -> str:

@@ -7,16 +7,33 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of, with_item_names
-from studies.analysis.reporting.naming import ALL_ITEMS, condition_name, in_order, item_name, raters_name, scale_name
-from studies.analysis.reporting.numbers import LEVEL, bounds, signed
+from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
+from studies.analysis.reporting.excerpts import excerpt, left_out, named
+from studies.analysis.reporting.naming import (
+    ALL_ITEMS,
+    condition_name,
+    in_order,
+    instrument_name,
+    item_name,
+    raters_name,
+    scale_name,
+)
+from studies.analysis.reporting.numbers import LEVEL, bounds, signed, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
 
 TABLES = ("conditions", "condition_effects")
+STATISTICS = {  # of condition_effects.csv
+    "condition_average": gettext_noop("worst case minus average"),
+    "interaction": gettext_noop("does it depend on the arm? (F)"),
+    "profile_variance": gettext_noop("variance between profiles"),
+    "residual_variance": gettext_noop("variance that is left"),
+    "condition_by_profile": gettext_noop("worst case minus average, by profile"),
+}
 
 
 def conditions(results: Results) -> Section | None:
@@ -38,7 +55,7 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
     shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
     over_all = table[table["item"] == ALL_ITEMS]
     rows = table if over_all.empty else over_all
-    yield Excerpt("conditions", _("Worst case minus average"), with_item_names(rows)[shown])
+    yield excerpt("conditions", _("Worst case minus average"), rows, shown, ["difference"])
 
 
 def _drawn(table: pd.DataFrame) -> Iterator[Part]:
@@ -84,27 +101,28 @@ def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Over all arms, by a mixed model in which every profile has a level of its own: what worst-case seekers do "
-            "to the scores (condition_average), whether that depends on the arm (interaction, an F), and how much "
-            "profiles differ (profile_variance). The model takes the worst case to do the same to every profile; "
-            "condition_by_profile does without that."
+            "to the scores, whether that depends on the arm (an F), and how much profiles differ. The model takes the "
+            "worst case to do the same to every profile; the last line of each item does without that."
         )
     )
     shown = ["item", "statistic", "estimate", "low", "high", "numerator_df", "df", "p_holm", "clusters", "raters"]
     over_all = found[found["item"] == ALL_ITEMS]
     rows = found if over_all.empty else over_all
-    yield Excerpt("condition-effects", _("Worst case minus average, over the arms"), with_item_names(rows)[shown])
+    rows = rows.assign(statistic=rows["statistic"].map(lambda key: _(STATISTICS[key]) if key in STATISTICS else key))
+    yield excerpt("condition-effects", _("Worst case minus average, over the arms"), rows, shown)
 
 
 def ablation(results: Results) -> Section | None:
-    known = results.table("ablation")
-    known = known[known["estimate"].notna()] if len(known) else known
+    table = results.table("ablation")
+    known = table[table["estimate"].notna()] if len(table) else table
     if known.empty:
         return None
     heading = _("What each behaviour of the seeker does")
-    return Section("ablation", heading, [*_left_out(known), *_effects(known)], ("ablation",))
+    lacking = [prose(said)] if (said := left_out(table)) else []
+    return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)], ("ablation",))
 
 
-def _left_out(known: pd.DataFrame) -> Iterator[Part]:
+def _changes(known: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Final ratings when a behaviour of the simulated seeker is left out, or the seeker is made simpler, minus "
@@ -115,10 +133,11 @@ def _left_out(known: pd.DataFrame) -> Iterator[Part]:
         keys = ["arm", "condition", "setup"]
         wide = rows.pivot_table(index=keys, columns="item", values="estimate").rename_axis(None, axis=1)
         wide = wide[in_order(instrument, wide)].rename(columns=partial(item_name, instrument))
+        wide = wide.join(rows.groupby(keys)["n"].agg(span))
         caption = _("Changed minus whole seeker, as rated by {raters} ({scale})").format(
-            raters=raters_name(raters), scale=instrument
+            raters=raters_name(raters), scale=instrument_name(instrument)
         )
-        yield Excerpt(f"ablation-{raters}-{instrument}", caption, wide.reset_index())
+        yield Excerpt(f"ablation-{raters}-{instrument}", caption, named(wide.reset_index()))
 
 
 def _effects(known: pd.DataFrame) -> Iterator[Part]:
@@ -129,8 +148,8 @@ def _effects(known: pd.DataFrame) -> Iterator[Part]:
                 "What leaving a behaviour out does to {arm} ({condition}), as rated by {raters}: {level} intervals"
             ).format(arm=arm, condition=condition_name(condition), raters=raters_name(raters), level=LEVEL),
             _(
-                "Scores with the changed seeker minus those with the whole, on the same profiles; lines are cluster "
-                "bootstrap intervals. In brackets: conversations of both."
+                "Scores with the changed seeker minus those with the whole, on the same profiles. In brackets: "
+                "conversations of both."
             ),
             dot_panels(_setups(rows, instrument), _("difference in score"), at=0),
         )

@@ -3,9 +3,21 @@
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.excerpts import named
 from studies.analysis.reporting.parts import Excerpt, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import costs as measures
+
+PURPOSES = {
+    measures.EVERYTHING: gettext_noop("everything together"),
+    "reply": gettext_noop("replies"),
+    "judge": gettext_noop("judging"),
+    "thinker": gettext_noop("Thinker"),
+    "seeker": gettext_noop("simulated seeker's messages"),
+    "reviewer": gettext_noop("check of simulated seekers"),
+    "profile": gettext_noop("making profiles"),
+}
 
 
 def costs(results: Results) -> Section | None:
@@ -14,8 +26,8 @@ def costs(results: Results) -> Section | None:
         return None
     told = prose(
         _(
-            "Means for a conversation: seconds, tokens and money of all attempts, failed ones too. Purpose * is "
-            "everything together. An empty cell is not known, for instance where no price is."
+            "Means for a conversation: seconds, tokens and money of all attempts, failed ones too. An empty cell is "
+            "not known, for instance where no price is."
         )
     )
     excerpt = Excerpt("costs", _("Means for a conversation, as Table 4 of EmoHarbor"), by_purpose(table))
@@ -27,4 +39,5 @@ def by_purpose(table: pd.DataFrame) -> pd.DataFrame:
     keys = ["arm", "seekers", "purpose"]
     wide = table.pivot(index=keys, columns="measure", values="estimate")
     conversations = table[table["measure"] == "calls"].set_index(keys)["n"]
-    return wide[list(measures.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()
+    wide = wide[list(measures.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()
+    return named(wide).assign(purpose=[_(PURPOSES[key]) if key in PURPOSES else key for key in wide["purpose"]])

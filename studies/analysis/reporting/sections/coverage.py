@@ -6,6 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.excerpts import named
 from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
@@ -57,7 +58,7 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
         _("No judge left a score out.") if not shares["estimate"].any() else "",
     )
     rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
-    yield Excerpt("coverage", _("Scores that judges did not give"), pd.DataFrame(filter(None, rows)))
+    yield Excerpt("coverage", _("Scores that judges did not give"), named(pd.DataFrame(filter(None, rows))))
 
 
 def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
@@ -89,10 +90,29 @@ def _move_by(rows: pd.DataFrame) -> float:
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:
+    skipped = table[(table["statistic"] == "skipped_share") & (table["arm"] == ALL_ARMS)]
+    if len(skipped):
+        found = pd.DataFrame(_skipped(str(raters), rows) for raters, rows in skipped.groupby("raters"))
+        yield Excerpt("skipped", _("Items that people skipped"), named(found))
     rows = table[table["statistic"] == "no_final_rating"]
     if len(rows):
         shown = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
-        yield Excerpt("no_final_rating", _("Closed conversations that people gave no final rating: share"), shown)
+        yield Excerpt(
+            "no_final_rating", _("Closed conversations that people gave no final rating: share"), named(shown)
+        )
+
+
+def _skipped(raters: str, rows: pd.DataFrame) -> dict[str, object]:
+    """Over all items, and where it is worst."""
+    worst = rows.sort_values("estimate", kind="stable").iloc[-1]
+    asked = int(rows["n"].sum())
+    return {
+        "raters": raters,
+        "asked": asked,
+        "skipped_share": float((rows["estimate"] * rows["n"]).sum() / asked),
+        "largest": float(worst["estimate"]),
+        "item": item_name(worst["instrument"], worst["item"]),
+    }
 
 
 def quality(results: Results) -> Section | None:
@@ -160,8 +180,9 @@ def _correlations(table: pd.DataFrame) -> Iterator[Part]:
     )
     rows = table[table["moment"].isin(["final", ""])]
     shown = ["pearson", *(f"pearson_{name}" for name in SAMPLES)]
-    medians = rows.groupby(["human", "judge", "strategy"])[shown].median().reset_index()
-    yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), medians)
+    groups = rows.groupby(["human", "judge", "strategy"])
+    medians = groups[shown].median().assign(items=groups["pearson"].count()).reset_index()
+    yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), named(medians))
 
 
 def _largest(table: pd.DataFrame, name: str) -> float:

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.markup import tag
+from studies.analysis.reporting.naming import instrument_name
+from studies.analysis.reporting.numbers import span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import experts
@@ -26,13 +28,13 @@ def _tables(results: Results) -> Iterator[Part]:
     )
     for instrument, rows in results.table("expert_table").groupby("instrument"):
         table, given = experts.printed(rows), rows["n"]
-        each = str(given.min()) if given.min() == given.max() else f"{given.min()}–{given.max()}"
         yield prose(
             ngettext(
                 "{systems} systems, each rated by {each} counsellor.",
                 "{systems} systems, each rated by {each} counsellors.",
                 int(given.max()),
-            ).format(systems=len(table), each=each)
+            ).format(systems=len(table), each=span(given))
         )
-        yield Excerpt(f"experts-{instrument}", str(instrument), table)
+        counted = table.assign(n=table["Model"].map(rows.groupby("arm")["n"].agg(span)))
+        yield Excerpt(f"experts-{instrument}", instrument_name(str(instrument)), counted)
         yield tag("details", tag("summary", "LaTeX"), tag("pre", experts.latex(table)))

@@ -9,9 +9,10 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
-from studies.analysis.reporting.naming import condition_name, seekers_name
+from studies.analysis.reporting.excerpts import excerpt
+from studies.analysis.reporting.naming import condition_name, seekers_name, thinker_name
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.emotion import CHANGE, OF_NOBODY, OF_PARTICIPANTS, OF_PROFILES
 from studies.analysis.tables.trends import IMPORTED
@@ -41,8 +42,8 @@ def feelings(results: Results) -> Section | None:
 def _told(changes: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Change is after minus before. Valence, arousal and intensity are people's own; emotion_score is what a "
-            "Thinker supposed, of simulated seekers their own (source seeker), in the first and the last state."
+            "Change is after minus before. Valence, arousal and intensity are people's own; the supposed emotion score "
+            "is what a Thinker supposed, of simulated seekers their own, in the first and the last state."
         ),
         _("Without a comparison group a change may be what time alone brings: compare the arms, not one arm with 0."),
     )
@@ -54,17 +55,25 @@ def _told(changes: pd.DataFrame) -> Iterator[Part]:
             )
         )
     shown = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]
-    yield Excerpt("emotion", _("Changes, after minus before"), changes[shown])
+    words = changes.assign(
+        source=changes["source"].map(_source), measure=[_(MEASURES.get(key, key)) for key in changes["measure"]]
+    )
+    yield excerpt("emotion", _("Changes, after minus before"), words, shown)
+
+
+def _source(key: str) -> str:
+    return _(SOURCES[key]) if key in SOURCES else thinker_name(key)
 
 
 def _drawn(changes: pd.DataFrame) -> Iterator[Part]:
     known = changes[changes["estimate"].notna()]
     for (measure, source, seekers), rows in known.groupby(["measure", "source", "seekers"]):
         name = _(MEASURES[measure]) if measure in MEASURES else measure
+        of = ", ".join(filter(None, [seekers_name(seekers), _source(source)]))
         yield figure(
             f"emotion-{measure}-{source}-{seekers}",
             _("Change in {measure} ({seekers}): means with {level} intervals").format(
-                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else seekers_name(seekers), level=LEVEL
+                measure=name, seekers=_(SOURCES[source]) if source in SOURCES else of, level=LEVEL
             ),
             _("After minus before; lines are cluster bootstrap intervals. In brackets: conversations."),
             dot_panels(_by_condition(rows), _("points"), at=0),

@@ -3,10 +3,35 @@
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
-from studies.analysis.reporting.estimates import with_item_names
+from studies.analysis.language import gettext_noop
+from studies.analysis.reporting.excerpts import excerpt, left_out, named
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
-from studies.analysis.tables.panels import BEST
+from studies.analysis.tables.panels import AVERAGE, BEST, MAJORITY, MEAN, MEDIAN
+
+WITHOUT = "without_"  # before the field that a judge was not told
+RULES = {  # of panels
+    MAJORITY: gettext_noop("majority"),
+    MEDIAN: gettext_noop("median"),
+    MEAN: gettext_noop("mean"),
+    BEST: gettext_noop("best member"),
+    AVERAGE: gettext_noop("mean over the members"),
+}
+VARIANTS = {  # of probes, other than without a field
+    "repeat": gettext_noop("asked again"),
+    "warm": gettext_noop("at a higher temperature"),
+    "order_swap": gettext_noop("the pair turned round"),
+    "length": gettext_noop("length of the replies"),
+    "self_preference": gettext_noop("supporters of its own maker"),
+}
+STATISTICS = {
+    "difference": gettext_noop("difference in score"),
+    "within_sd": gettext_noop("spread of its replicates (SD)"),
+    "share_consistent": gettext_noop("the same in both orders: share"),
+    "first_bias": gettext_noop("for what stood first minus second"),
+    "slope_per_100_characters": gettext_noop("points per 100 characters"),
+    "interaction": gettext_noop("beside judges of other makers"),
+}
 
 
 def panels(results: Results) -> Section | None:
@@ -16,12 +41,14 @@ def panels(results: Results) -> Section | None:
     told = prose(
         _(
             "Do several judges together agree with people better than one? Members' replicates are averaged first. "
-            "best_member is chosen by these same data, so it is too high."
+            "The best member is chosen by these same data, so its r is too high."
         )
     )
     medians = medians_of(table)
-    excerpt = Excerpt("panels", _("Pearson's r of panels and people: median over items"), medians)
-    parts: list[Part] = [told, excerpt] if len(medians) else [told]
+    medians = named(medians).assign(rule=[_(RULES.get(rule, rule)) for rule in medians["rule"]])
+    lacking = left_out(table, ["pearson"])
+    caption = _("Pearson's r of panels and people: median over items")
+    parts: list[Part] = [told, Excerpt("panels", caption, medians, lacking)] if len(medians) else [told, prose(lacking)]
     return Section("panels", _("Judges as panels"), parts, ("panels",))
 
 
@@ -46,9 +73,20 @@ def probes(results: Results) -> Section | None:
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
     over_items = table[over_all | ~probed.isin(probed[over_all])]
     shown = ["judge", "strategy", "variant", "item", "statistic", "estimate", "low", "high", "n", "share_changed"]
-    excerpt = Excerpt("probes", _("Judges asked in other ways"), with_item_names(over_items)[shown])
-    parts: list[Part] = [told, excerpt, *_fields(results.table("field_tests"))]
+    words = over_items.assign(
+        variant=over_items["variant"].map(_variant),
+        statistic=[_(STATISTICS.get(key, key)) for key in over_items["statistic"]],
+    )
+    small = excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
+    parts: list[Part] = [told, small, *_fields(results.table("field_tests"))]
     return Section("probes", _("What judges' scores hang on"), parts, ("probes", "field_tests"))
+
+
+def _variant(key: str) -> str:
+    field = key.removeprefix(WITHOUT)
+    if field != key:
+        return _("without {field}").format(field=field.replace("_", " "))
+    return _(VARIANTS[key]) if key in VARIANTS else key
 
 
 def _fields(table: pd.DataFrame) -> list[Part]:
@@ -62,7 +100,6 @@ def _fields(table: pd.DataFrame) -> list[Part]:
         )
     )
     shown = ["human", "judge", "strategy", "without", "item", "r_a", "r_b", "difference", "low", "high", "p_holm", "n"]
-    return [
-        told,
-        Excerpt("field-tests", _("Pearson's r with people, with and without a field"), with_item_names(table)[shown]),
-    ]
+    words = table.assign(without=table["without"].str.replace("_", " "))
+    caption = _("Pearson's r with people, with and without a field")
+    return [told, excerpt("field-tests", caption, words, shown, ["r_a", "r_b", "difference"])]

@@ -10,7 +10,7 @@ from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import listed, raters_name, strategy_name
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
-from studies.analysis.reporting.study import column_of, manifest_of, values_of
+from studies.analysis.reporting.study import column_of, manifest_of, values_of, who_took_part
 from studies.analysis.results import Results
 
 NOTHING = {  # why a table is empty
@@ -39,7 +39,7 @@ NOTHING = {  # why a table is empty
     ),
     "order": gettext_noop("Nobody met several arms one after the other."),
     "blinding": gettext_noop("Nobody was asked which arm they had met."),
-    "coverage": gettext_noop("No judge was asked for a score."),
+    "coverage": gettext_noop("There is no rating."),
     "flow": gettext_noop("There is neither a participants.csv nor a conversations.csv."),
     "people": gettext_noop("There is no participants.csv that names those who rated or whose conversations were."),
     "pairwise": gettext_noop("No pair of different arms or seekers was compared."),
@@ -47,6 +47,7 @@ NOTHING = {  # why a table is empty
     "panels": gettext_noop("No judge rated anything."),
     "probes": gettext_noop("No judge rated anything."),
     "primary": gettext_noop("No primary contrast was declared, so all tests are exploratory."),
+    "item_tests": gettext_noop("No judge and person scored two items of an instrument."),
     "field_tests": gettext_noop("No judge that people can be compared with was asked without a field."),
 }
 
@@ -56,6 +57,7 @@ def methods(results: Results) -> Section:
         prose(*_resampling(results)),
         *_chart(results),
         subheading(_("How each number is computed")),
+        *_of_the_paper(results),
         *_sentences(results),
         *_left_out(results),
     ]
@@ -85,6 +87,19 @@ def _resampling(results: Results) -> Iterator[str]:
         "counts; no other p and no interval is."
     )
     yield _declaration(results)
+
+
+def _of_the_paper(results: Results) -> Iterator[Part]:
+    """docs/papers.md has how it was found."""
+    if len(results.table("discrimination")):
+        yield prose(
+            _(
+                "MSR, MAC and F are computed by EmoHarbor's formulas as they are written. The numbers of its own Table "
+                "2 do not all follow from them: of the MSR of .745, with 100 profiles and 20 models, equation 13 makes "
+                "an F of 77.6, and 112 is printed; the MAC of .427 does follow. So do not compare an F of this report "
+                "with the printed one."
+            )
+        )
 
 
 def _declaration(results: Results) -> str:
@@ -153,12 +168,9 @@ def _evaluation(results: Results) -> str:
 
 
 def _size(results: Results) -> str:
-    counts = results.counts()
-    return ngettext(
-        "{conversations} conversation, {participants} participants",
-        "{conversations} conversations, {participants} participants",
-        counts["conversations"],
-    ).format(conversations=count(counts["conversations"]), participants=count(counts["participants"]))
+    chats = len(results.export.conversations)
+    said = ngettext("{count} conversation", "{count} conversations", chats).format(count=count(chats))
+    return listed([said, *who_took_part(results.export)])
 
 
 def _consent(results: Results) -> str:

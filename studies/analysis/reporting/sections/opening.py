@@ -8,11 +8,20 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.estimates import first_humans, kept
-from studies.analysis.reporting.naming import ALL_ITEMS, item_name, judge_name, listed, raters_name, strategy_name
+from studies.analysis.reporting.naming import (
+    ALL_ITEMS,
+    instrument_name,
+    item_name,
+    judge_name,
+    listed,
+    raters_name,
+    strategy_name,
+)
 from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, signed
 from studies.analysis.reporting.parts import Section, joined, listing, prose
 from studies.analysis.reporting.sections.agreement import tested_strategies
 from studies.analysis.reporting.sections.primary import primary_findings
+from studies.analysis.reporting.study import who_took_part
 from studies.analysis.results import Results
 
 FINAL = ("final", "")
@@ -37,24 +46,11 @@ def _who(results: Results) -> Iterator[str]:
         _counted(
             ngettext("{count} conversation", "{count} conversations", counts["conversations"]), counts["conversations"]
         ),
-        *_raters(results.export.ratings),
+        *who_took_part(results.export),
     ]
-    if counts["participants"]:
-        people = counts["participants"]
-        numbers.append(_counted(ngettext("{count} participant", "{count} participants", people), people))
     if arms:
         numbers.append(_counted(ngettext("{count} arm", "{count} arms", arms), arms))
     yield _("This is what {counts} say.").format(counts=listed(numbers))
-
-
-def _raters(ratings: pd.DataFrame) -> Iterator[str]:
-    """A judge is one, with however many strategies."""
-    known = ratings[["rater_kind", "rater"]].drop_duplicates()
-    judges = int((known["rater_kind"] == "judge").sum())
-    if others := len(known) - judges:
-        yield _counted(ngettext("{count} rater", "{count} raters", others), others)
-    if judges:
-        yield _counted(ngettext("{count} judge", "{count} judges", judges), judges)
 
 
 def _counted(text: str, number: int) -> str:
@@ -153,7 +149,7 @@ def _extremes(rows: pd.DataFrame, raters: str, instrument: str, pairs: pd.DataFr
         worst=worst,
         high=decimal(means[best]),
         low=decimal(means[worst]),
-        instrument=instrument,
+        instrument=instrument_name(instrument),
     )
     items = rows["item"].unique()
     pairs = _final(pairs[(pairs["raters"] == raters) & (pairs["instrument"] == instrument)])

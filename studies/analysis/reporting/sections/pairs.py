@@ -8,11 +8,13 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
-from studies.analysis.reporting.estimates import lines_of, with_item_names
-from studies.analysis.reporting.naming import item_name, raters_name
+from studies.analysis.reporting.estimates import lines_of
+from studies.analysis.reporting.excerpts import excerpt, left_out, with_intervals
+from studies.analysis.reporting.naming import contestant_name, instrument_name, item_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
+from studies.analysis.tables.pairs import SHARES
 from studies.analysis.tables.verdicts import read_verdicts
 
 
@@ -33,8 +35,8 @@ def _contests(results: Results) -> Iterator[Part]:
         *_not_counted(results),
     )
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
-    named = with_item_names(results.table("pairwise"), "question")
-    yield Excerpt("pairwise", _("Who was preferred to whom"), named[shown])
+    caption = _("Who was preferred to whom, with {level} intervals").format(level=LEVEL)
+    yield excerpt("pairwise", caption, with_intervals(results.table("pairwise"), SHARES), shown, ["win"])
 
 
 def _not_counted(results: Results) -> Iterator[str]:
@@ -55,13 +57,11 @@ def _not_counted(results: Results) -> Iterator[str]:
 
 def _strengths(table: pd.DataFrame) -> Iterator[Part]:
     known = table[table["strength"].notna()] if len(table) else table
-    if known.empty:
-        return
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
-        who = ", ".join(filter(None, [raters_name(str(raters)), str(instrument)]))
+        who = ", ".join(filter(None, [raters_name(str(raters)), instrument_name(str(instrument))]))
         panels = {
             item_name(instrument, question): lines_of(
-                found, lambda row: str(row["contestant"]), ("strength", "low", "high")
+                found, lambda row: contestant_name(str(row["contestant"])), ("strength", "low", "high")
             )
             for question, found in rows.groupby("question")
         }
@@ -74,3 +74,5 @@ def _strengths(table: pd.DataFrame) -> Iterator[Part]:
             ),
             dot_panels(panels, _("log strength"), at=0),
         )
+    if len(table) > len(known):
+        yield prose(left_out(table, ["strength"]))

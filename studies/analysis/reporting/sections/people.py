@@ -224,14 +224,19 @@ def _end(reason: str) -> str:
 
 def _raters(results: Results) -> Iterator[Part]:
     ratings = results.export.ratings
-    rows = [_group(group, rated) for group, rated in by_raters(ratings, "group")]
+    rows = [_group(group, rated, results) for group, rated in by_raters(ratings, "group")]
     yield Excerpt("raters", _("Who rated"), pd.DataFrame(rows))
 
 
-def _group(group: str, rated: pd.DataFrame) -> dict[str, object]:
+def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, object]:
+    """Of simulated seekers their profiles are counted: one name rates for all of them."""
+    who = rated["rater"]
+    if group == "simulated_seeker":
+        profiles = results.export.conversations["profile"].reindex(rated["conversation"].astype(str))
+        who = profiles[profiles != ""]
     return {
         _("raters"): raters_name(group),
-        _("how many"): rated["rater"].nunique(),
+        _("how many"): who.nunique() or "–",
         _("conversations"): rated["conversation"].nunique(),
         _("scores"): len(rated),
         _("instruments"): ", ".join(map(instrument_name, _values(rated["instrument"]))),

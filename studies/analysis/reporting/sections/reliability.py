@@ -5,20 +5,32 @@ from collections.abc import Iterator
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import SIGNS, figure
-from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of, with_item_names
+from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of
+from studies.analysis.reporting.excerpts import bounded, excerpt, gaps, left_out, named, with_intervals
 from studies.analysis.reporting.naming import raters_name, scale_name
-from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, prose, subheading
+from studies.analysis.reporting.numbers import LEVEL, span
+from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
 from studies.analysis.results import Results
 
 TABLES = ("reliability", "decision_study", "rater_effects")
 ALL_ITEMS = "*"
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
+SHOWN = ("icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal")  # in the table
+AGREED = "percent_agreement"
+UNITS = {"conversation": gettext_noop("conversation"), "arm": gettext_noop("arm")}
 CURVES = {"erho2": "E ρ²", "phi": "Φ"}  # of decision_study.csv
+LEVELS = {  # of rater_effects.csv
+    "counsellor": gettext_noop("counsellor"),
+    "reviewer": gettext_noop("reviewer"),
+    "card": gettext_noop("card"),
+    "conversation": gettext_noop("conversation"),
+    "residual": gettext_noop("what is left"),
+}
 OF_USERS = "erho2_users"
 
 
@@ -56,10 +68,11 @@ def _agreement(table: pd.DataFrame) -> Iterator[Part]:
     yield from first_unfolded(
         (_capital(raters_name(raters)), list(_among(raters, rows))) for raters, rows in by_raters(items)
     )
-    shown = ["raters", "unit", "item", "n", "k", "icc_1_1", "icc_a_1", "icc_a_k", "alpha_ordinal", "percent_agreement"]
     people = items[~items["raters"].str.startswith("judge")]
-    rows = with_item_names(items if people.empty else people)[shown].dropna(axis=1, how="all")
-    yield Excerpt("reliability", _("Reliability of single ratings and of means"), rows)
+    rows = items if people.empty else people
+    rows = with_intervals(rows.assign(unit=[_(UNITS.get(unit, unit)) for unit in rows["unit"]]), SHOWN)
+    caption = _("Reliability of single ratings and of means, with {level} intervals").format(level=LEVEL)
+    yield excerpt("reliability", caption, rows, ["raters", "unit", "item", "n", "k", *SHOWN, AGREED], [*SHOWN, AGREED])
 
 
 def _among(raters: str, table: pd.DataFrame) -> Iterator[Part]:
@@ -127,31 +140,33 @@ def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _users(table: pd.DataFrame) -> Iterator[Part]:
-    rows = table[(table["statistic"] == OF_USERS) & table["estimate"].notna()] if len(table) else table
-    people = rows[rows["raters"] != "judge"] if len(rows) else rows
-    if people.empty:
+    rows = table[table["statistic"] == OF_USERS] if len(table) else table
+    people = rows[~rows["raters"].str.startswith("judge")] if len(rows) else rows
+    known = people[people["estimate"].notna()] if len(people) else people
+    if known.empty:
         return
     yield subheading(_("How many people tell the arms apart?"))
     yield prose(
         _(
             "How surely the means over so many people (k) would put arms in their order, which all of them meet (E ρ²; "
-            "1 is surely). Arms are taken as drawn from others like them; intervals stand in decision_study.csv, which "
-            "also tells how it is where each arm has people of its own (phi_users)."
+            "1 is surely). Arms are taken as drawn from others like them. decision_study.csv also tells how it is "
+            "where each arm has people of its own (phi_users)."
         )
     )
-    keys = ["raters", "condition", "instrument", "moment", "item"]
-    wide = with_item_names(people).pivot(index=keys, columns="k", values="estimate")
-    yield Excerpt("decision_study", _("E ρ² of the arms' means over so many people"), _named(wide))
+    caption = _("E ρ² of the arms' means over so many people, with {level} intervals").format(level=LEVEL)
+    yield Excerpt("decision_study", caption, _by_k(known), left_out(people))
 
 
-def _named(wide: pd.DataFrame) -> pd.DataFrame:
-    table = wide.rename(columns=str).rename_axis(columns=None).reset_index()
+def _by_k(rows: pd.DataFrame) -> pd.DataFrame:
+    keys = ["raters", "seekers", "condition", "instrument", "moment", "item"]
+    wide = rows.assign(estimate=bounded(rows)).pivot(index=keys, columns="k", values="estimate").fillna("–")
+    table = named(wide.rename(columns=str).rename_axis(columns=None).reset_index())
     return table.loc[:, (table != "").any()]
 
 
 def _strictness(table: pd.DataFrame) -> Iterator[Part]:
-    rows = table[(table["term"] == "variance") & table["estimate"].notna()] if len(table) else table
-    if rows.empty:
+    variances = table[table["term"] == "variance"] if len(table) else table
+    if variances.empty:
         return
     yield subheading(_("How strict the raters are"))
     yield prose(
@@ -161,8 +176,26 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
             "raters is strictness, not the systems."
         )
     )
-    for raters, found in rows.groupby("raters"):
-        keys = ["instrument", "moment", "item"]
-        wide = found.pivot(index=keys, columns="level", values="estimate").rename_axis(None, axis=1)
-        wide = with_item_names(wide[list(dict.fromkeys(found["level"]))].reset_index())
-        yield Excerpt(f"variances-{raters}", _("Variances of ratings by {raters}").format(raters=raters), wide)
+    for raters, rows in variances.groupby("raters"):
+        caption = _("Variances of ratings by {raters}, with {level} intervals").format(
+            raters=raters_name(str(raters)), level=LEVEL
+        )
+        found = rows[rows["estimate"].notna()]
+        if found.empty:
+            yield prose(f"{caption}:", left_out(rows))
+        else:
+            remark = joined([left_out(rows), gaps(found, ["low"])])
+            yield Excerpt(f"variances-{raters}", caption, _by_level(found), remark)
+
+
+def _by_level(rows: pd.DataFrame) -> pd.DataFrame:
+    """Items × what the variance lies between."""
+    keys = ["instrument", "moment", "item"]
+    texts = rows.assign(estimate=bounded(rows))
+    wide = texts.pivot(index=keys, columns="level", values="estimate").fillna("–").rename_axis(None, axis=1)
+    wide = wide[list(dict.fromkeys(rows["level"]))].rename(columns=_level).join(rows.groupby(keys)["n"].agg(span))
+    return named(wide.reset_index())
+
+
+def _level(key: str) -> str:
+    return _(LEVELS[key]) if key in LEVELS else key

@@ -9,6 +9,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.curves import Course, curves
 from studies.analysis.reporting.drawing import SIGNS, figure
 from studies.analysis.reporting.estimates import courses_of
+from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import (
     MOMENTS,
     condition_name,
@@ -16,9 +17,10 @@ from studies.analysis.reporting.naming import (
     item_name,
     raters_name,
     seekers_name,
+    thinker_name,
 )
 from studies.analysis.reporting.numbers import LEVEL
-from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
+from studies.analysis.reporting.parts import Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import survival, trends
 from studies.analysis.tables.log_ranks import LOG_RANK, STRATIFIED
@@ -73,12 +75,12 @@ def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
             "would have gone on like the others, which may well be wrong."
         ),
     )
-    yield Excerpt("ends", _("How conversations had ended after the last turn: shares"), _ends(table))
+    caption = _("How conversations had ended after the last turn: shares")
+    yield excerpt("ends", caption, _ends(table), [*OF, "end", "turn", *ESTIMATE])
     told = table[table["statistic"].isin(TURNS)]
-    known = told.groupby(["seekers", "statistic"])["estimate"].transform("count") > 0
-    yield Excerpt("turns", _("Turns of each arm"), _named(told[known])[[*OF, "statistic", "turn", *ESTIMATE]])
-    tests = _named(table[table["statistic"].isin(TESTS) & table["estimate"].notna()])
-    if len(tests):
+    yield excerpt("turns", _("Turns of each arm"), _in_words(told), [*OF, "statistic", "turn", *ESTIMATE])
+    tests = table[table["statistic"].isin(TESTS)]
+    if tests["estimate"].notna().any():
         yield prose(
             _(
                 "The log-rank test asks whether the curves of all arms are the same. Where the same people or profiles "
@@ -86,26 +88,21 @@ def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
             )
         )
         shown = ["condition", "seekers", "statistic", "estimate", "df", "p", "n", "clusters", "method"]
-        yield Excerpt("log_rank", _("Do the arms differ in how long conversations stay open?"), tests[shown])
+        yield excerpt("log_rank", _("Do the arms differ in how long conversations stay open?"), _in_words(tests), shown)
 
 
 def _ends(table: pd.DataFrame) -> pd.DataFrame:
     shares = table[table["statistic"] == survival.INCIDENCE]
     last = shares[shares["turn"] == shares.groupby(OF)["turn"].transform("max")]
-    return _named(last.assign(end=last["end"].map(_end_name)))[[*OF, "end", "turn", *ESTIMATE]]
+    return last.assign(end=last["end"].map(_end_name))
 
 
 def _end_name(end: str) -> str:
     return _(ENDS[end])
 
 
-def _named(rows: pd.DataFrame) -> pd.DataFrame:
-    """With words for keys; where a kind of seekers or a condition is not told the cell stays empty."""
-    return rows.assign(
-        condition=[condition_name(key) if key else "" for key in rows["condition"]],
-        seekers=[seekers_name(key) if key else "" for key in rows["seekers"]],
-        statistic=[_(STATISTICS.get(key, key)) for key in rows["statistic"]],
-    )
+def _in_words(rows: pd.DataFrame) -> pd.DataFrame:
+    return rows.assign(statistic=[_(STATISTICS.get(key, key)) for key in rows["statistic"]])
 
 
 def _survival(table: pd.DataFrame) -> Iterator[Part]:
@@ -150,13 +147,12 @@ def _fewer(table: pd.DataFrame) -> Iterator[Part]:
             "numbers below the curves. Slopes are within conversations, in points per turn."
         )
     )
-    rows = _named(table[table["statistic"] == trends.SLOPE])
+    rows = table[table["statistic"] == trends.SLOPE]
     scales = zip(rows["instrument"], rows["moment"], rows["item"], strict=True)
-    rows = rows.assign(
-        source=rows["source"].map(lambda source: raters_name(source) if source else ""),
-        item=[_scored(*scale) for scale in scales],
-    )
-    yield Excerpt("slopes", _("Slopes, in points per turn"), rows[[*OF, "source", "item", *ESTIMATE]])
+    sources = zip(rows["source"], rows["item"], strict=True)
+    rows = rows.assign(source=[_source_name(*of) for of in sources], item=[_scored(*scale) for scale in scales])
+    plain = rows.drop(columns=["instrument", "moment"])  # which the item names
+    yield excerpt("slopes", _("Slopes, in points per turn"), plain, [*OF, "source", "item", *ESTIMATE])
 
 
 def _scored(instrument: str, moment: str, item: str) -> str:
@@ -179,7 +175,7 @@ def _trends(table: pd.DataFrame) -> Iterator[Part]:
         if rows["turn"].nunique() < 2:
             continue
         conditions = sorted(set(rows["condition"]))
-        of = ", ".join(filter(None, [_source(source), seekers_name(seekers), _scale(instrument, moment)]))
+        of = ", ".join(filter(None, [_source(source, item), seekers_name(seekers), _scale(instrument, moment)]))
         yield figure(
             f"trends-{item}-{source}-{seekers}-{instrument}-{moment}",
             _("{item} over the turns ({of}): means with {level} bands").format(
@@ -193,5 +189,10 @@ def _trends(table: pd.DataFrame) -> Iterator[Part]:
         )
 
 
-def _source(source: str) -> str:
-    return _("by {raters}").format(raters=raters_name(source)) if source else ""
+def _source(source: str, item: str) -> str:
+    return _("by {raters}").format(raters=_source_name(source, item)) if source else ""
+
+
+def _source_name(source: str, item: str) -> str:
+    """Ratings are of raters, supposed emotions of a Thinker; an import does not say whose they are."""
+    return thinker_name(source) if item == trends.EMOTION or not source else raters_name(source)

@@ -126,6 +126,16 @@ def test_fleiss_is_the_printed_kappa_of_wikipedia_and_of_fleiss_1971() -> None:
     assert round(_fleiss(counted(diagnoses)), 3) == 0.430
 
 
+def test_nominal_coefficients_are_those_of_units_drawn_again_one_by_one() -> None:
+    diagnoses = counted(np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()]))
+    clusters = np.arange(30) // 3
+    found = diagnoses.resampled_nominal(clusters, Bootstrap(25, 1))
+    assert found.estimates.tolist() == pytest.approx([diagnoses.percent_agreement(), _fleiss(diagnoses)])
+    for replicate, times in zip(found.replicates, weights(10, 25, 1).astype(int), strict=True):
+        again = Counts(np.repeat(diagnoses.counts, times[clusters], axis=0), diagnoses.levels)
+        assert replicate.tolist() == pytest.approx([again.percent_agreement(), _fleiss(again)])
+
+
 def test_fleiss_needs_one_number_of_ratings() -> None:
     with pytest.raises(Undefined, match="the number of ratings differs between conversations"):
         _fleiss(counted(table(FOUR_OBSERVERS)))

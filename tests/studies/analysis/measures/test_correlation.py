@@ -85,6 +85,25 @@ def test_too_many_different_pairs_are_not_resampled() -> None:
         correlation.score_pairs(every, every)
 
 
+@given(scores, st.randoms(use_true_random=False))
+def test_kendall_from_counts_of_pairs_is_that_of_the_rows_drawn(both: np.ndarray, random: Random) -> None:
+    pairs = correlation.score_pairs(*both)
+    rows = random.choices(range(both.shape[1]), k=both.shape[1])
+    found = float(pairs.kendall_z()(pairs.indicators()[rows].sum(axis=0)))
+    try:
+        expected = correlation.kendall(*both[:, rows])
+    except Undefined:
+        assert np.isnan(found)
+    else:
+        assert np.tanh(found) == pytest.approx(expected, abs=1e-9)
+
+
+def test_kendall_of_very_many_different_pairs_has_no_statistic_of_sums() -> None:
+    values = np.arange(501.0)
+    with pytest.raises(Undefined, match="more than 500 different pairs of scores are not resampled"):
+        correlation.score_pairs(values, values).kendall_z()
+
+
 def test_kendall_is_tau_b_with_ties() -> None:
     # The example of scipy.stats.kendalltau's documentation.
     tau = correlation.kendall(array(12, 2, 1, 12, 2), array(1, 4, 7, 1, 0))

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studies.analysis.bootstrap import sum_by_cluster, weights
+from studies.analysis.bootstrap import pair_moments, sum_by_cluster, weights
 from studies.analysis.measures import dependent
 from studies.analysis.rows import Undefined
 
@@ -15,9 +15,18 @@ DEPCOR = (0.3, 0.4, 0.5, 100)  # Silver, Hittner & May 2006, doi 10.1177/0146621
 OVERLAPPING = [dependent.williams, dependent.steiger, dependent.meng, dependent.zou]
 
 
+# r12, r34, r13, r14, r23, r24 and n, of two correlations without a common variable.
+CASE_B = (0.5, 0.6, 0.7, 0.5, 0.5, 0.8, 103)  # Steiger 1980, page 249, as the help of `r.test` in the R package psych
+DEPCOR_APART = (0.3, 0.4, 0.5, 0.8, 0.6, 0.7, 100)
+
+
+def matrix(r12: float, r34: float, r13: float, r14: float, r23: float, r24: float) -> np.ndarray:
+    return np.array([[1, r12, r13, r14], [r12, 1, r23, r24], [r13, r23, 1, r34], [r14, r24, r34, 1]])
+
+
 def correlations(seed: int, n: int) -> tuple[float, float, float, int]:
     random = np.random.default_rng(seed)
-    r = np.corrcoef(random.normal(size=(3, 3)) @ random.normal(size=(3, n)))
+    r = np.asarray(np.corrcoef(random.normal(size=(3, 3)) @ random.normal(size=(3, n))))
     return float(r[0, 1]), float(r[0, 2]), float(r[1, 2]), n
 
 
@@ -41,6 +50,52 @@ def test_williams_and_steiger_of_the_program_depcor() -> None:
 def test_steiger_of_case_a_is_that_of_the_r_package_cocor() -> None:
     """In its tests. With the covariance rounded to .0042, as the article prints it, -.8904 would follow."""
     assert dependent.steiger(*CASE_A).statistic == pytest.approx(-0.8887185, abs=5e-8)
+
+
+@pytest.mark.parametrize(("inputs", "z"), [(CASE_B, -1.4050), (DEPCOR_APART, -1.0744)])
+def test_steiger_of_case_b_is_that_of_the_r_package_cocor(inputs: tuple[float, ...], z: float) -> None:
+    """In its tests, which have it of DEPCOR too; the article prints -1.4045 for its own example."""
+    *r, n = inputs
+    assert dependent.steiger_apart(matrix(*r), int(n)).statistic == pytest.approx(z, abs=5e-5)
+
+
+def test_p_of_case_b_is_that_of_the_program_depcor() -> None:
+    *r, n = DEPCOR_APART
+    assert dependent.steiger_apart(matrix(*r), int(n)).p == pytest.approx(0.2827, abs=5e-5)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 10_000), st.integers(4, 200))
+def test_case_b_turns_with_the_two_correlations_and_not_with_their_sides(seed: int, n: int) -> None:
+    random = np.random.default_rng(seed)
+    r = np.asarray(np.corrcoef(random.normal(size=(4, 4)) @ random.normal(size=(4, n + 4))))
+    tested, turned = (dependent.steiger_apart(r[np.ix_(order, order)], n) for order in ([0, 1, 2, 3], [2, 3, 0, 1]))
+    assert (turned.statistic, turned.p) == pytest.approx((-tested.statistic, tested.p))
+    assert dependent.steiger_apart(r[np.ix_([1, 0, 3, 2], [1, 0, 3, 2])], n).statistic == pytest.approx(
+        tested.statistic
+    )
+
+
+def test_case_b_says_what_is_so_by_chance_as_often_as_it_should() -> None:
+    """Equal correlations of independent rows: 5 % of 2,000 tests, give or take three standard errors."""
+    random = np.random.default_rng(5)
+    rows = random.multivariate_normal(np.zeros(4), matrix(0.5, 0.5, 0.6, 0.3, 0.3, 0.6), size=(2000, 60))
+    found = [dependent.steiger_apart(np.corrcoef(sample.T), 60).p < 0.05 for sample in rows]
+    assert np.mean(found) == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize(
+    ("r", "n", "why"),
+    [
+        ((0.1, 0.2, 0, 0, 0, 0), 3, "fewer than four rows"),
+        ((1, 0.2, 0, 0, 0, 0), 50, "a correlation is 1 or -1"),
+        ((0.1, -1, 0, 0, 0, 0), 50, "a correlation is 1 or -1"),
+        ((0.3, 0.3, 1, 0.3, 0.3, 1), 50, "the difference has no variance"),
+    ],
+)
+def test_what_has_no_test_of_case_b_says_why(r: tuple[float, ...], n: int, why: str) -> None:
+    with pytest.raises(Undefined, match=why):
+        dependent.steiger_apart(matrix(*r), n)
 
 
 def test_meng_rosenthal_and_rubins_own_example() -> None:
@@ -112,6 +167,19 @@ def test_difference_of_r_is_that_of_rows_drawn_again_one_by_one() -> None:
         rows = np.repeat(np.arange(40), counts[clusters].astype(int))
         r = np.corrcoef([human[rows], first[rows], second[rows]])
         assert difference == pytest.approx(r[0, 1] - r[0, 2], abs=1e-11)
+
+
+def test_differences_of_r_are_those_of_rows_drawn_again_one_by_one() -> None:
+    random = np.random.default_rng(3)
+    scores = random.normal(size=(3, 2, 40)) + random.normal(size=40)
+    clusters = np.arange(40) // 4
+    sums = sum_by_cluster(np.hstack([pair_moments(*sides) for sides in scores]), clusters)
+    drawn, first, second = weights(10, 25, 1), np.array([0, 0, 1]), np.array([1, 2, 2])
+    found = dependent.differences_of_r(drawn @ sums, first, second)
+    for counts, differences in zip(drawn, found, strict=True):
+        rows = np.repeat(np.arange(40), counts[clusters].astype(int))
+        r = np.array([np.corrcoef(sides[:, rows])[0, 1] for sides in scores])
+        assert differences == pytest.approx(r[first] - r[second], abs=1e-11)
 
 
 def test_difference_of_r_is_nothing_where_one_side_does_not_vary() -> None:

@@ -98,5 +98,6 @@ def test_disattenuated_is_r_over_the_root_of_both_reliabilities() -> None:
     product = np.prod([one_way(scores, units).mean.estimate for scores in (human, judge)])
     both = distance.disattenuated(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0))
     assert both == pytest.approx(stats.pearsonr(x, y).statistic / product**0.5)
+    assert distance.ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0)) == pytest.approx(product**0.5)
     people_alone = distance.disattenuated(1)(np.hstack([pair_moments(x, y), spreads[0]]).sum(axis=0))
     assert people_alone == pytest.approx(stats.pearsonr(x, y).statistic / one_way(human, units).mean.estimate ** 0.5)

@@ -8,7 +8,15 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats  # noqa: TID253
 
-from studies.analysis.measures.paired import d_av, d_z, rank_biserial, rank_biserial_of, signed_counts, wilcoxon
+from studies.analysis.measures.paired import (
+    d_av,
+    d_z,
+    rank_biserial,
+    rank_biserial_of,
+    signed_counts,
+    t_interval,
+    wilcoxon,
+)
 from studies.analysis.rows import Undefined
 
 # Hollander & Wolfe 1973, Nonparametric Statistical Methods, page 29: a depression scale of nine patients at the first
@@ -28,6 +36,17 @@ def test_wilcoxon_and_rank_biserial_of_hollander_and_wolfe() -> None:
     test = wilcoxon(FIRST - SECOND)  # T+ = 40, exact p = .0391
     assert (test.p, test.smallest, test.method) == (pytest.approx(0.0390625), 2 / 2**9, "exact")
     assert rank_biserial(FIRST - SECOND) == pytest.approx((40 - 5) / 45)
+
+
+def test_t_interval_is_that_of_students_sleep() -> None:
+    """R's `t.test(extra ~ group, data = sleep, paired = TRUE)` prints -2.4598858 -0.7001142 for these."""
+    assert t_interval(SLEEP[0] - SLEEP[1]) == pytest.approx((-2.4598858, -0.7001142), abs=5e-8)
+
+
+@pytest.mark.parametrize(("differences", "reason"), [([0.5], "one pair"), ([1.0] * 4, "the differences do not vary")])
+def test_t_interval_of_one_pair_or_one_difference_does_not_exist(differences: list[float], reason: str) -> None:
+    with pytest.raises(Undefined, match=reason):
+        t_interval(np.array(differences))
 
 
 def test_d_z_and_its_interval_of_students_sleep() -> None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from io import BytesIO
 from xml.etree import ElementTree
 
 import numpy as np
@@ -104,6 +105,21 @@ def test_panels_with_other_labels_stand_below_each_other() -> None:
     unlike = dot_panels({name: [Line(name, [NOTHING])] for name in "xyz"}, "r")
     rows = [len({round(axes.get_position().y0, 3) for axes in canvas.axes}) for canvas in (alike, unlike)]
     assert rows == [1, 3]
+
+
+def test_a_label_too_long_for_a_line_is_broken_and_leaves_room() -> None:
+    """Where no room is left matplotlib warns, which fails a test."""
+    long = ", ".join(f"without behaviour number {number}" for number in range(5))
+    labels, heights = [], []
+    for label in ("short", long):
+        canvas = dot_panels({name: [Line(label, [(0.1, 0.0, 0.2)])] * 3 for name in ("care", "safety")}, "points")
+        canvas.savefig(BytesIO())
+        labels.append(canvas.axes[0].get_yticklabels()[0].get_text())
+        heights.append(canvas.get_figheight())
+    assert labels[0] == "short"
+    assert labels[1].replace("\n", " ") == long
+    assert max(map(len, labels[1].split("\n"))) <= 40
+    assert heights[1] > 2 * heights[0]
 
 
 def test_a_scatter_of_many_draws_some_and_counts_all() -> None:

@@ -210,7 +210,10 @@ def test_items_without_a_scale_in_common_have_no_radar_and_the_report_says_so(
     assert drawn(results) == []
     with style():
         said = "".join(part for part in parts_of(arms(results)) if isinstance(part, str))
-    assert "No radar of emoharbor_10, at the end: its items do not share one scale." in said
+    assert (
+        "No radar of Ten dimensions of personalised emotional support, at the end: its items do not share one scale."
+        in said
+    )
 
 
 def test_two_items_have_no_radar(tmp_path: Path) -> None:

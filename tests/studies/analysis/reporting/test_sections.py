@@ -48,7 +48,7 @@ def agreed(judge: str, item: str, r: float, low: float, p: float = 0.04) -> dict
 
 
 def test_spread_of_a_variant_is_shown_beside_its_difference_over_the_items(folder: Path) -> None:
-    of = {"judge": "A", "strategy": "standard", "variant": "warm"}
+    of = {"judge": "A", "strategy": "standard", "variant": "warm", "estimate": 0.1}
     rows = [
         *(of | {"item": item, "statistic": "difference"} for item in ("*", "care")),
         of | {"item": "care", "statistic": "within_sd"},
@@ -56,13 +56,13 @@ def test_spread_of_a_variant_is_shown_beside_its_difference_over_the_items(folde
     section = probes(results_of(folder, probes=rows))
     [excerpt] = [part for part in section.parts if isinstance(part, Excerpt)]
     shown = excerpt.frame[["item", "statistic"]].to_numpy().tolist()
-    assert shown == [["All items", "difference"], ["care", "within_sd"]]
+    assert shown == [["All items", "difference in score"], ["care", "spread of its replicates (SD)"]]
 
 
 def test_fields_left_out_are_shown_where_there_are_some(folder: Path) -> None:
     judged = {"judge": "A", "strategy": "state_aware", "item": "care"}
     rows = [judged | {"human": "seeker", "without": "emotion", "r_a": 0.5, "r_b": 0.3, "difference": -0.2}]
-    varied = [judged | {"variant": "without_emotion", "statistic": "difference"}]
+    varied = [judged | {"variant": "without_emotion", "statistic": "difference", "estimate": 0.1}]
     with_fields, without = (
         [part.name for part in probes(found).parts if isinstance(part, Excerpt)]
         for found in (results_of(folder, probes=varied, field_tests=rows), results_of(folder, probes=varied))
@@ -159,7 +159,7 @@ def test_summary_tells_between_what_alphas_lie(folder: Path) -> None:
 
 def test_summary_of_no_table_says_only_what_was_rated(folder: Path) -> None:
     text = text_of(summary(results_of(folder)))
-    assert "168 ratings, 12 conversations, 8 raters, 1 judge, 6 participants and 2 arms" in text
+    assert "168 ratings, 12 conversations, 6 participants, 2 reviewers, 1 judge and 2 arms" in text
     assert "<li>" not in text
 
 
@@ -167,12 +167,12 @@ def test_table_1_has_a_line_for_judge_and_strategy_and_stars(folder: Path) -> No
     rows = pd.DataFrame([agreed("A", "safety", 0.5, 0, 0.04), agreed("A", "care", 0.256, 0, 0.0001)])
     table = correlations(rows, "ten")
     assert table.columns.tolist() == ["judge", "strategy", "care", "safety", "n"]
-    assert table.iloc[0].tolist() == ["A", "standard", "0.26***", "0.50*", 12]
+    assert table.iloc[0].tolist() == ["A", "standard", "0.26***", "0.50*", "12"]
     assert [stars(p) for p in (0.05, 0.01, 0.009, float("nan"))] == ["", "*", "**", ""]
 
 
 def test_the_report_names_items_of_checkpoints(folder: Path) -> None:
-    """In every small table and figure; the whole tables, which are files, have the keys."""
+    """In every small table and figure, and in the whole tables below them; the files have the keys."""
     of = {"raters": "seeker", "instrument": "turn_checkpoint", "moment": "checkpoint", "item": "goal_progress"}
     human = {"human": "seeker", "judge": "J", "strategy": "standard"}
     tested = {"strategy_a": "standard", "strategy_b": "user_aware", "n": 9, "difference": 0.2, "low": 0.1, "high": 0.3}
@@ -366,6 +366,6 @@ def test_missing_values_are_empty_cells_and_names_are_escaped(folder: Path) -> N
     frame = pd.DataFrame({"a_b": [float("nan"), 0.5], "<i>": ["0.25*", "x & y"], "p": [0.00012, 1.0]})
     html = page(results_of(folder), [Section("s", "S", [Excerpt("mine", "A <caption>", frame)])], {})
     assert '<th scope="col">a_<wbr>b</th><th scope="col">&lt;i&gt;</th>' in html
-    assert '<tr><td></td><td class="number">0.25*</td><td class="number">0.0001</td></tr>' in html
+    assert '<tr><td></td><td class="number">0.25*</td><td class="number">&lt;.001</td></tr>' in html
     assert '<td class="number">0.500</td><td>x &amp; y</td>' in html
     assert '<div class="table" data-name="mine"><p class="caption">A &lt;caption&gt;</p>' in html

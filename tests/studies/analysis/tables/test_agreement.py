@@ -81,6 +81,45 @@ def test_agreement_has_an_interval_of_every_estimate(export_of: ExportOf) -> Non
     assert row["rmse"] > row["mae"]
 
 
+def test_agreement_has_an_interval_of_kendalls_tau_of_people_and_of_counsellors(export_of: ExportOf) -> None:
+    """Of independent conversations on a scale without ties near Fieller's: tanh(atanh tau ± 1.96 √(.437 / (n - 4)))."""
+    random = np.random.default_rng(5)
+    human = random.normal(size=200)
+    judge = human + 1.5 * random.normal(size=200)
+    row = table_of(export_of(pairs(*zip(human.tolist(), judge.tolist(), strict=True)))).iloc[0]
+    half = 1.96 * np.sqrt(0.437 / 196)
+    expected = [np.tanh(np.arctanh(row["kendall"]) + move) for move in (-half, half)]
+    assert row[["kendall_low", "kendall_high"]].tolist() == pytest.approx(expected, abs=0.02)
+    ratings, _truth, _bias = experts(counsellors=6, arms=5, each=4, seed=2)
+    own = ratings + [row | JUDGE | {"score": number**2 % 5} for number, row in enumerate(ratings)]
+    row = table_of(export_of(own)).set_index("human").loc["expert"]
+    assert row["kendall_low"] < row["kendall"] < row["kendall_high"]
+
+
+def test_agreement_holds_a_planted_tau_of_people_with_several_conversations(export_of: ExportOf) -> None:
+    """Of normal scores that correlate r it is 2 / pi × arcsin r (Kendall 1949, doi 10.1093/biomet/36.1-2.177)."""
+    planted, held = 2 / np.pi * np.arcsin(0.6), 0
+    for seed in range(40):
+        random, rows = np.random.default_rng(seed), []
+        for person in range(25):
+            levels = random.normal(size=2) @ np.linalg.cholesky([[1, 0.6], [0.6, 1]]).T
+            rest = random.normal(size=(3, 2)) @ np.linalg.cholesky([[1, 0.6], [0.6, 1]]).T
+            for chat, (human, judge) in enumerate(levels + rest):
+                about = {"conversation": f"C{person}-{chat}", "participant": f"P{person}"}
+                rows += [about | {"rater": f"P{person}", "score": human}, about | JUDGE | {"score": judge}]
+        row = table_of(export_of(rows), replicates=20).iloc[0]
+        held += row["kendall_low"] <= planted <= row["kendall_high"]
+    assert held >= 35
+
+
+def test_agreement_has_the_interval_of_ccc_of_the_quadratic_kappa_of_whole_scores(export_of: ExportOf) -> None:
+    row = table_of(export_of(pairs((1, 2), (2, 1), (3, 4), (5, 5), (2, 4)))).iloc[0]
+    bounds = ["_low", "_high"]
+    assert [row[f"kappa_quadratic{bound}"] for bound in bounds] == [row[f"ccc{bound}"] for bound in bounds]
+    row = table_of(export_of(pairs((1.5, 2), (2, 1), (3, 4), (5, 5), (2, 4)))).iloc[0]
+    assert row[["kappa_quadratic", "kappa_quadratic_low", "kappa_quadratic_high"]].isna().all()
+
+
 def test_agreement_holds_a_planted_bias_and_planted_limits(export_of: ExportOf) -> None:
     planted = {"bias": 0.5, "rmse": 1.25**0.5, "lower_limit": 0.5 - 1.96, "upper_limit": 0.5 + 1.96}
     rows = [table_of(export_of(people_and_arms(seed)), replicates=400).iloc[0] for seed in range(20)]
@@ -148,6 +187,7 @@ def test_agreement_corrects_r_for_what_the_ceiling_counts(
     row = table.query("human == 'reviewer' and strategy == 'user_aware' and item == 'care'").iloc[0]
     assert row["disattenuated"] == pytest.approx(row["pearson"] / row["ceiling"])
     assert row["disattenuated_low"] < row["disattenuated"] < row["disattenuated_high"]
+    assert row["ceiling_low"] < row["ceiling"] < row["ceiling_high"] <= 1
     seeker = table.query("human == 'seeker' and strategy == 'user_aware' and item == 'care'").iloc[0]
     assert np.isnan(seeker["disattenuated"])
     assert "disattenuated: no ceiling" in seeker["note"]
@@ -207,7 +247,8 @@ def test_agreement_has_no_interval_of_orders_that_are_the_same(export_of: Export
         row = table_of(export_of(rows)).iloc[0]
         assert row["spearman"] == pytest.approx(1)
         assert row[["spearman_low", "spearman_high"]].isna().all()
-        assert "spearman_low, spearman_high: the two orders are the same, or opposite" in row["note"]
+        bounds = "spearman_low, spearman_high, kendall_low, kendall_high"
+        assert f"{bounds}: the two orders are the same, or opposite" in row["note"]
 
 
 def test_agreement_leaves_out_what_is_missing_on_either_side(export_of: ExportOf) -> None:

@@ -48,15 +48,16 @@ def test_figures_of_a_pair_are_those_of_hollander_and_wolfe(export_of: ExportOf)
     assert row["rank_biserial"] == pytest.approx(35 / 45)
     assert row[list(HODGES_LEHMANN)].tolist() == pytest.approx([0.46, 0.010, 0.786])
     assert (row["users"], row["clusters"], row["n"]) == (9, 9, 18)
-    assert row["method"] == "BCa cluster bootstrap; Wilcoxon exact"
+    assert row["method"] == "t interval; Wilcoxon exact"
     assert "interval: only 9 clusters" in row["note"]
     assert "wilcoxon_p: with so few pairs that differ it cannot fall below 0.003906" in row["note"]
 
 
 def test_figures_of_a_pair_are_those_of_students_sleep(export_of: ExportOf) -> None:
-    """R prints t = -4.0621, p = .002833 for these, effectsize d = -1.28 [-2.12, -0.41]."""
+    """R prints t = -4.0621, p = .002833 and -2.4598858 -0.7001142 for these, effectsize d = -1.28 [-2.12, -0.41]."""
     row = table_of(export_of(rated(SLEEP.T))).iloc[0]
     assert row["difference"] == pytest.approx(-1.58)
+    assert row[["low", "high"]].tolist() == pytest.approx([-2.4598858, -0.7001142], abs=1e-6)
     assert round(row["t_p"], 6) == 0.002833
     assert row[list(D_Z)].tolist() == pytest.approx([-1.28, -2.12, -0.41], abs=0.005)
 
@@ -111,6 +112,19 @@ def test_people_who_met_one_of_the_arms_are_in_no_pair(export_of: ExportOf) -> N
     assert (table["n"] == 2 * table["users"]).all()
     assert table.at[("a", "c"), "difference"] == pytest.approx(np.mean((scores[:, 0] - scores[:, 2])[3:]))
     assert table.at[("a", "c"), "note"].startswith("hodges_lehmann_low, hodges_lehmann_high: fewer than six pairs; ")
+
+
+def test_an_interval_of_few_users_is_students_and_of_many_bca(export_of: ExportOf) -> None:
+    few, many = (table_of(export_of(rated(three_arms(users)))).iloc[0] for users in (29, 30))
+    assert (few["method"], many["method"]) == ("t interval; Wilcoxon exact", "BCa cluster bootstrap; Wilcoxon exact")
+    assert ("interval: only 29 clusters" in few["note"], "interval" in many["note"]) == (True, False)
+
+
+def test_one_user_has_a_difference_and_no_interval(export_of: ExportOf) -> None:
+    row = table_of(export_of(rated(np.array([[3.0, 4.0]])))).iloc[0]
+    assert (row["difference"], row["users"]) == (-1, 1)
+    assert row[["low", "high"]].isna().all()
+    assert row["note"].startswith("low, high, t_p, d_z, d_av: one pair; ")
 
 
 def test_arms_that_nobody_met_both_have_a_reason(export_of: ExportOf) -> None:

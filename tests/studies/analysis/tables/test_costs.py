@@ -113,4 +113,4 @@ def test_report_has_a_line_for_each_purpose_as_the_papers_table(tmp_path: Path) 
     assert "armseekerspurposesecondsinput_tokensoutput_tokenscostcallsfailed_callsconversations" in text
     thinker = by_measure(table_of(folder).query("arm == 'kind'"), "thinker")
     numbers = (f"{thinker[name]:.3f}" for name in ("seconds", "input_tokens", "output_tokens"))
-    assert "kindsimulatedthinker" + "".join(numbers) in text
+    assert "kindsimulated seekersThinker" + "".join(numbers) in text

@@ -178,8 +178,51 @@ def test_coverage_tells_whose_conversations_have_no_final_rating(export_of: Expo
     assert [one(table, "no_final_rating", arm)["estimate"] for arm in "ab"] == [1 / 2, 1]
 
 
-def test_coverage_of_a_study_without_judges_and_files_is_empty(export_of: ExportOf) -> None:
-    assert table_of(export_of([{"conversation": "C1", "score": 3}])).empty
+def rated_by_people() -> list[dict[str, Any]]:
+    """Six seekers and a reviewer; P0 and P2 of arm a left `safety` out, P1 of arm b said why not; P5 is left out."""
+    rows: list[dict[str, Any]] = []
+    for number in range(6):
+        of = {"conversation": f"C{number}", "participant": f"P{number}", "arm": "ab"[number % 2], "rater": f"P{number}"}
+        left = {0: "not_answered", 1: "prefer_not", 2: "not_answered", 5: "not_answered"}.get(number)
+        rows += [of | {"score": 3}, of | {"item": "safety"} | ({"missing_reason": left} if left else {"score": 4})]
+    reviewed = {"rater": "R1", "rater_kind": "reviewer", "item": "safety"}
+    rows.append(rows[0] | reviewed | {"score": 2})
+    rows.append(rows[2] | reviewed | {"score": "", "missing_reason": "not_answered"})
+    return rows
+
+
+def test_coverage_counts_what_each_kind_of_raters_left_out_of_an_item(export_of: ExportOf) -> None:
+    folder = export_of(rated_by_people())
+    write_table(folder, "participants", [{"participant": "P5", "excluded": "true"}])
+    table = table_of(folder)
+    whole = one(table, "skipped_share", item="safety", raters="seeker")
+    assert (whole["estimate"], whole["n"], whole["clusters"], whole["note"]) == (3 / 5, 5, 5, "2 of 5 have a score")
+    assert (whole["low"], whole["high"]) == wilson(3 / 5, 5)
+    assert (whole["judge"], whole["instrument"], whole["moment"]) == ("", "ten", "final")
+    reasons = {"skipped: not_answered": 2 / 5, "skipped: prefer_not": 1 / 5}
+    assert {name: one(table, name, item="safety", raters="seeker")["estimate"] for name in reasons} == reasons
+    of_arms = [one(table, "skipped_share", arm, item="safety", raters="seeker") for arm in "ab"]
+    assert [(row["estimate"], row["n"]) for row in of_arms] == [(2 / 3, 3), (1 / 2, 2)]
+    assert one(table, "skipped_share", item="care", raters="seeker")["estimate"] == 0
+    reviewer = one(table, "skipped_share", item="safety", raters="reviewer")
+    assert (reviewer["estimate"], reviewer["n"]) == (1 / 2, 2)
+
+
+def test_coverage_leaves_out_what_raters_who_are_left_out_did_not_score(export_of: ExportOf) -> None:
+    folder = export_of(rated_by_people())
+    write_table(folder, "participants", [{"participant": "R1", "excluded": "true"}])
+    table = table_of(folder)
+    assert set(table["raters"]) == {"seeker"}
+    assert one(table, "skipped_share", item="safety", raters="seeker")["n"] == 6
+
+
+def test_coverage_of_people_who_skipped_nothing_says_so(export_of: ExportOf) -> None:
+    [row] = table_of(export_of([{"conversation": "C1", "score": 3}])).to_dict("records")
+    assert (row["statistic"], row["raters"], row["estimate"], row["n"]) == ("skipped_share", "seeker", 0, 1)
+
+
+def test_coverage_of_judges_names_no_raters(folder: Path) -> None:
+    assert set(table_of(folder)["raters"]) == {""}
 
 
 def test_coverage_ignores_the_order_of_rows(export_of: ExportOf) -> None:

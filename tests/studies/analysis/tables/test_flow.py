@@ -1,3 +1,4 @@
+import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,29 @@ def test_flow_counts_conversations(folder: Path) -> None:
     # One that was changed for an ablation is in ablation.csv alone.
     assert counts(table, "simulated")["conversations_begun"] == 1
     assert counts(table, "simulated")["conversations_walked_out"] == 1
+
+
+def test_flow_tells_the_numbers_of_the_analysis_of_files_that_a_spreadsheet_saved(folder: Path) -> None:
+    before = table_of(folder)
+    for name, flag in (("participants", "excluded"), ("conversations", "valid")):
+        with (folder / f"{name}.csv").open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        write_table(folder, name, [row | {flag: row[flag].upper()} for row in rows])
+    assert load(folder).excluded_participants == 1
+    pd.testing.assert_frame_equal(before, table_of(folder))
+
+
+def test_flow_takes_profiles_for_the_clusters_of_simulated_seekers(folder: Path) -> None:
+    ends = ["walked_out", "satisfied", "satisfied"]
+    simulated = [
+        chat(f"S{profile}{arm}", "", ends[arm], seeker_kind="simulated", profile=f"N{profile}")
+        for profile in range(4)
+        for arm in range(3)
+    ]
+    write_table(folder, "conversations", simulated)
+    [share] = table_of(folder).query("stage == 'conversations_walked_out' and statistic == 'share'").to_dict("records")
+    assert (share["estimate"], share["n"], share["clusters"]) == (4 / 12, 12, 4)
+    assert (share["low"], share["high"]) == wilson(4 / 12, 4)
 
 
 def test_flow_of_a_track_without_consent_has_nobody_who_declined(export_of: ExportOf) -> None:

@@ -52,6 +52,13 @@ def value(table: pd.DataFrame, statistic: str, **of: str) -> Any:
     return found
 
 
+def test_where_nobody_answered_all_items_the_indices_say_so(export_of: ExportOf) -> None:
+    rows = final_rating("A", "x", "4325134251")[:9] + final_rating("A", "y", "2415342513")[1:]
+    table = table_of(export_of(rows)).set_index("statistic")
+    assert table.loc[["longstring", "irv"], "estimate"].isna().all()
+    assert table.loc[["longstring", "irv"], "note"].str.startswith("estimate: no rating answered all items").all()
+
+
 def flagged(table: pd.DataFrame) -> set[tuple[str, str, str]]:
     rows = quality.flagged_rows(table)
     return set(rows[["person", "conversation", "statistic"]].itertuples(index=False, name=None))
@@ -280,5 +287,5 @@ def test_report_counts_flags_and_says_that_they_leave_nobody_out(export_of: Expo
     analyse(export_of(careful_and_careless()), tmp_path / "out", bootstrap=5)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "flags leave nobody out" in report
-    row = "<td>straight_arms</td><td>the same answer to every item in 3 arms or more</td>"
+    row = '<td>straight_arms</td><td class="long">the same answer to every item in 3 arms or more</td>'
     assert f'{row}<td class="number">1</td><td class="number">0</td><td class="number">3</td>' in report

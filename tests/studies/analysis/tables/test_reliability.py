@@ -7,7 +7,6 @@ import pandas as pd  # noqa: TID253
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.metrics import cohen_kappa_score
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
@@ -16,7 +15,6 @@ from studies.analysis.measures.variance import FORMS, by_components, two_way
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import (
     COLUMNS,
-    conger_kappa,
     cronbach_alpha,
     omega_polychoric,
     omega_total,
@@ -159,7 +157,10 @@ def test_reliability_of_constant_ratings_is_empty_but_for_percent_agreement(expo
     row = table_of(export_of(judged_by("expert", np.full((4, 3), 5.0)))).iloc[0]
     assert row[["icc_1_1", "icc_a_k", "alpha_ordinal", "alpha_interval", "kappa_fleiss"]].isna().all()
     assert row["percent_agreement"] == 1
-    assert "alpha_ordinal, alpha_interval, kappa_fleiss, kappa_conger: the scores do not vary" in row["note"]
+    assert (
+        "alpha_ordinal, alpha_interval, kappa_fleiss, percent_agreement_low, percent_agreement_high, kappa_conger: the "
+        "scores do not vary" in row["note"]
+    )
     assert "gwet_ac2: the scale has one level only" in row["note"]
 
 
@@ -293,29 +294,22 @@ def test_reliability_of_items_has_feldts_interval_or_a_jackknife_of_persons(expo
     assert "one sample" not in alone["note"]
 
 
-def test_conger_is_the_printed_exact_kappa_of_fleiss_1971() -> None:
-    # Conger 1980, and R's irr: kappam.fleiss(diagnoses, exact = TRUE) prints .442, Fleiss' own .430.
+def test_reliability_has_an_interval_of_each_nominal_coefficient(export_of: ExportOf) -> None:
+    """Of Fleiss' patients two each are one person's."""
     diagnoses = np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()])
-    assert round(conger_kappa(diagnoses), 3) == 0.442
+    ratings = [row | {"participant": f"P{int(row['conversation'][1:]) // 2}"} for row in judged_by("expert", diagnoses)]
+    row = table_of(export_of(ratings)).iloc[0]
+    assert (round(row["kappa_fleiss"], 3), round(row["kappa_conger"], 3), row["clusters"]) == (0.43, 0.442, 15)
+    for name in ("kappa_fleiss", "kappa_conger", "percent_agreement"):
+        assert row[f"{name}_low"] < row[name] < row[f"{name}_high"], name
+    assert "nominal: BCa cluster bootstrap" in row["method"]
 
 
-def test_conger_of_two_raters_is_cohens_kappa() -> None:
-    scores = SHROUT_FLEISS[:, 2:] // 3
-    expected = cohen_kappa_score(scores[:, 0].astype(int), scores[:, 1].astype(int))
-    assert conger_kappa(scores) == pytest.approx(expected)
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.permutations(range(6)), st.permutations(range(30)), st.integers(-5, 5))
-def test_conger_ignores_names_order_and_a_constant(raters: list[int], patients: list[int], constant: int) -> None:
-    diagnoses = np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()])
-    assert conger_kappa(diagnoses[patients][:, raters] + constant) == pytest.approx(conger_kappa(diagnoses))
-
-
-def test_conger_of_duplicate_raters_is_one_and_needs_all_ratings() -> None:
-    assert conger_kappa(np.array([[1.0, 1.0], [2.0, 2.0], [5.0, 5.0]])) == 1
-    with pytest.raises(Undefined, match="not every rater rated every conversation"):
-        conger_kappa(np.array([[1.0, np.nan], [2.0, 2.0]]))
+def test_reliability_with_gaps_has_no_interval_of_fleiss_kappa_and_one_of_the_agreement(export_of: ExportOf) -> None:
+    scores = np.array([[1, 2, np.nan], [2, 2, 2], [3, 1, 3], [4, 4, np.nan], [2, 3, 2]])
+    row = table_of(export_of(judged_by("expert", scores))).iloc[0]
+    assert row[["kappa_fleiss", "kappa_fleiss_low", "kappa_conger", "kappa_conger_high"]].isna().all()
+    assert row["percent_agreement_low"] < row["percent_agreement"] < row["percent_agreement_high"]
 
 
 def of_covariance(covariance: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from studies.analysis.tables.arm_pairs import arm_pairs
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import discrimination
 from studies.analysis.tables.incidents import incidents
+from studies.analysis.tables.reliability import reliability
 from studies.analysis.tables.sensitivity import COLUMNS, sensitivity
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import six_people
@@ -72,7 +73,7 @@ def test_means_and_differences_of_each_sample_worked_by_hand(export_of: ExportOf
     assert differences.at["with_left_out", "estimate"] == pytest.approx((8 * 0.45 + 3 + 3) / 10)
     assert differences.at["without_incidents", "estimate"] == pytest.approx(0.5)
     assert (differences["low"] < differences["estimate"]).all()
-    assert set(differences["method"]) == {"BCa cluster bootstrap"}
+    assert set(differences["method"]) == {"t interval"}
 
 
 def test_estimates_of_all_are_those_of_the_tables(export_of: ExportOf) -> None:
@@ -139,7 +140,20 @@ def test_r_has_the_interval_of_the_agreement_and_people_have_an_icc(export_of: E
         ["reviewer", "safety", 12, 6],
     ]
     assert (icc["low"] < icc["estimate"]).all()
-    assert icc["note"].str.contains("12 conversations of 6 clusters count as independent").all()
+    reliable = rows_of(reliability, folder).query("raters == 'reviewer' and item != '*'")
+    for ours, theirs in (("estimate", "icc_1_1"), ("low", "icc_1_1_low"), ("high", "icc_1_1_high")):
+        assert icc[ours].tolist() == pytest.approx(reliable[theirs].tolist())
+    assert set(icc["method"]) == {"jackknife of clusters, Student's t"}
+    assert icc["note"].tolist() == ["", ""]
+
+
+def test_icc_of_independent_conversations_has_the_interval_by_f(export_of: ExportOf) -> None:
+    folder = export_of([row | {"participant": ""} for row in six_people() if row.get("rater_kind") == "reviewer"])
+    table = table_of(folder)
+    icc = table[(table["statistic"] == "icc_1_1") & (table["sample"] == "all")]
+    reliable = rows_of(reliability, folder).query("item != '*'")
+    assert icc["low"].tolist() == pytest.approx(reliable["icc_1_1_low"].tolist())
+    assert set(icc["method"]) == {"F"}
 
 
 # What an incident is

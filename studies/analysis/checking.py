@@ -1,0 +1,44 @@
+"""Files of an export that `load` leaves to the tables, looked through before the first of them: a fault that the last
+table finds would cost the time of all others."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from studies.analysis.frames import read_calls, read_pairs, read_states
+from studies.analysis.reading import numbers, read_table
+from studies.analysis.tables.order import read_positions
+
+
+def check(folder: Path) -> None:
+    """Raises AnalysisError as the tables would."""
+    for name, look in LOOKS.items():
+        if (folder / name).is_file():
+            look(folder / name)
+
+
+def _conversations(path: Path) -> None:
+    read_positions(path)
+    numbers(path, read_table(path, (), ("holds",))["holds"])
+
+
+def _turns(path: Path) -> None:
+    read_table(path, ("conversation", "turn", "role"))
+
+
+def _answers(path: Path) -> None:
+    numbers(path, read_table(path, ("participant",), ("value",))["value"])
+
+
+def _scales(path: Path) -> None:
+    numbers(path, read_table(path, ("participant", "scale", "score"))["score"])
+
+
+LOOKS: dict[str, Callable[[Path], object]] = {
+    "conversations.csv": _conversations,
+    "turns.csv": _turns,
+    "answers.csv": _answers,
+    "scales.csv": _scales,
+    "states.csv": read_states,
+    "pairs.csv": read_pairs,
+    "calls.csv": read_calls,
+}

@@ -1,0 +1,137 @@
+"""Small tables of results: names for keys, and below them what has no value and why."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext
+from studies.analysis.reporting.estimates import BOUNDED
+from studies.analysis.reporting.naming import (
+    condition_name,
+    contestant_name,
+    instrument_name,
+    item_name,
+    moment_name,
+    of_all,
+    raters_name,
+    seekers_name,
+    strategy_name,
+)
+from studies.analysis.reporting.notes import BETWEEN, told
+from studies.analysis.reporting.numbers import count, with_bounds
+from studies.analysis.reporting.parts import Excerpt, Part, joined, prose
+
+_BOUND = re.compile("_(low|high)$")
+ESTIMATE = ("estimate",)
+SCALED = ("item", "question")  # columns with items of the instrument beside them
+APART = ("instrument", "moment", "seekers", "condition")  # what else may tell two rows apart
+NAMES: Mapping[str, Callable[[str], str]] = {  # by column
+    "raters": raters_name,
+    "human": raters_name,
+    "humans": raters_name,
+    "strategy": strategy_name,
+    "strategy_a": strategy_name,
+    "strategy_b": strategy_name,
+    "condition": lambda key: condition_name(key) if key else "",
+    "seekers": lambda key: seekers_name(key) if key else "",
+    "instrument": instrument_name,
+    "moment": moment_name,
+    "contestant_a": contestant_name,
+    "contestant_b": contestant_name,
+    "contestant": contestant_name,
+}
+
+
+def named(rows: pd.DataFrame) -> pd.DataFrame:
+    """With names in the place of keys, in the columns that have such in every table."""
+    instruments = rows["instrument"] if "instrument" in rows else [""] * len(rows)
+    items = {
+        column: [_name(partial(item_name, of), item) for of, item in zip(instruments, rows[column], strict=True)]
+        for column in SCALED
+        if column in rows
+    }
+    others = {column: [_name(name, key) for key in rows[column]] for column, name in NAMES.items() if column in rows}
+    return rows.assign(**items, **others)
+
+
+def _name(name: Callable[[str], str], key: object) -> object:
+    return name(key) if isinstance(key, str) else key
+
+
+def excerpt(
+    name: str, caption: str, rows: pd.DataFrame, shown: Sequence[str], values: Sequence[str] = ESTIMATE
+) -> Part:
+    """Of `rows` of results those that have one of `values`, in the columns `shown` and in those that tell rows apart;
+    below it how many have none, and what else is not there, with the reasons of the column `note`. Without a row that
+    has one it is these sentences alone."""
+    known = rows[rows[list(values)].notna().any(axis=1)]
+    if known.empty:
+        return prose(f"{caption}:", left_out(rows, values))
+    columns = told_apart(shown, known)
+    frame = named(known)[columns].dropna(axis=1, how="all")
+    return Excerpt(name, caption, frame, joined([left_out(rows, values), gaps(known, shown)]))
+
+
+def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+    """Each of these columns as text, with the bounds that stand in columns of its own; none where there is no value."""
+    return rows.assign(**{name: bounded(rows, (name, f"{name}_low", f"{name}_high")) for name in columns})
+
+
+def bounded(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Series[str]":
+    """An estimate and its interval as one text, in each row that has an estimate."""
+    numbers = zip(*(rows[name].astype(float) for name in names), strict=True)
+    texts = pd.Series([with_bounds(*three) for three in numbers], rows.index, object)
+    return texts.where(rows[names[0]].notna())
+
+
+def told_apart(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
+    """`shown` and, before the item, what differs between the rows and is not among it."""
+    more = [name for name in APART if name in rows and name not in shown and rows[name].nunique() > 1]
+    place = next((shown.index(name) for name in SCALED if name in shown), len(shown))
+    return [*shown[:place], *more, *shown[place:]]
+
+
+def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
+    """How many rows have none of these values, and why; empty where all have one."""
+    lacking = rows[rows[list(values)].isna().all(axis=1)]
+    if lacking.empty:
+        return ""
+    why = Counter(reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, values)))
+    return ngettext(
+        "{count} row without a value is left out: {reasons}.",
+        "{count} rows without a value are left out: {reasons}.",
+        len(lacking),
+    ).format(count=count(len(lacking)), reasons=_counted(why) or _("the table does not say why"))
+
+
+def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
+    """What is not there in single columns, and why; empty where the notes tell of nothing."""
+    found: dict[str, Counter[str]] = {}
+    for column in (name for name in shown if name in rows and rows[name].isna().any()):
+        lacking = rows[rows[column].isna()]
+        for reason in (reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, [column]))):
+            found.setdefault(reason, Counter())[column] += 1
+    said = Counter({f"{', '.join(of)}: {reason}": max(of.values()) for reason, of in found.items()})
+    return _("Without a value: {gaps}.").format(gaps=_counted(said)) if said else ""
+
+
+def notes_of(rows: pd.DataFrame) -> Iterator[str]:
+    return (note for note in rows.get("note", []) if isinstance(note, str))
+
+
+def reasons(note: str, columns: Collection[str]) -> Iterator[str]:
+    """Why these have no value: a note names columns before a colon, and no bounds where their estimate is not there."""
+    wanted = {*columns, *(_BOUND.sub("", column) for column in columns)}
+    for part in note.split(BETWEEN):
+        names, colon, reason = part.partition(": ")
+        if colon and wanted & set(names.split(", ")):
+            yield reason
+
+
+def _counted(said: Mapping[str, int]) -> str:
+    """Each with its number of rows."""
+    return "; ".join(of_all([f"{told(text)} ({count(number)})" for text, number in said.items()]))

@@ -1,0 +1,31 @@
+"""Where an export may be written: never over anything else than an earlier one of the same study."""
+
+import os
+from pathlib import Path
+
+
+class ExportRefused(Exception):
+    """Nothing was written; the message says why."""
+
+
+def refuse_unusable_folder(out: Path) -> None:
+    """One that is not there yet can be made, with those around it."""
+    there = [path for path in (out, *out.parents) if os.path.lexists(path)]
+    if not there[0].is_dir():
+        raise ExportRefused(f"{there[0]}: is a file, not a folder.")
+    around = next((path for path in there if path != out), out.parent)
+    if not os.access(around, os.W_OK | os.X_OK):
+        raise ExportRefused(f"{out}: nothing can be written in {around}: permission denied.")
+
+
+def refuse_unusable_file(out: Path) -> None:
+    """A folder that is not there was mistyped; a device or a pipe would be lost for good."""
+    if not out.parent.is_dir():
+        raise ExportRefused(f"{out}: there is no folder {out.parent}.")
+    if out.exists() and not out.is_file():
+        raise ExportRefused(f"{out}: is there already and is no ordinary file. Name another file.")
+
+
+def refuse_other_study(out: Path, holds: object, study: str, *, kind: str) -> None:
+    if holds != study:
+        raise ExportRefused(f"{out}: holds an export of the study {holds!r}. Name another {kind}.")

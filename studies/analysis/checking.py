@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from studies.analysis.frames import read_calls, read_pairs, read_states
-from studies.analysis.reading import numbers, read_table
+from studies.analysis.reading import numbers, read_table, refuse_repeated
 from studies.analysis.tables.order import read_positions
 
 
@@ -21,6 +21,10 @@ def _conversations(path: Path) -> None:
     numbers(path, read_table(path, (), ("holds",))["holds"])
 
 
+def _participants(path: Path) -> None:
+    refuse_repeated(path, read_table(path, ("participant",))["participant"])
+
+
 def _turns(path: Path) -> None:
     read_table(path, ("conversation", "turn", "role"))
 
@@ -34,6 +38,7 @@ def _scales(path: Path) -> None:
 
 
 LOOKS: dict[str, Callable[[Path], object]] = {
+    "participants.csv": _participants,
     "conversations.csv": _conversations,
     "turns.csv": _turns,
     "answers.csv": _answers,

@@ -365,6 +365,7 @@ def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> No
         ("turns.csv", "conversation,role,text\n", "1:turn: the column is missing "),
         ("answers.csv", "participant,value\nP1,x\n", "2:value: 'x' is not a number"),
         ("scales.csv", "participant,scale,score\nP1,E,x\n", "2:score: 'x' is not a number"),
+        ("participants.csv", "participant,track\nP1,all\nP2,all\nP1,all\n", "4:participant: 'P1' is in line 2 already"),
         ("states.csv", "conversation,turn\nC,x\n", "2:turn: 'x' is not a whole number"),
         ("pairs.csv", "pair\n", "1:conversation_a: the column is missing "),
         ("calls.csv", "conversation\n", "1:purpose: the column is missing "),

@@ -44,7 +44,8 @@ class Command(Base):
             self.refuse(str(refusal))
         except OSError as error:
             self.refuse(f"{out}: {error.strerror}")
-        self.say(f"{out}: {rows} judged conversations" if rows else f"{out}: not written, as no judge has answered yet")
+        nothing = "not written, as no judge has answered; an earlier one is removed"
+        self.say(f"{out}: {f'{rows} judged conversations' if rows else nothing}")
         return {"study": study, "out": str(out), "rows": rows}
 
 

@@ -122,13 +122,13 @@ def calls_begun(database: Database) -> int:
 
 
 def calls_in_flight(site: Site, pid: int) -> int:
-    """At most: of the rows that are open, some may still wait for their place at the endpoint."""
+    """At most: of the rows that are open, some may still wait for their place at their model."""
     rows = site.database.rows(
         "SELECT count(*) AS number FROM dialogue_call c JOIN dialogue_jobitem i ON i.id = c.item_id"
-        " WHERE c.status = 'started' AND i.owner LIKE ?",
+        " WHERE c.status = 'started' AND i.owner LIKE ? GROUP BY c.model",
         f"{pid}-%",
     )
-    return min(int(rows[0]["number"]), AT_WORK[site.backend])
+    return sum(min(int(row["number"]), AT_WORK[site.backend]) for row in rows)
 
 
 def seen_in(database: Database, in_flight: int, killed_at: datetime | None, requests: Mapping[str, int]) -> Seen:

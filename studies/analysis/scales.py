@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -12,9 +11,6 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.reading import read_table
-
-if TYPE_CHECKING:
-    from studies.analysis.frames import Export
 
 CODEBOOK = "codebook.csv"
 _RANGE = re.compile(r"(-?\d+) to (-?\d+)")
@@ -35,11 +31,11 @@ class Scale:
         return np.arange(self.lowest, self.highest + 1)
 
 
-def scales_of(export: "Export") -> Items:
+def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
     """Of every item that codebook.csv or a score tells of: the range of the scores where the codebook tells none that
     holds."""
-    told = told_in(export.folder / CODEBOOK)
-    scores = export.ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
+    told = told_in(folder / CODEBOOK)
+    scores = ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
     return told | {
         (str(instrument), str(item)): _scale(told.get((str(instrument), str(item))), lowest, highest)
         for (instrument, item), lowest, highest in scores.itertuples()

@@ -64,7 +64,7 @@ NO_REASON = "no reason given"
 def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (judge, its rows), then those of people. n: scores that were asked for; of a mean, things rated. `raters`:
     the kind of people that an item was asked of; empty in all other rows."""
-    scales = scales_of(export)
+    scales = scales_of(export.folder, export.ratings)
     for judge, asked in _asked(export).groupby("judge"):
         yield str(judge), list(_of_judge(asked, scales, bootstrap))
     yield "repairs", list(_of_repairs(export))

@@ -114,7 +114,7 @@ UNIT = ["conversation", "turn"]
 def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (group of raters, its rows). A judge's replicates count as one rating, their mean; of a person's the first
     counts."""
-    scales = scales_of(export)
+    scales = scales_of(export.folder, export.ratings)
     for name, rated in single_ratings(export).groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
         for (instrument, moment), of_instrument in rated.groupby(["instrument", "moment"], observed=True):

@@ -19,7 +19,7 @@ def rated(*scores: float, item: str = "care") -> list[dict[str, Any]]:
 def test_scales_are_those_of_the_codebook_with_levels_that_nobody_gave(export_of: ExportOf) -> None:
     folder = export_of(rated(4, 5))
     write_table(folder, "codebook", [TOLD, TOLD | {"column": "overall", "type": "scale score", "values": ""}])
-    scale = scales_of(load(folder))["ten", "care"]
+    scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert scale == Scale(1, 5)
     assert scale.levels().tolist() == [1, 2, 3, 4, 5]
 
@@ -27,7 +27,7 @@ def test_scales_are_those_of_the_codebook_with_levels_that_nobody_gave(export_of
 def test_scales_may_begin_below_zero(export_of: ExportOf) -> None:
     folder = export_of(rated(0))
     write_table(folder, "codebook", [TOLD | {"values": "-2 to 2"}])
-    assert scales_of(load(folder))["ten", "care"] == Scale(-2, 2)
+    assert scales_of(folder, load(folder).ratings)["ten", "care"] == Scale(-2, 2)
 
 
 @pytest.mark.parametrize("told", [None, TOLD | {"file": "other.json"}, TOLD | {"values": "the key of an arm"}])
@@ -35,7 +35,7 @@ def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf
     folder = export_of(rated(2, 4))
     if told:
         write_table(folder, "codebook", [told])
-    scale = scales_of(load(folder))["ten", "care"]
+    scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert (scale.lowest, scale.highest) == (2, 4)
     assert scale.note == "scale taken from the scores, 2 to 4: codebook.csv tells none"
 
@@ -45,6 +45,6 @@ def test_scales_that_imported_scores_contradict_are_taken_from_the_scores(tmp_pa
     folder = tmp_path
     write_table(folder, "ratings", [usual | score for score in rated(2, 9)])
     write_table(folder, "codebook", [TOLD])
-    scale = scales_of(load(folder))["ten", "care"]
+    scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert (scale.lowest, scale.highest) == (2, 9)
     assert scale.note == "scale taken from the scores, 2 to 9: some scores are beyond that of codebook.csv"

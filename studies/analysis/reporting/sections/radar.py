@@ -37,7 +37,7 @@ def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export
 
 def common_scale(export: Export, instrument: str, items: Collection[str]) -> Scale | None:
     """None where codebook.csv tells different ones, or where nothing is told and all scores are equal."""
-    scales = scales_of(export)
+    scales = scales_of(export.folder, export.ratings)
     found = [scales[instrument, item] for item in items]
     told = {(scale.lowest, scale.highest) for scale in found if not scale.note}
     lowest, highest = min(scale.lowest for scale in found), max(scale.highest for scale in found)

@@ -212,7 +212,12 @@ class LiveReply:
 
     async def attempt(self) -> Reply:
         pace = 0.0 if self.assignment.unpaced else None
-        model = model_for(self.assignment.settings, language=self.assignment.language, pace=pace)
+        model = model_for(
+            self.assignment.settings,
+            language=self.assignment.language,
+            pace=pace,
+            attempt=self.assignment.attempt,
+        )
         try:
             return await model.reply(self.assignment.messages, self.on_text)
         finally:

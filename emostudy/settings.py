@@ -188,6 +188,7 @@ JOB_HANDLERS = {
     "simulation": "studies.simulating.handler.SimulationHandler",
 }
 PRICES = env.envtext("PRICES", str(FIXTURES / "prices.toml"))
+REPLAY = env.envtext("REPLAY")  # read by dialogue.providers.registry, which knows no settings
 DAILY_BUDGET = env.envdecimal("DAILY_BUDGET")
 
 # Without a broker, jobs are worked through by runners that look into the database; with one, by Celery's workers too.

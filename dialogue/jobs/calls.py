@@ -27,7 +27,7 @@ from dialogue.models import Call, Job, JobItem, Spending
 from dialogue.prices import FREE, Price, Prices, estimated_tokens, load_prices
 from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.limits import Limit, PausedTooLongError, limit_for
-from dialogue.providers.registry import model_for
+from dialogue.providers.registry import answering, is_free, model_for
 from dialogue.providers.retrying import LONGEST_TRY, Retries
 
 ANSWERED = ("ok", "truncated", "unparseable", "out_of_range")  # paid for, and an answer as it is
@@ -198,8 +198,7 @@ class Caller:
 
     def attempt(self, question: Question, key: str, number: int) -> Attempt:
         asked = question.settings
-        free = asked.kind == "scripted"
-        price = FREE if free else self.prices.price_of(asked.model, asked.base_url, today())
+        price = FREE if is_free(asked.kind) else self.prices.price_of(asked.model, asked.base_url, today())
         return Attempt(question, key, number, price, estimated_tokens(question.messages))
 
     async def opened(self, attempt: Attempt) -> Opened | Reply:
@@ -240,7 +239,13 @@ class Caller:
 
     async def outcome(self, attempt: Attempt, status_of: Callable[[Reply], str]) -> tuple[Reply | ProviderError, str]:
         question = attempt.question
-        model = model_for(question.sent(), language=question.language, pace=0.0)  # nobody looks on
+        model = model_for(
+            question.sent(),
+            language=question.language,
+            pace=0.0,  # nobody looks on
+            replicate=question.replicate,
+            attempt=attempt.number,
+        )
         async with self.limit(question.settings).slot(attempt.tokens) as slot:
             self.look_out(question)
             try:
@@ -283,8 +288,8 @@ def total_tokens(reply: Reply) -> int | None:
 
 OPENED = ("purpose", "conversation_id", "turn", "item_id", "key", "replicate", "attempt", "kind", "provider", "model",
           "parameters", "prompt_version", "request", "status", "cost", "prices", "created_at",
-          "model_returned", "response", "reasoning", "error")  # fmt: skip
-NOTHING_YET = ("", "", "", "")  # of the last four
+          "model_returned", "finish_reason", "response", "reasoning", "error")  # fmt: skip
+NOTHING_YET = ("", "", "", "", "")  # of the last five
 
 
 @transaction.atomic(savepoint=False)
@@ -330,7 +335,7 @@ def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
         attempt.key,
         question.replicate,
         attempt.number,
-        asked.kind,
+        answering(asked.kind),
         question.provider,
         asked.model,
         as_json(parameters),
@@ -409,8 +414,8 @@ def spending_on(day: date) -> Spending:
     return Spending.objects.select_for_update().get(day=day)
 
 
-CLOSED = ("status", "error", "response", "reasoning", "model_returned", "first_token_ms", "total_ms", "input_tokens",
-          "output_tokens", "cached_tokens", "reasoning_tokens")  # fmt: skip
+CLOSED = ("status", "error", "response", "reasoning", "model_returned", "finish_reason", "first_token_ms",
+          "total_ms", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")  # fmt: skip
 
 
 @transaction.atomic(savepoint=False)

@@ -18,6 +18,7 @@ from dialogue.judges.prompts import items_of_form
 from dialogue.models import Call, Job, JobItem
 from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimated_tokens
 from dialogue.providers.base import ModelSettings, Reply
+from dialogue.providers.registry import is_free
 
 MOST_ITEMS = 3
 ASSUMED = {  # tokens of an answer where none is in the ledger
@@ -186,7 +187,7 @@ def cost_of(loads: Iterable[Load], prices: Prices, on: date) -> Cost:
     amount, unpriced, at_usual_price = Decimal(0), [], []
     for load in loads:
         asked = load.settings
-        price = FREE if asked.kind == "scripted" else prices.price_of(asked.model, asked.base_url, on)
+        price = FREE if is_free(asked.kind) else prices.price_of(asked.model, asked.base_url, on)
         if price is None:
             unpriced.append(asked.model)
             continue

@@ -8,6 +8,7 @@ from dialogue.models.job import JobItem
 from dialogue.providers.base import ProviderError, Reply
 
 TIMES_AND_TOKENS = ("first_token_ms", "total_ms", "input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+LONGEST_REASON = 40
 
 
 class Call(models.Model):
@@ -46,6 +47,9 @@ class Call(models.Model):
     response = models.TextField(blank=True)
     reasoning = models.TextField(blank=True)
     status = models.CharField(max_length=20, default="started")
+    finish_reason = models.CharField(
+        max_length=LONGEST_REASON, blank=True, help_text="Why the answer ended, as the server says: stop, length …"
+    )
     error = models.TextField(blank=True)
     first_token_ms = models.PositiveIntegerField(null=True, blank=True)
     total_ms = models.PositiveIntegerField(null=True, blank=True)
@@ -77,13 +81,14 @@ class Call(models.Model):
         if isinstance(outcome, ProviderError):
             nothing = dict.fromkeys(TIMES_AND_TOKENS)
             told = {"status": outcome.status, "error": outcome.detail, "response": outcome.partial}
-            return {**nothing, "reasoning": "", "model_returned": "", **told}
+            return {**nothing, "reasoning": "", "model_returned": "", "finish_reason": "", **told}
         return {
             "status": "truncated" if status == "ok" and outcome.finish_reason == "length" else status,
             "error": "",
             "response": outcome.text,
             "reasoning": outcome.reasoning,
             "model_returned": outcome.model,
+            "finish_reason": outcome.finish_reason[:LONGEST_REASON],
             **{name: getattr(outcome, name) for name in TIMES_AND_TOKENS},
         }
 
@@ -92,7 +97,7 @@ class Call(models.Model):
         return Reply(
             text=self.response,
             model=self.model_returned,
-            finish_reason="length" if self.status == "truncated" else "stop",
+            finish_reason=self.finish_reason or ("length" if self.status == "truncated" else "stop"),  # "": older rows
             reasoning=self.reasoning,
             first_token_ms=self.first_token_ms,
             total_ms=self.total_ms,

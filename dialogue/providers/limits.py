@@ -16,6 +16,7 @@ from dialogue.providers.retrying import LONGEST_TRY
 Endpoint = tuple[str, str, str]  # base URL, model, name of the variable with the key
 
 START = 20
+SHARE = 1 / 5  # of the ceiling to start with where that is more: who allows hundreds thinks that the server bears many
 SHRINK = 0.7
 QUICK = 0.95  # of the size to hold: so far the limit grows with every success, then once in as many as it is large
 DOUBT = 0.1  # taken off the size to hold for each further refusal that comes before it has proved itself
@@ -76,7 +77,7 @@ class Limit:
         if ceiling < 1:
             raise ValueError(f"ceiling must be at least 1, not {ceiling}")
         self._ceiling = ceiling
-        self._size = float(min(START, ceiling))
+        self._size = min(max(START, SHARE * ceiling), float(ceiling))
         self._in_flight = 0
         self._waiting: deque[tuple[asyncio.Future[None], Slot]] = deque()
         self._timer: asyncio.TimerHandle | None = None

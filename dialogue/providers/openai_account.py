@@ -1,5 +1,6 @@
 """OpenAI's own client, for what an account has beside chats: files and batches. The only file that imports openai."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from dialogue.providers.openai_compatible import (
     hidden,
     host_of,
 )
+from dialogue.providers.recorded import REPLAY, unusable
 
 if TYPE_CHECKING:
     import openai
@@ -29,6 +31,8 @@ class Gone(ProviderError):
 @asynccontextmanager
 async def openai_client(settings: ModelSettings, *, api_key: str) -> "AsyncIterator[openai.AsyncOpenAI]":
     """Its failures come out as ProviderErrors; Gone is one of them."""
+    if os.environ.get(REPLAY):
+        raise unusable("Nothing is sent to a provider while REPLAY names a file of recorded answers.")
     import httpx2
     import openai  # takes a second and 30 MB, which whoever only chats is spared
 

@@ -8,10 +8,13 @@ from typing import NamedTuple
 from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
 from dialogue.demonstration_profiles import ScriptedProfileWriter
 from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
-from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
+from dialogue.providers.base import ChatModel, ModelSettings
 from dialogue.providers.openai_compatible import NO_KEY, OpenAICompatible
+from dialogue.providers.recorded import REPLAY, Recorded, recording, unusable
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
 from dialogue.seekers.profile_writer import NAME as PROFILE_WRITER
+
+RECORDED = "recorded"  # the kind of model that the ledger names then
 
 
 class Surroundings(NamedTuple):
@@ -20,6 +23,8 @@ class Surroundings(NamedTuple):
     language: str
     environ: Mapping[str, str]
     pace: float | None
+    replicate: int
+    attempt: int
 
 
 def model_for(
@@ -28,14 +33,36 @@ def model_for(
     language: str = "en",
     environ: Mapping[str, str] = os.environ,
     pace: float | None = None,
+    replicate: int = 1,
+    attempt: int = 1,
 ) -> ChatModel:
     """Raises a permanent ProviderError where the settings name no known kind, model or key.
 
     `pace` is for demonstration models: 1 as a model would stream, 0 at once; before it stands `extra["pace"]`.
+    `replicate` and `attempt`, from 1, are for recorded answers.
     """
+    around = Surroundings(language, environ, pace, replicate, attempt)
+    if answering(settings.kind, environ) == RECORDED:
+        return _recorded(settings, around)
     if settings.kind not in KINDS:
-        raise _unusable(f"There is no model kind {settings.kind}.")
-    return KINDS[settings.kind](settings, Surroundings(language, environ, pace))
+        raise unusable(f"There is no model kind {settings.kind}.")
+    return KINDS[settings.kind](settings, around)
+
+
+def answering(kind: str, environ: Mapping[str, str] = os.environ) -> str:
+    """The kind of model that answers in truth: nothing goes to a server where recorded answers are played again."""
+    return RECORDED if kind == "openai_compatible" and environ.get(REPLAY) else kind
+
+
+def is_free(kind: str) -> bool:
+    """Nobody asks money for it."""
+    return answering(kind) != "openai_compatible"
+
+
+def _recorded(settings: ModelSettings, around: Surroundings) -> ChatModel:
+    pace = 1.0 if around.pace is None else around.pace
+    found = recording(Path(around.environ[REPLAY]))
+    return Recorded(settings, found, replicate=around.replicate, attempt=around.attempt, pace=pace)
 
 
 def _openai_compatible(settings: ModelSettings, around: Surroundings) -> ChatModel:
@@ -52,7 +79,7 @@ def _scripted(settings: ModelSettings, around: Surroundings) -> ChatModel:
     if settings.model in SEEKER_MODELS:
         return ScriptedSeeker(settings.model, around.language)
     if settings.model not in SUPPORTERS:
-        raise _unusable(f"There is no scripted model {settings.model}.")
+        raise unusable(f"There is no scripted model {settings.model}.")
     pace = settings.extra.get("pace", 1.0) if around.pace is None else around.pace
     return DemonstrationSupporter(settings.model, around.language, float(pace))
 
@@ -63,7 +90,7 @@ def api_key(variable: str, environ: Mapping[str, str]) -> str:
         return NO_KEY
     key = environ.get(variable, "").strip() or _key_in_file(f"{variable}_FILE", environ)
     if not key:
-        raise _unusable(f"The environment variable {variable} is not set.")
+        raise unusable(f"The environment variable {variable} is not set.")
     return key
 
 
@@ -73,11 +100,7 @@ def _key_in_file(variable: str, environ: Mapping[str, str]) -> str:
     try:
         return Path(environ[variable]).read_text(encoding="utf-8").strip()
     except OSError:
-        raise _unusable(f"The file that {variable} names cannot be read.") from None
-
-
-def _unusable(detail: str) -> ProviderError:
-    return ProviderError("client_error", detail, permanent=True)
+        raise unusable(f"The file that {variable} names cannot be read.") from None
 
 
 KINDS: dict[str, Callable[[ModelSettings, Surroundings], ChatModel]] = {

@@ -532,6 +532,7 @@ CALLS = (
     text("prompt_version", "of the standing text of the prompt; empty for supporters, whose prompts the study has"),
     text("model_returned", "the model as its server names it"),
     text("judge", "the judge's key, where a judge was asked"),
+    text("finish_reason", "why the answer ended, as the server says: stop, length …"),
 )
 
 
@@ -560,6 +561,7 @@ def calls(study: Study, only: Filter) -> Rows:
         "prompt_version",
         "model_returned",
         "item__job__plan__judge__key",
+        "finish_reason",
     )
     yield from found.order_by("pk").iterator()
 

@@ -22,6 +22,7 @@ from dialogue.jobs.store import Planned
 from dialogue.models import Job, JobItem
 from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
 from dialogue.providers.base import ModelSettings
+from dialogue.providers.registry import is_free
 from studies.management import estimates
 from studies.management.command import Command, Progress, one_or_more
 from studies.simulating.estimate import Estimate
@@ -90,7 +91,7 @@ class JobCommand(Command):
         if given is None and settings.DAILY_BUDGET is None:
             return None
         for model in models:
-            if model.kind != "scripted" and prices.price_of(model.model, model.base_url, store.today()) is None:
+            if not is_free(model.kind) and prices.price_of(model.model, model.base_url, store.today()) is None:
                 self.refuse(
                     f"{'DAILY_BUDGET' if given is None else '--budget'}: {settings.PRICES} has no price for "
                     f"{model.model!r}, so what is spent cannot be known. Enter it, with 0 for a model of your own."

@@ -1,7 +1,6 @@
 """FILE.jsonl, its two parts and its card: put in place together, or not at all."""
 
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -11,8 +10,9 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from studies.exports.files import sha256
+from studies.exports.lines import line, private
 from studies.exports.places import ExportRefused, refuse_other_study, refuse_unusable_file
-from studies.training.rows import Row, line
+from studies.training.rows import Row
 from studies.training.split import SIDES
 
 SUFFIX = ".jsonl"
@@ -99,8 +99,3 @@ def writing(out: Path) -> Iterator[Writer]:
             yield Writer(folder, Places(out), stack)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def private(path: Path) -> TextIO:
-    """A new file for writing that nobody else on this machine can read: it holds people's words."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline="\n")

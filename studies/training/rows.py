@@ -4,16 +4,12 @@ Every line of a file has the same columns with values of the same type, and none
 from the first lines. No column has a name to which TRL gives a meaning of its own (`completion`, `label`, `margin`, …).
 """
 
-import json
 from typing import Any
 
 from studies.training.pairs import Preference
 from studies.training.talk import About, Message, Talk, messages
 
 Row = dict[str, Any]
-
-# A reader that splits a file's lines as Python's str.splitlines does would also split them here.
-LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def sft_row(talk: Talk, *, study: str, split: str, score: float | None) -> Row:
@@ -64,10 +60,3 @@ def _shared(about: About, *, study: str, split: str) -> Row:
         "language": about.language,
         "is_test": about.is_test,
     }
-
-
-def line(row: Row) -> str:
-    text = json.dumps(row, ensure_ascii=False)
-    for sign, escaped in LINE_ENDS.items():
-        text = text.replace(sign, escaped)
-    return f"{text}\n"

@@ -4,6 +4,7 @@ import asyncio
 import json
 import threading
 import uuid
+from dataclasses import asdict
 
 import pytest
 from channels.db import database_sync_to_async
@@ -15,7 +16,8 @@ from django.db import OperationalError
 from dialogue import access, chat, frames, replies, showing
 from dialogue.consumers import ChatConsumer
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
-from dialogue.providers.base import ProviderError, Reply
+from dialogue.providers.base import Message, ProviderError, Reply
+from dialogue.providers.recorded import question_of
 from emostudy.asgi import application
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -530,3 +532,27 @@ async def test_what_a_slow_reader_asks_for_again_and_again_waits_once():
     consumer.drop_unsent()
     assert consumer.outgoing.get_nowait() == frames.Ack(id="a", turn=1)
     assert consumer.outgoing.empty()
+
+
+@database_sync_to_async
+def room_with_model():
+    supporter = Supporter.frozen(kind="openai_compatible", model="m", base_url="http://127.0.0.1:1/v1")
+    return Conversation.objects.create(
+        supporter=supporter, min_turns=1, max_turns=5, unpaced=True
+    ), supporter.settings()
+
+
+async def test_recorded_reply_is_played_at_its_attempt_and_no_server_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(replies, "BACKOFF", 0.0)
+    conversation, settings = await room_with_model()
+    place = {"question": question_of(settings, [Message("user", "I feel low")]), "replicate": 1}
+    failure = {"failure": {"status": "server_error", "detail": "500", "partial": ""}}
+    lines = [place | failure, place | {"reply": asdict(Reply("Tell me more.", "m", total_ms=7))}]
+    (tmp_path / "calls.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    monkeypatch.setenv("REPLAY", str(tmp_path / "calls.jsonl"))
+    socket = await opened(conversation)
+    await socket.send_json_to(message())
+    assert (await until(socket, "reply", "failed"))[-1]["text"] == "Tell me more."
+    calls = [(call.kind, call.status, call.total_ms) async for call in Call.objects.order_by("pk")]
+    assert calls == [("recorded", "server_error", None), ("recorded", "ok", 7)]
+    await socket.disconnect()

@@ -11,6 +11,7 @@ from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.prompts import STRATEGIES
 from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import RESPONSE_FORMAT
+from dialogue.providers.registry import is_free
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
     KIND,
@@ -84,6 +85,8 @@ class Command(JudgingCommand):
         settings = judge_settings(configuration.judge)
         if options["batch"] and settings.kind != "openai_compatible":
             self.refuse("--batch: a scripted judge has no provider that takes batches.")
+        if options["batch"] and is_free(settings.kind):
+            self.refuse("--batch: nothing is sent to a provider while REPLAY names a file of recorded answers.")
         work = work_for(rater_of(found, configuration), configuration.judge, **asked_for(options))
         limited = with_plain(found, configuration, work.judgements[: options["limit"]], asked_for(options))
         if options["estimate"]:

@@ -149,6 +149,17 @@ def test_answer_that_is_no_good_is_an_answer_all_the_same(status: str, llm_url: 
     assert (first.text, asked(), ledger("status")) == (second.text, {"Prose": 1}, [status])
 
 
+def test_answer_of_the_ledger_tells_that_it_was_cut_though_it_could_not_be_read(llm_url: str) -> None:
+    async def twice() -> list[Reply]:
+        cut = question("Cut", plan(llm_url, "length"))
+        return [await Caller(at_once=1).ask(cut, lambda _: "unparseable") for _ in range(2)]
+
+    first, second = run(twice())
+    assert ledger("status", "finish_reason") == [("unparseable", "length")]
+    assert (first.finish_reason, second.finish_reason) == ("length", "length")
+    assert Call(status="truncated").as_reply().finish_reason == "length"  # rows of before the column
+
+
 def test_erased_conversation_leaves_no_row_and_harms_no_other(llm_url: str) -> None:
     here, erased = Conversation.objects.create(), Conversation.objects.create()
     gone = erased.pk

@@ -138,29 +138,30 @@ def test_server_that_refuses_everything_for_a_while_does_not_crush_the_limit() -
 
 
 async def test_limit_doubles_each_round_while_clean() -> None:
-    limit = Limit(ceiling=100)
+    limit = Limit(ceiling=80)
     sizes = [limit.size]
     for _ in range(4):
         await answered(limit, 1)
         sizes.append(limit.size)
-    assert sizes == [20, 40, 80, 100, 100]
+    assert sizes == [20, 40, 80, 80, 80]
 
 
 async def test_limit_that_is_not_used_up_stays() -> None:
-    limit = Limit(ceiling=100)
+    limit = Limit(ceiling=80)
     for _ in range(50):
         async with limit.slot(1) as slot:
             slot.succeeded(1)
     assert limit.size == 20
 
 
-async def test_limit_starts_no_higher_than_its_ceiling() -> None:
-    assert Limit(ceiling=7).size == 7
+@pytest.mark.parametrize(("ceiling", "size"), [(7, 7), (20, 20), (64, 20), (100, 20), (200, 40), (500, 100)])
+async def test_limit_starts_with_twenty_or_a_fifth_of_its_ceiling(ceiling: int, size: int) -> None:
+    assert Limit(ceiling=ceiling).size == size
 
 
 def test_burst_shrinks_once() -> None:
     async def burst() -> list[int]:
-        limit, sizes = Limit(ceiling=100), []
+        limit, sizes = Limit(ceiling=80), []
         slots = [limit.slot(1) for _ in range(20)]
         for slot in slots:
             await slot.__aenter__()
@@ -185,7 +186,7 @@ def test_limit_never_falls_below_one() -> None:
 
 @pytest.mark.parametrize("status", ["server_error", "timeout", "network", "refused", "stopped", "client_error"])
 async def test_other_failures_change_nothing(status: str) -> None:
-    limit = Limit(ceiling=100)
+    limit = Limit(ceiling=80)
     async with limit.slot(1) as slot:
         slot.failed(status, 9.0)
     async with asyncio.timeout(5), limit.slot(1):
@@ -194,7 +195,7 @@ async def test_other_failures_change_nothing(status: str) -> None:
 
 def test_after_a_refusal_growth_ends_below_the_refused_size() -> None:
     async def refused_at_twenty() -> list[int]:
-        limit = Limit(ceiling=100)
+        limit = Limit(ceiling=80)
         slots = [limit.slot(1) for _ in range(20)]
         for slot in slots:
             await slot.__aenter__()
@@ -219,7 +220,7 @@ def test_after_a_refusal_growth_ends_below_the_refused_size() -> None:
 @pytest.mark.parametrize(("retry_after", "earliest", "latest"), [(7.0, 7.0, 7.0), (None, 0.5, 1.5)])
 def test_everybody_waits_after_a_refusal(retry_after: float | None, earliest: float, latest: float) -> None:
     async def wait() -> list[float]:
-        limit, loop = Limit(ceiling=100), asyncio.get_running_loop()
+        limit, loop = Limit(ceiling=80), asyncio.get_running_loop()
         async with limit.slot(1) as slot:
             slot.failed("rate_limited", retry_after)
         times = []
@@ -284,7 +285,7 @@ def test_calls_after_a_pause_are_spread_over_the_time_that_one_takes() -> None:
 
 def test_late_refusals_of_a_burst_may_lengthen_the_wait() -> None:
     async def wait() -> float:
-        limit = Limit(ceiling=100)
+        limit = Limit(ceiling=80)
         async with limit.slot(1) as first, limit.slot(1) as second:
             first.failed("rate_limited", 2.0)
             second.failed("rate_limited", 6.0)

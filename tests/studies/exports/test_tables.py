@@ -290,7 +290,7 @@ def test_states_and_calls_name_the_conversation():
 
     assert list(BY_NAME["states"].rows(study, REAL)) == [("E1", 1, "demo", "", "sad", "", 20.0)]
     assert list(BY_NAME["calls"].rows(study, REAL)) == [
-        (call.pk, "reply", "m", "E1", 1, "ok", 2, None, None, None, None, None, "", 1, None, None, "", "", None)
+        (call.pk, "reply", "m", "E1", 1, "ok", 2, None, None, None, None, None, "", 1, None, None, "", "", None, "")
     ]
 
 

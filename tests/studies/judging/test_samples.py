@@ -254,7 +254,7 @@ def test_folder_that_cannot_be_written_in_is_told_without_hidden_files(
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("studies.management.commands.export_judgements.private", full)
+    monkeypatch.setattr("studies.exports.lines.private", full)
     out = tmp_path / "j.jsonl"
     with pytest.raises(CommandError) as refusal:
         call_command("export_judgements", "demo", "--out", str(out))

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.training.rows import line
+from studies.exports.lines import line
 
 
 @given(st.text())

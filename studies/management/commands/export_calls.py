@@ -1,0 +1,25 @@
+from collections.abc import Iterator
+
+from studies.exports.lines import Row
+from studies.exports.recorded_calls import ended_calls, recorded
+from studies.exports.table import Filter
+from studies.management.export_lines import ExportLines
+from studies.models import Study
+
+
+class Command(ExportLines):
+    help = (
+        "Writes what models answered, a line of JSON for each call. Where REPLAY names the file they are played again: "
+        "the same work once more, without a network; real people only unless told otherwise. See docs/models.md."
+    )
+    one, more = "call", "calls"
+    nothing = "no model has been asked"
+
+    def count(self, study: Study, only: Filter) -> int:
+        return ended_calls(study, only).count()
+
+    def rows(self, study: Study, only: Filter) -> Iterator[Row]:
+        return recorded(study, only)
+
+    def study_of(self, row: Row) -> str | None:
+        return row.get("study") if row.keys() >= {"question", "replicate", "attempt"} else None

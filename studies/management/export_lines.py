@@ -1,0 +1,64 @@
+"""What the commands share that write one file of a study, a row of JSON a line."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from studies.exports.lines import Row, refuse_foreign, write
+from studies.exports.places import ExportRefused
+from studies.exports.table import Filter
+from studies.management.command import Command, Progress, one_or_more
+from studies.models import Study
+
+
+class ExportLines(Command):
+    """Subclasses name what they write (`one`, `more`) and why there may be nothing, and give `count`, `rows` and
+    `study_of` (see `refuse_foreign`)."""
+
+    one: str
+    more: str
+    nothing: str
+
+    def count(self, study: Study, only: Filter) -> int:
+        raise NotImplementedError
+
+    def rows(self, study: Study, only: Filter) -> Iterable[Row]:
+        raise NotImplementedError
+
+    def study_of(self, row: Row) -> str | None:
+        raise NotImplementedError
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument(
+            "--out",
+            type=Path,
+            required=True,
+            metavar="FILE.jsonl",
+            help="a file that is not there yet, or an earlier one",
+        )
+        parser.add_argument(
+            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+        )
+
+    def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
+        found, only = self.study(study), Filter(include_tests)
+        try:
+            refuse_foreign(out, study, what=self.more, study_of=self.study_of)
+            with self.progress(self.count(found, only), out.name) as progress:
+                rows = write(out, stepping(self.rows(found, only), progress))
+        except ExportRefused as refusal:
+            self.refuse(str(refusal))
+        except OSError as error:
+            self.refuse(f"{out}: {error.strerror}")
+        told = f"{rows} {one_or_more(rows, self.one, self.more)}"
+        self.say(f"{out}: {told if rows else f'not written, as {self.nothing}; an earlier one is removed'}")
+        return {"study": study, "out": str(out), "rows": rows}
+
+
+def stepping(rows: Iterable[Row], progress: Progress) -> Iterator[Row]:
+    for row in rows:
+        yield row
+        progress.step()

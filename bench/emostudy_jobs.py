@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -56,14 +57,14 @@ def study() -> Study:
 
 
 def import_conversations(count: int) -> None:
-    """Each with words of its own, so that no answer serves two."""
+    """Each with words of its own, so that no answer serves two. By a process of its own, whose memory is not ours."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "conversations.jsonl"
         with file.open("w", encoding="utf-8") as out:
             for number in range(count):
                 turns = [{"seeker": f"{SEEKER}({number}.{turn})", "supporter": SUPPORTER * 2} for turn in range(TURNS)]
                 out.write(json.dumps({"id": f"c{number}", "arm": "bench", "language": "en", "turns": turns}) + "\n")
-        call_command("import_conversations", "demo", str(file), verbosity=0)
+        subprocess.run([sys.executable, "manage.py", "import_conversations", "demo", str(file), "-v0"], check=True)
 
 
 async def timed(runner: Runner, job: Job) -> dict[str, Any]:

@@ -23,7 +23,7 @@ LOST_AFTER = timedelta(seconds=5)  # so long after it was sent, and with nothing
 Place = tuple[str, str, str, int]  # subject, role, configuration, replicate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Wanted:
     """An item as it is planned. `needs`: the place of one that must be done before."""
 

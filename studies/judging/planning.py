@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from operator import attrgetter
 from typing import Any
 
 from django.db.models import Exists, OuterRef, QuerySet
@@ -29,15 +30,18 @@ from studies.simulating.profiles import from_content
 KIND = "judge"  # of job and item
 THINKER = "thinker"
 MOMENTS = ("final", "checkpoint")
+AT_ONCE = 500  # runs that are read together
 
 Profiles = Callable[[ArmRun], tuple[Line, ...]]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
-    """One questionnaire about one conversation, still to be answered. `turn` is 0 for the whole conversation."""
+    """One questionnaire about one conversation, still to be answered. `turn` is 0 for the whole conversation. It names
+    rows by their numbers: there may be hundreds of thousands at once."""
 
-    run: ArmRun
+    run: int
+    conversation: int
     instrument: str
     moment: str
     turn: int
@@ -46,11 +50,17 @@ class Judgement:
 
     @property
     def place(self) -> tuple[int, str, str, int, int]:
-        return self.run.pk, self.instrument, self.moment, self.turn, self.replicate
+        return self.run, self.instrument, self.moment, self.turn, self.replicate
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """Conversation after conversation within each questionnaire, so that what is there early is worth looking
+        at."""
+        return self.replicate, self.moment != "final", self.instrument, self.turn, self.run
 
     @property
     def subject(self) -> str:
-        return subject_of(self.run.pk, load(self.instrument).id, self.moment, self.turn)
+        return subject_of(self.run, load(self.instrument).id, self.moment, self.turn)
 
 
 def subject_of(run: int, instrument: str, moment: str, turn: int) -> str:
@@ -132,22 +142,22 @@ def items(
     """Where the judge is told the inner states, these come first: once for each conversation. `raters`: by variant."""
     thinkers: dict[int, Wanted] = {}
     if configuration.strategy == "state_aware":
-        runs = {judgement.run.pk: judgement.run for judgement in judgements}
-        thinkers = {pk: thinker_item(run, configuration) for pk, run in runs.items()}
+        runs = {judgement.run: judgement.conversation for judgement in judgements}
+        thinkers = {run: thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
     yield from thinkers.values()
     asked = {
         variant: configuration_of(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()
     }
     for judgement in judgements:
-        needed = thinkers.get(judgement.run.pk)
+        needed = thinkers.get(judgement.run)
         yield Wanted(
             subject=judgement.subject,
             role=KIND,
             configuration=asked[judgement.variant],
             replicate=judgement.replicate,
-            conversation=judgement.run.conversation_id,
+            conversation=judgement.conversation,
             payload={
-                "run": judgement.run.pk,
+                "run": judgement.run,
                 "instrument": judgement.instrument,
                 "moment": judgement.moment,
                 "turn": judgement.turn,
@@ -157,33 +167,33 @@ def items(
         )
 
 
-def thinker_item(run: ArmRun, configuration: Configuration) -> Wanted:
+def thinker_item(run: int, conversation: int, configuration: Configuration) -> Wanted:
     return Wanted(
-        subject=f"run {run.pk}",
+        subject=f"run {run}",
         role=THINKER,
         configuration=configuration.thinker_hash(),
-        conversation=run.conversation_id,
-        payload={"run": run.pk},
+        conversation=conversation,
+        payload={"run": run},
     )
 
 
 def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates: int) -> Work:
     """All that this judge has not answered yet and may be sent; the rest is counted."""
-    runs = list(runs_to_judge(rater.study))
-    answered = answered_by(rater)
-    profile_of = profiles()
+    runs = runs_to_judge(rater.study).iterator(chunk_size=AT_ONCE)
+    answered, profile_of, variant = answered_by(rater), profiles(), probes.variant_of(rater.code)
     work = Work()
-    for judgement in judgements(runs, places(rater.study, runs, moments), replicates, probes.variant_of(rater.code)):
+    for run, judgement in judgements(rater.study, runs, moments, replicates, variant):
         if judgement.place in answered:
             work.skipped_existing += 1
-        elif not is_varied(judgement, rater.strategy, profile_of):
+        elif not is_varied(run, judgement, rater.strategy, profile_of):
             work.not_varied += 1
-        elif not may_be_sent(judgement.run, judge):
+        elif not may_be_sent(run, judge):
             work.not_sent += 1
-        elif rater.strategy == "standard" or profile_of(judgement.run):
+        elif rater.strategy == "standard" or profile_of(run):
             work.judgements.append(judgement)
         else:
             work.without_profile += 1
+    work.judgements.sort(key=attrgetter("order"))
     return work
 
 
@@ -194,14 +204,14 @@ def answered_by(rater: Rater) -> set[tuple[int, str, str, int, int]]:
     return set(rater.responses.values_list("run", "instrument", "moment", "turn", "replicate"))
 
 
-def is_varied(judgement: Judgement, strategy: str, profile_of: Profiles) -> bool:
+def is_varied(run: ArmRun, judgement: Judgement, strategy: str, profile_of: Profiles) -> bool:
     """Also true of the plain judge."""
     if not judgement.variant:
         return True
     if field := fields.left_out(judgement.variant):
-        return fields.is_told(field, strategy, profile_of(judgement.run))
+        return fields.is_told(field, strategy, profile_of(run))
     items = judged_items(load(judgement.instrument), "en")
-    return probes.applies(judgement.variant, judgement.instrument, items, judgement.run.model)
+    return probes.applies(judgement.variant, judgement.instrument, items, run.model)
 
 
 def plain_beside(rater: Rater, judgements: Iterable[Judgement], plain: Work) -> list[Judgement]:
@@ -223,14 +233,25 @@ def runs_to_judge(study: Study) -> QuerySet[ArmRun]:
     )
 
 
-def places(study: Study, runs: Iterable[ArmRun], moments: Sequence[str]) -> dict[int, list[tuple[str, str, int]]]:
-    """For each run: (moment, instrument, turn) of the questionnaires about it."""
+def judgements(
+    study: Study, runs: Iterable[ArmRun], moments: Sequence[str], replicates: int, variant: str = probes.PLAIN
+) -> Iterator[tuple[ArmRun, Judgement]]:
+    """All that could be asked about each run."""
     chats = {protocol.pk: protocol.spec().chat for protocol in study.protocols.all()}
     rated = rated_checkpoints(study)
-    return {run.pk: list(places_of(run, chats[run.protocol_id], moments, rated[run.pk])) for run in runs}
+    for run in runs:
+        for moment, instrument, turn in places_of(run, chats[run.protocol_id], moments, rated[run.pk]):
+            for replicate in range(1, replicates + 1):
+                yield run, judgement_of(run, instrument, moment, turn, replicate, variant)
+
+
+def judgement_of(run: ArmRun, instrument: str, moment: str, turn: int, replicate: int, variant: str) -> Judgement:
+    assert run.conversation_id is not None  # noqa: S101 - only runs with a conversation are judged
+    return Judgement(run.pk, run.conversation_id, instrument, moment, turn, replicate, variant)
 
 
 def places_of(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[int]) -> Iterator[tuple[str, str, int]]:
+    """(moment, instrument, turn) of the questionnaires about it."""
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
     if "final" in moments:
         yield from (("final", instrument, 0) for instrument in final_ratings(run, chat))
@@ -259,22 +280,6 @@ def rated_checkpoints(study: Study) -> dict[int, set[int]]:
     for run, turn in people.values_list("run", "turn"):
         rated[run].add(turn)
     return rated
-
-
-def judgements(
-    runs: Sequence[ArmRun],
-    places: Mapping[int, Sequence[tuple[str, str, int]]],
-    replicates: int,
-    variant: str = probes.PLAIN,
-) -> list[Judgement]:
-    """Conversation after conversation within each questionnaire, so that what is there early is worth looking at."""
-    everything = [
-        Judgement(run, instrument, moment, turn, replicate, variant)
-        for run in runs
-        for moment, instrument, turn in places[run.pk]
-        for replicate in range(1, replicates + 1)
-    ]
-    return sorted(everything, key=lambda one: (one.replicate, one.moment != "final", one.instrument, one.turn))
 
 
 def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:

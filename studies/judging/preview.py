@@ -12,8 +12,8 @@ from studies.judging.asking import noting
 from studies.judging.changes import is_changed
 from studies.judging.material import Material, materials
 from studies.judging.planning import (
-    Judgement,
     is_varied,
+    judgement_of,
     may_be_sent,
     places_of,
     rated_checkpoints,
@@ -106,6 +106,6 @@ def obstacles(configuration: Configuration, material: Material, place: Place) ->
         yield _("The person's latest consent does not name “%(provider)s”.") % {"provider": name}
     if configuration.strategy != "standard" and not material.profile:
         yield _("Nothing is known of the seeker, and this strategy tells the judge who it is.")
-    asked = Judgement(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
-    if not is_varied(asked, configuration.strategy, lambda _: material.profile):
+    asked = judgement_of(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
+    if not is_varied(run, asked, configuration.strategy, lambda _: material.profile):
         yield _("There is nothing here that this variant could change.")

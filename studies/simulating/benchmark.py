@@ -19,7 +19,6 @@ from studies.judging.planning import (
     answered_by,
     judge_rater,
     judgements,
-    places,
     plan_judging,
     runs_to_judge,
     work_for,
@@ -116,9 +115,9 @@ class Benchmark:
         rater = judge_rater(self.study, configuration)
         left = work_for(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
         answered = answered_by(rater)
-        runs = list(runs_to_judge(self.study).filter(conversation__in=ours))
-        wanted = judgements(runs, places(self.study, runs, MOMENTS), 1)
-        work = Work([one for one in left if one.run.conversation_id in ours])
+        runs = runs_to_judge(self.study).filter(conversation__in=ours)
+        wanted = [one for _, one in judgements(self.study, runs, MOMENTS, 1)]
+        work = Work([one for one in left if one.conversation in ours])
         work.skipped_existing = sum(one.place in answered for one in wanted)
         work.without_profile = len(wanted) - work.skipped_existing - len(work.judgements)
         return work
@@ -200,7 +199,7 @@ class Estimating:
         left = self.benchmark.judging(configuration, held | tried).judgements
         if not left:
             return
-        of = Counter(one.run.conversation_id for one in left)
+        of = Counter(one.conversation for one in left)
         number = sum(of[one] for one in held) + sum(
             items * sum(of[one] for one in some) / len(some) for items, some in self.to_come if some
         )

@@ -1,11 +1,12 @@
 """One analysis from folder to folder: everything is read before anything is computed, and computed before anything is
 written."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryFile
+from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType
 from typing import Any
 
@@ -109,19 +110,42 @@ def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_p
     resampling = settings(bootstrap, seed)
     export = load(folder)
     check(folder)
-    _make(out)
-    results = replace(compute(export, resampling, on_progress), radar=radar)
-    on_progress(len(TABLES), len(TABLES) + 1, "figures and report")
-    files = files_of(results)
-    for name, content in files.items():
-        (out / name).parent.mkdir(parents=True, exist_ok=True)
-        (out / name).write_bytes(content)
+    with _made(out):
+        results = replace(compute(export, resampling, on_progress), radar=radar)
+        on_progress(len(TABLES), len(TABLES) + 1, "figures and report")
+        files = files_of(results)
+        _put(files, out)
     on_progress(len(TABLES) + 1, len(TABLES) + 1, "done")
     return _summary(results, list(files))
 
 
+@contextmanager
+def _made(out: Path) -> Iterator[None]:
+    """Before the tables, which may take an hour; where these come to nothing, a new folder goes again."""
+    is_new = not out.exists()
+    _make(out)
+    try:
+        yield
+    except BaseException:
+        if is_new:
+            with suppress(OSError):  # by now somebody has put something into it
+                out.rmdir()
+        raise
+
+
+def _put(files: Mapping[str, bytes], out: Path) -> None:
+    """All of them, or none: a full disk leaves earlier results as they are."""
+    with TemporaryDirectory(prefix=".analysis-", dir=out) as folder:
+        for name, content in files.items():
+            (Path(folder) / name).parent.mkdir(exist_ok=True)
+            (Path(folder) / name).write_bytes(content)
+        for name in files:
+            (out / name).parent.mkdir(exist_ok=True)
+            (Path(folder) / name).replace(out / name)
+
+
 def _make(out: Path) -> None:
-    """Before the tables, which may take an hour. Raises AnalysisError where nothing could be written into it."""
+    """Raises AnalysisError where nothing could be written into it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=out).close()

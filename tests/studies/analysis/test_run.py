@@ -402,6 +402,39 @@ def test_analyse_refuses_a_place_for_results_before_the_first_table(
     assert told == []
 
 
+def test_new_folder_goes_again_where_the_analysis_is_broken_off(folder: Path, tmp_path: Path) -> None:
+    def break_off(_done: int, _total: int, what: str) -> None:
+        if what.startswith("arms"):
+            raise KeyboardInterrupt
+
+    (tmp_path / "kept").mkdir()
+    for out in ("new", "kept"):
+        with pytest.raises(KeyboardInterrupt):
+            analyse(folder, tmp_path / out, bootstrap=20, on_progress=break_off)
+    assert not (tmp_path / "new").exists()
+    assert list((tmp_path / "kept").iterdir()) == []
+
+
+def test_full_disk_leaves_earlier_results_as_they_are(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "agreement.csv").write_text("of before")
+    write = Path.write_bytes
+
+    def full(path: Path, content: bytes) -> int:
+        if path.name == "results.json":
+            raise OSError(28, "No space left on device", str(path))
+        return write(path, content)
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        analyse(folder, out, bootstrap=20)
+    assert [path.name for path in out.iterdir()] == ["agreement.csv"]
+    assert (out / "agreement.csv").read_text() == "of before"
+
+
 def test_analyse_does_not_write_over_a_file(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "out").write_text("mine")
     with pytest.raises(AnalysisError, match="is a file, not a folder"):

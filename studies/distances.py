@@ -9,6 +9,7 @@ from django.db.models import Avg, Count, F, Max, Q, QuerySet
 
 from studies.models import Answer, Rater, Study
 from studies.models.response import RaterKind
+from studies.responses import instructed
 
 MOMENT = "final"
 OF_PLAIN_JUDGES = Q(response__rater__kind=RaterKind.JUDGE) & ~Q(response__rater__code__contains="~")  # not probes
@@ -63,7 +64,12 @@ def distances(study: Study, judge: Rater | None = None) -> list[Distance]:
 def item_means(study: Study, raters: Q, *also_by: str) -> QuerySet:
     """The mean of each item of a conversation, over raters and replicates."""
     answers = Answer.objects.filter(
-        raters, response__run__study=study, response__is_rating=True, response__moment=MOMENT, value__isnull=False
+        raters,
+        ~instructed(),
+        response__run__study=study,
+        response__is_rating=True,
+        response__moment=MOMENT,
+        value__isnull=False,
     )
     names = {"run": "response__run", "instrument": "response__instrument", "rater": "response__rater"}
     parts = ["run", "instrument", *also_by]

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from types import MappingProxyType
 from typing import Any
 
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Max
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from dialogue.compiled import insert_numbered, insert_plain
@@ -15,7 +17,7 @@ from studies.models import Answer, ArmRun, Participation, Rater, Response
 from studies.models.response import RaterKind
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import AnswerValue, form_for
-from studies.questionnaires.loading import load
+from studies.questionnaires.loading import instructed_items, load
 
 RESPONSE_COLUMNS = ("rater_id", "run_id", "instrument", "moment", "turn", "replicate", "version", "language",
                     "is_rating", "first_turn", "last_turn", "submitted_at")  # fmt: skip
@@ -38,6 +40,12 @@ def rater_for(participation: Participation) -> Rater:
 def is_rating(questionnaire: Questionnaire) -> bool:
     """Ratings of a conversation go to ratings.csv, all other answers to answers.csv."""
     return questionnaire.kind in RATING_KINDS
+
+
+def instructed() -> Q:
+    """Which answers are to items that tell people what to answer: no scores, on a rating's form neither."""
+    of_items = (Q(response__instrument=instrument, item=item) for instrument, item in instructed_items())
+    return reduce(or_, of_items, Q(pk__in=()))
 
 
 def store(

@@ -10,8 +10,8 @@ from typing import Any
 from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
 from studies.bots.page import Field, Form
 from studies.bots.talk import STORIES, Story
-from studies.questionnaires.definitions import Item, Questionnaire
-from studies.questionnaires.forms import DECLINED, REASON
+from studies.questionnaires.definitions import DECLINED, Item, Questionnaire
+from studies.questionnaires.forms import REASON
 from studies.questionnaires.loading import instrument_ids, load
 
 FACTORS = ("E", "A", "C", "N", "O")
@@ -108,6 +108,8 @@ def _answer(
         return person.language
     if item is None or questionnaire is None:
         return _anything(found, person)
+    if item.instructed is not None:
+        return str(item.instructed)
     if questionnaire.id == "screening":
         return _eligible(item, found, questionnaire, person)
     if questionnaire.kind == "quiz":

@@ -39,7 +39,7 @@ def read_contrasts(
 
 
 def _scale_items(instrument: str, folder: Path) -> list[str]:
-    return [item.key for item in load(instrument, folder).items if item.type == "scale"]
+    return [item.key for item in load(instrument, folder).rated_items()]
 
 
 def _contrast(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec | None:

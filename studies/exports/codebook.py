@@ -54,6 +54,9 @@ def _values(item: Item) -> str:
 
 
 def _meaning(item: Item) -> str:
+    """The instruction is read again by the analysis (`tables.quality`)."""
+    if item.instructed is not None:
+        return f"{item.text['en']} (instructed: {item.instructed})"
     return f"{item.text['en']} (reversed in its scale)" if item.reverse else item.text["en"]
 
 

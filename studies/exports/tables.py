@@ -40,6 +40,7 @@ from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import COMMENT
 from studies.questionnaires.loading import instrument_ids, load
 from studies.questionnaires.scoring import score
+from studies.responses import instructed
 from studies.simulating.planning import KIND as SIMULATION
 
 CONDITIONS = ("average", "worst_case")
@@ -374,7 +375,11 @@ RATINGS = (
     SECONDS,
     text("reason", "why this score, where the rater said so"),
 )
-A_RATING = Q(response__is_rating=True, response__run__isnull=False) & ~Q(item=COMMENT, value__isnull=True)
+
+
+def a_rating() -> Q:
+    of_a_conversation = Q(response__is_rating=True, response__run__isnull=False)
+    return of_a_conversation & ~Q(item=COMMENT, value__isnull=True) & ~instructed()
 
 
 def ratings(study: Study, only: Filter) -> Rows:
@@ -384,7 +389,7 @@ def ratings(study: Study, only: Filter) -> Rows:
 
 def rated(study: Study, only: Filter) -> QuerySet[Answer, tuple[Any, ...]]:
     """The columns as they are written, so that a million rows need no look at each."""
-    found = only.answers(study).filter(A_RATING).order_by("response", "pk")
+    found = only.answers(study).filter(a_rating()).order_by("response", "pk")
     return found.values_list(
         conversation_of("response__run__"),
         participant_of("response__run__"),
@@ -409,7 +414,7 @@ def rated(study: Study, only: Filter) -> QuerySet[Answer, tuple[Any, ...]]:
 
 
 def count_ratings(study: Study, only: Filter) -> int:
-    return only.answers(study).filter(A_RATING).count() + count_unanswered(study, only)
+    return only.answers(study).filter(a_rating()).count() + count_unanswered(study, only)
 
 
 ANSWERS = (
@@ -428,12 +433,12 @@ ANSWERS = (
     text("missing_reason", "why there is neither", ("prefer_not", "not_answered")),
     time("answered_at", "when the page was sent"),
     SECONDS,
-    integer("turn", "of a remark to a reply or a checkpoint", "turns"),
+    integer("turn", "of a remark or an instructed item beside the rating of a reply or a checkpoint", "turns"),
 )
 
 
 def answers(study: Study, only: Filter) -> Rows:
-    found = only.answers(study).exclude(A_RATING).order_by("response", "pk")
+    found = only.answers(study).exclude(a_rating()).order_by("response", "pk")
     for *of, turn in found.values_list(
         "response__rater__code",
         conversation_of("response__run__"),
@@ -452,7 +457,7 @@ def answers(study: Study, only: Filter) -> Rows:
 
 
 def count_answers(study: Study, only: Filter) -> int:
-    return only.answers(study).exclude(A_RATING).count()
+    return only.answers(study).exclude(a_rating()).count()
 
 
 # scales.csv

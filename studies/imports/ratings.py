@@ -14,6 +14,7 @@ from studies.imports.faults import Faults
 from studies.imports.rows import Header, Row, finite, raters_for, read_rows
 from studies.models import Answer, Rater, Response, Study
 from studies.models.response import RaterKind
+from studies.questionnaires.loading import instructed_items
 
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
 OPTIONAL = ("moment", "turn", "strategy", "replicate", "missing_reason", "reason")
@@ -95,12 +96,15 @@ def said(score: Score) -> str:
 
 def read_ratings(path: Path, runs: Mapping[str, int], faults: Faults) -> Iterator[tuple[int, Of, str, Score]]:
     """Each row without a fault, with the line on which it begins."""
+    instructed = instructed_items()
     for row in read_rows(path, Header(NEEDED, OPTIONAL, IGNORED), LIMITS, faults):
         value, missing = score_of(row), row.text("missing_reason")
         if value is not None and missing:
             row.fault("missing_reason", "there is a score, so nothing is missing")
         of = place_of(row, runs)
         item = row.needed("item")
+        if (of.instrument, item) in instructed:
+            row.fault("item", f"{item!r} tells people what to answer, so it is no rating")
         if row.sound:
             yield row.line, of, item, Score(value, missing, row.text("reason"))
 

@@ -8,6 +8,7 @@ from django.db.models import QuerySet
 from dialogue.models import Turn
 from studies.models import Answer, Flag, Participation
 from studies.questionnaires.loading import load
+from studies.responses import instructed
 from studies.role_play import flags
 
 
@@ -66,6 +67,7 @@ def talks_of(person: Participation) -> list[Talk]:
 def ratings_of(person: Participation) -> QuerySet[Answer]:
     """What this person scored at the end of each of their own conversations."""
     rated = Answer.objects.filter(
+        ~instructed(),
         response__rater__participation=person,
         response__run__participation=person,
         response__moment="final",

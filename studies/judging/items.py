@@ -19,8 +19,7 @@ def judged_items(questionnaire: Questionnaire, language: str) -> Sequence[Judged
             anchors=tuple((int(option.value), option.text[language]) for option in item.options),
             labels=tuple(item.label.values()) if item.label else (),
         )
-        for item in questionnaire.items
-        if item.type == "scale"
+        for item in questionnaire.rated_items()
     )
 
 

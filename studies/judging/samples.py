@@ -21,6 +21,7 @@ from studies.judging.material import turns_of
 from studies.judging.planning import KIND, subject_of
 from studies.models import Answer, ArmRun, Response, Study
 from studies.models.response import RaterKind
+from studies.responses import instructed
 
 AT_ONCE = 100  # judgements whose rows are read together
 NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
@@ -71,7 +72,9 @@ class Around:
 
 
 def people_on(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
-    given = only.answers(study).filter(response__run__in=runs, response__is_rating=True, value__isnull=False)
+    given = only.answers(study).filter(
+        ~instructed(), response__run__in=runs, response__is_rating=True, value__isnull=False
+    )
     scores: dict[Place, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for *place, item, kind, value in given.exclude(response__rater__kind__in=NO_PEOPLE).values_list(
         "response__run", "response__instrument", "response__moment", "response__turn", "item", "response__rater__kind",

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 ItemType = Literal["scale", "single", "text", "integer", "country", "checkbox"]
 Text = Mapping[str, str]  # {"en": …, "zh": …}
+DECLINED = "prefer_not"  # the option that declines to answer
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Item:
     show_if: Condition | None = None
     hide_if: Condition | None = None
     maps_to: str | None = None
+    instructed: str | int | None = None  # the value that it tells people to choose: it shows who reads, and is no score
 
     def is_shown(self, answers: Mapping[str, Any]) -> bool:
         wanted = self.show_if is None or self.show_if.holds(answers)
@@ -92,6 +94,10 @@ class Questionnaire:
             if item.key == key:
                 return item
         raise KeyError(f"{self.id}: no item {key!r}")
+
+    def rated_items(self) -> tuple[Item, ...]:
+        """Those whose answer is a score."""
+        return tuple(item for item in self.items if item.type == "scale" and item.instructed is None)
 
     def items_for(self, *, track: str = "all", phase: str = "") -> tuple[Item, ...]:
         """The items that a person of this track sees in this phase; `track="all"` shows those of every track."""

@@ -12,7 +12,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
 from studies.questionnaires.countries import COUNTRIES
-from studies.questionnaires.definitions import Condition, Item, Option, Questionnaire
+from studies.questionnaires.definitions import DECLINED, Condition, Item, Option, Questionnaire
 from studies.questionnaires.wording import fill, placeholders
 
 COMMENT = "comment"  # the key of the closing remark that some instruments invite
@@ -20,7 +20,6 @@ COMMENT_LIMIT = 1000
 REASON = "why-"  # before the key of a scored item: the field for why this score
 REASON_LIMIT = 1000
 GRADED = ("scale", "single")  # the types of item of which it may be said why
-DECLINED = "prefer_not"  # the option that declines to answer
 BEFORE = "pre."  # marks an answer of the check before the chat
 SIDE_BY_SIDE = 32  # up to so many (English) characters each, choices stand beside one another where there is room
 FEW = 6  # more choices than this are a wrap of words instead of a list
@@ -106,7 +105,7 @@ class InstrumentForm(forms.Form):
         self.before = before
         self.fields.update({item.key: _field(item, language) for item in items})
         if reasons:
-            self.fields.update({REASON + item.key: _reason_field() for item in items if item.type in GRADED})
+            self.fields.update({REASON + item.key: _reason_field() for item in items if _is_graded(item)})
 
     def clean(self) -> dict[str, Any]:
         """Takes out what was not to be asked, and insists on what a condition made due."""
@@ -212,6 +211,10 @@ def _shuffled(options: Sequence[Option], seed: int) -> tuple[Option, ...]:
         block = list(members)
         mixed += draw.sample(block, len(block)) if group else block
     return tuple(mixed)
+
+
+def _is_graded(item: Item) -> bool:
+    return item.type in GRADED and item.instructed is None
 
 
 def _is_conditional(item: Item) -> bool:

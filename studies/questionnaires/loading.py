@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
-from studies.questionnaires.definitions import Condition, Item, ItemType, Option, Questionnaire, Scale, Text
+from studies.questionnaires.definitions import DECLINED, Condition, Item, ItemType, Option, Questionnaire, Scale, Text
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 LANGUAGES = ("en", "zh")
@@ -18,6 +18,9 @@ INTERVIEW_LIMIT = 5000  # of an answer to an interview's question
 ARMS = "arms"  # what options may be taken from beside the file
 PAIRWISE = "pairwise"  # the kind whose questions compare two things that stand side by side
 BESIDE_EACH_OTHER = ("first", "tie", "second")  # what each of them can be answered with
+INSTRUCTED_KINDS = ("questionnaire", "rating_scale")
+# Their answers are told to models, asked of each partner, or given beside a reply where there is room for one item.
+NEVER_INSTRUCTED = ("profile", "blinding", "reply_rating")
 OVERALL: Text = {"en": "Overall", "zh": "总体"}
 
 Node = Mapping[str, Any]
@@ -46,6 +49,16 @@ def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
 def instrument_ids(folder: Path = FIXTURES) -> tuple[str, ...]:
     """The instruments that a person can answer; the folder also holds lexicons, role cards and the like."""
     return tuple(sorted(path.stem for path in folder.glob("*.json") if _body_of(_read(path))))
+
+
+def instructed_items() -> dict[tuple[str, str], str | int]:
+    """By instrument and item, the answer that an item tells people to give, of those that do."""
+    return {
+        (id, item.key): item.instructed
+        for id in instrument_ids()
+        for item in load(id).items
+        if item.instructed is not None
+    }
 
 
 def _read(path: Path) -> Node:
@@ -105,6 +118,7 @@ class _Reader:
         self.keys(items)
         self.conditions(items)
         self.comparisons(data, items)
+        self.instructions(data, items)
         return Questionnaire(
             id=stem,
             kind=str(data.get("kind", "")),
@@ -161,6 +175,7 @@ class _Reader:
             show_if=self.condition(node.get("show_if"), f"{path}.show_if"),
             hide_if=self.condition(node.get("hide_if"), f"{path}.hide_if"),
             maps_to=node.get("maps_to"),
+            instructed=node.get("instructed"),
         )
 
     def key(self, node: Node, path: str) -> str:
@@ -261,6 +276,11 @@ class _Reader:
             if tuple(option.value for option in item.options) != BESIDE_EACH_OTHER:
                 self.fault(item.key, f"must be answered by {', '.join(BESIDE_EACH_OTHER)}")
 
+    def instructions(self, data: Node, items: Sequence[Item]) -> None:
+        for item in items:
+            if item.instructed is not None and (wrong := _wrong_with_instruction(item, data)):
+                self.fault(f"{item.key}.instructed", wrong)
+
     def scales(self, data: Node, items: Sequence[Item]) -> Iterator[Scale]:
         for part in ("factors", "facets"):
             for number, node in enumerate(data.get(part, ())):
@@ -268,7 +288,8 @@ class _Reader:
         for key in sorted({item.scale for item in items} - _scale_keys(data) - {""}):
             self.fault("items", f"name the scale {key!r}, which the file does not describe")
         if data.get("dimensions"):
-            yield Scale("overall", OVERALL, tuple(item.key for item in items), len(items))
+            keys = tuple(item.key for item in items if item.instructed is None)
+            yield Scale("overall", OVERALL, keys, len(keys))
 
     def scale(self, node: Node, path: str, data: Node, items: Sequence[Item]) -> Scale:
         keys = tuple(item.key for item in items if item.scale == node.get("key"))
@@ -298,6 +319,26 @@ def _option_nodes(node: Node, path: str, kind: str, data: Node) -> tuple[str, Se
     if data.get("kind") == PAIRWISE:
         return "answers", data.get("answers", ())
     return f"{path}.options", ()
+
+
+def _wrong_with_instruction(item: Item, data: Node) -> str:
+    """Why the item cannot tell people what to answer; empty where it can."""
+    if data.get("kind") not in INSTRUCTED_KINDS or data.get("id") in NEVER_INSTRUCTED or "questions" in data:
+        return "no item of this instrument can tell people what to answer"
+    if item.type not in ("scale", "single"):
+        return f"is for items of type scale or single, not {item.type}"
+    if item.scale:
+        return f"the item counts in the scale {item.scale!r}, so it cannot tell people what to answer"
+    # True and 4.0 equal whole numbers, but are not what a form gives.
+    if type(item.instructed) not in (int, str) or item.instructed not in _choices(item):
+        return f"{item.instructed!r} is none of the item's own values"
+    return ""
+
+
+def _choices(item: Item) -> list[str | int]:
+    if item.minimum is not None and item.maximum is not None:
+        return list(range(item.minimum, item.maximum + 1))
+    return [option.value for option in item.options if option.value != DECLINED]
 
 
 def _instruction(data: Node) -> tuple[Any, str]:

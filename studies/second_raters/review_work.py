@@ -12,6 +12,7 @@ from django.db.models import Count, QuerySet
 from studies.models import Answer, Participation, Review, ReviewPlan
 from studies.models.response import RaterKind
 from studies.questionnaires.vignettes import vignette
+from studies.responses import instructed
 from studies.second_raters.reviews import AGAIN, MOMENT
 
 
@@ -144,8 +145,9 @@ def beside_others(reviewer: int, scores: Scores) -> tuple[list[float], list[floa
 
 
 def answers_in(plan: ReviewPlan) -> QuerySet[Answer]:
-    """What reviewers answered about the plan's conversations, in its scales."""
+    """The scores that reviewers gave the plan's conversations, in its scales."""
     return Answer.objects.filter(
+        ~instructed(),
         response__run__review_items__plan=plan,
         response__rater__kind=RaterKind.REVIEWER,
         response__rater__participation__isnull=False,

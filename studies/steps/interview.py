@@ -154,7 +154,8 @@ def beside(visit: Visit, page: GuidePage) -> dict[str, Any]:
 
 def dimensions(instruments: Iterable[str], language: str) -> list[tuple[str, str]]:
     """Names and definitions."""
-    return [in_words(item, language) for instrument in instruments for item in load(instrument).items]
+    items = (item for instrument in instruments for item in load(instrument).items if item.instructed is None)
+    return [in_words(item, language) for item in items]
 
 
 def in_words(item: Item, language: str) -> tuple[str, str]:

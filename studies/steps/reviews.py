@@ -121,9 +121,10 @@ def declined(visit: Visit, review: Review) -> Page | None:
 
 
 def scale_of(review: Review) -> Questionnaire:
-    """Of a vignette without the closing remark: nobody would read it."""
+    """Of a vignette its scores alone: nobody would read the closing remark."""
     if review.vignette:
-        return replace(load(vignette(review.vignette).instrument), comment=None)
+        scale = load(vignette(review.vignette).instrument)
+        return replace(scale, items=scale.rated_items(), comment=None)
     return load(reviews.instrument_due(review))
 
 

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd  # noqa: TID253
-from scipy.stats import f, norm  # noqa: TID253
+from scipy.stats import f, norm, rankdata  # noqa: TID253
+from statsmodels.stats.inter_rater import fleiss_kappa  # noqa: TID253
 
 from studies.analysis.bootstrap import (
     Array,
@@ -30,12 +31,15 @@ from studies.analysis.measures import (
     distance,
     gwet,
     incidence,
+    kappa,
     mixed,
 )
 from studies.analysis.measures.contrasts import contrast, joint_test
-from studies.analysis.measures.discrimination import corrected_separation
+from studies.analysis.measures.correlation import concordance, kendall
+from studies.analysis.measures.discrimination import agreement_of, corrected_separation
 from studies.analysis.measures.paired import d_z
 from studies.analysis.measures.proportions import effective, effective_by_jackknife, wilson
+from studies.analysis.measures.ranks import concordance_interval
 from studies.analysis.measures.variance import by_components, one_way, two_way
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import agreement_intervals as intervals
@@ -59,6 +63,12 @@ PLANTED_CROSSED_R = (
 )
 PLANTED_WINS = float(norm.cdf(drawn.PREFERENCE - drawn.TIE_BELOW))
 PLANTED_MSR = float(drawn.MODELS.var())
+PLANTED_MAC = agreement_of(PLANTED_MSR)
+PLANTED_TAU = float(2 / np.pi * np.arcsin(PLANTED_R))  # Kendall 1949, doi 10.1093/biomet/36.1-2.177
+PLANTED_CEILING = float(np.sqrt(1 / np.prod(1 + np.array(drawn.ERRORS) / drawn.TIMES)))
+HIGHER = norm.cdf(drawn.MODELS[:, np.newaxis] - drawn.MODELS)  # the chance of one model's score against another's
+PLANTED_CONCORDANCE = float(((HIGHER.sum(axis=1) - len(HIGHER) / 2) ** 2).sum() * 12 / (len(HIGHER) ** 3 - len(HIGHER)))
+MIDDLE = 3.0  # of the scale
 PLANTED_D = 0.5
 PLANTED_DROP = float(drawn.DROPS[-1])
 PLANTED_INTERACTION = float(drawn.DROPS[-1] - drawn.DROPS[0])
@@ -138,8 +148,12 @@ def pearson(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     return pearson_bounds(drawn.human_and_judges(random, count), bootstrap)
 
 
+def pairs_on_scale(random: Random, count: int) -> Array:
+    return drawn.on_scale(drawn.human_and_judges(random, count), middle=drawn.ARM_MEAN)
+
+
 def pearson_on_scale(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-    return pearson_bounds(drawn.on_scale(drawn.human_and_judges(random, count), middle=drawn.ARM_MEAN), bootstrap)
+    return pearson_bounds(pairs_on_scale(random, count), bootstrap)
 
 
 def difference_of_r(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -302,9 +316,68 @@ def counted_levels(scores: Array) -> Array:
     return gwet.counts(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), LEVELS)
 
 
+def nominal(place: int) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Percent agreement (0) or Fleiss' kappa (1)."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        counted = counts_of(drawn.second_ratings(random, count))
+        return bounds_of(kappa.differing(counted.resampled_nominal(drawn.people(count, 2), bootstrap).one(place)))
+
+    return bounds
+
+
+def strict_and_lenient(random: Random, count: int) -> Array:
+    return drawn.second_ratings(random, count, strictness=drawn.STRICTNESS)
+
+
+def conger(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    return bounds_of(kappa.conger_resampled(strict_and_lenient(random, count), drawn.people(count, 2), bootstrap))
+
+
+def kappa_of_two(weigh: kappa.Weighing) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Of the most lenient and the strictest."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        tables = kappa.tables(strict_and_lenient(random, count)[:, [0, -1]], LEVELS, drawn.people(count, 2))
+        return bounds_of(kappa.resampled(tables, weigh(LEVELS), bootstrap))
+
+    return bounds
+
+
 def separation(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     found = corrected_separation(drawn.users_and_models(random, count), bootstrap).interval
     return found.low, found.high
+
+
+def agreement_of_models(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+    low, high = separation(random, count, bootstrap)
+    return agreement_of(low), agreement_of(high)
+
+
+def agreement_of_ranks(found_in: Callable[[Random, int], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Kendall's W falls with the number of users, so it is brought to the mean correlation of two of them."""
+
+    def bounds(random: Random, count: int, _bootstrap: Bootstrap) -> Bounds:
+        low, high = concordance_interval(found_in(random, count))
+        return (count * low - 1) / (count - 1), (count * high - 1) / (count - 1)
+
+    return bounds
+
+
+def mean_correlation_of_ranks(scores: Array) -> float:
+    """Of two users out of very many."""
+    ranks = rankdata(scores, axis=1) - (scores.shape[1] + 1) / 2
+    return float((ranks.mean(axis=0) ** 2).sum() / (ranks**2).sum(axis=1).mean())
+
+
+def icc_of_models(form: str) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Models and users are both drawn."""
+
+    def bounds(random: Random, count: int, _bootstrap: Bootstrap) -> Bounds:
+        found = two_way(drawn.users_and_others(random, count).T)[form]
+        return found.low, found.high
+
+    return bounds
 
 
 def slope(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -349,6 +422,24 @@ def bounds_of_measured(one: Measured, people: drawn.Numbers, bootstrap: Bootstra
     return float(one.to_scale(found.low)), float(one.to_scale(found.high))
 
 
+def tau_b(found_in: Callable[[Random, int], Array]) -> Callable[[Random, int, Bootstrap], Bounds]:
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        human, judge = found_in(random, count).T
+        return intervals.bounds_of_kendall(human, judge, Drawn(drawn.people(count), None, bootstrap))
+
+    return bounds
+
+
+def quadratic_kappa(middle: float) -> Callable[[Random, int, Bootstrap], Bounds]:
+    """Of whole scores, so Lin's coefficient too."""
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        _ccc, measured = intervals.concordance(*drawn.human_and_lenient_judge(random, count, middle).T)
+        return bounds_of_measured(measured, drawn.people(count), bootstrap)
+
+    return bounds
+
+
 def of_distance(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
     """Of a judge who is more lenient than people."""
 
@@ -373,18 +464,21 @@ def system_r(correlation: float) -> Callable[[Random, int, Bootstrap], Bounds]:
     return bounds
 
 
-def disattenuated(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+def of_repeated(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
     """Both sides score each conversation several times."""
-    sides = [
-        drawn.scored_again(random, scores, side) for side, scores in enumerate(drawn.human_and_judges(random, count).T)
-    ]
-    spreads = [
-        distance.spread_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
-        for scores in sides
-    ]
-    means = [scores.mean(axis=1) for scores in sides]
-    corrected, _ceiling = intervals.disattenuated(*means, spreads)
-    return bounds_of_measured(corrected, drawn.people(count), bootstrap)
+
+    def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
+        scored = enumerate(drawn.human_and_judges(random, count).T)
+        sides = [drawn.scored_again(random, scores, side) for side, scores in scored]
+        spreads = [
+            distance.spread_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
+            for scores in sides
+        ]
+        means = [scores.mean(axis=1) for scores in sides]
+        measured = {one.name: one for one in intervals.disattenuated(*means, spreads)}
+        return bounds_of_measured(measured[name], drawn.people(count), bootstrap)
+
+    return bounds
 
 
 def ended_in(kind: int) -> Callable[[Array], Array]:
@@ -436,15 +530,30 @@ def from_draws(draws: int) -> dict[str, float]:
     """The values that have no formula, by family."""
     random = np.random.default_rng(OF_TRUTHS)
     people = draws // CHATS
-    pairs = drawn.on_scale(drawn.human_and_judges(random, people), middle=drawn.ARM_MEAN)
+    pairs = pairs_on_scale(random, people)
     ratings = drawn.second_ratings(random, draws // 6)
     lasting = drawn.turns(random, people)
     last, ends = drawn.ended(random, people)
+    of_arm = drawn.arm_scores(random, people)
+    lenient = drawn.human_and_lenient_judge(random, people, MIDDLE)
+    strict = strict_and_lenient(random, draws // 6)
+    of_two = kappa.tables(strict[:, [0, -1]], LEVELS, np.zeros(len(strict), np.intp)).sum(axis=0)
+    of_models = drawn.whole_scores_of_models(random, draws // len(drawn.MODELS))
+    crowded = drawn.human_and_lenient_judge(random, people, drawn.CROWDED)
     return {
         "r-scale": float(np.corrcoef(pairs.T)[0, 1]),
-        "mean": float(drawn.arm_scores(random, people).mean()),
+        "mean": float(of_arm.mean()),
         "alpha": counts_of(ratings).alpha("ordinal"),
         "ac2": gwet.agreement(counted_levels(ratings), gwet.quadratic(LEVELS)),
+        "percent": counts_of(ratings).percent_agreement(),
+        "fleiss": float(fleiss_kappa(counts_of(ratings).counts)),
+        "conger": kappa.conger(strict),
+        "cohen": kappa.kappa(of_two, kappa.nominal(LEVELS)),
+        "cohen-weighted": kappa.kappa(of_two, kappa.squared(LEVELS)),
+        "kendall-scale": kendall(*pairs.T),
+        "kappa-quadratic": concordance(*lenient.T),
+        "kappa-quadratic-crowded": concordance(*crowded.T),
+        "kendall-w-scale": mean_correlation_of_ranks(of_models),
         "open": float((lasting > OPEN_AFTER).mean()),
         "turns": float(np.minimum(lasting, HORIZON).mean()),
         "walked-out": float(((last <= OPEN_AFTER) & (ends == drawn.WALKED_OUT)).mean()),
@@ -512,7 +621,10 @@ FAMILIES = (
     Family("limit", "upper limit of agreement", PEOPLE, 31_000, PLANTED_LIMIT, of_distance("upper_limit")),
     Family("system-r", "Pearson's r of five arms' means", PEOPLE, 41_000, 0.6, system_r(0.6)),
     Family("system-r-high", "the same, nearer to 1", PEOPLE, 42_000, 0.9, system_r(0.9)),
-    Family("disattenuated", "Pearson's r, corrected for unreliability", PEOPLE, 32_000, PLANTED_R, disattenuated),
+    Family(
+        "disattenuated", "Pearson's r, corrected for unreliability", PEOPLE, 32_000, PLANTED_R,
+        of_repeated("disattenuated"),
+    ),
     Family(
         "walked-out", f"share walked out after turn {OPEN_AFTER}, competing ends", PEOPLE, 33_000, 0.4841,
         share_of(drawn.ended_so_far, ended_in(drawn.WALKED_OUT)),
@@ -533,6 +645,30 @@ FAMILIES = (
         of_guesses(blinding.james, 5),
     ),
     Family("accuracy", "share of right guesses, five arms", PEOPLE, 40_000, RIGHT, accuracy),
+    Family("kendall", "Kendall's tau-b, normal scores", PEOPLE, 43_000, PLANTED_TAU, tau_b(drawn.human_and_judges)),
+    Family("kendall-scale", "Kendall's tau-b, scores of 1 to 5", PEOPLE, 44_000, 0.3580, tau_b(pairs_on_scale)),
+    Family("ceiling", "highest r that reliabilities allow", PEOPLE, 45_000, PLANTED_CEILING, of_repeated("ceiling")),
+    Family("kappa-quadratic", "quadratic kappa, scores of 1 to 5", PEOPLE, 46_000, 0.4125, quadratic_kappa(MIDDLE)),
+    Family(
+        "kappa-quadratic-crowded", "the same, two in three of them 5", PEOPLE, 57_000, 0.3346,
+        quadratic_kappa(drawn.CROWDED),
+    ),
+    Family("percent", "percent agreement, 3 raters", PEOPLE, 47_000, 0.3449, nominal(0)),
+    Family("fleiss", "Fleiss' kappa, 3 raters", PEOPLE, 48_000, 0.1622, nominal(1)),
+    Family("conger", "Conger's kappa, 3 raters", PEOPLE, 49_000, 0.1393, conger),
+    Family("cohen", "Cohen's kappa", PEOPLE, 50_000, 0.1171, kappa_of_two(kappa.nominal)),
+    Family("cohen-weighted", "weighted kappa of two raters", PEOPLE, 51_000, 0.4307, kappa_of_two(kappa.squared)),
+    Family("mac", "MAC, five models", PEOPLE, 52_000, PLANTED_MAC, agreement_of_models),
+    Family(
+        "kendall-w", "Kendall's W, five models, as mean correlation of two users", PEOPLE, 53_000, PLANTED_CONCORDANCE,
+        agreement_of_ranks(drawn.users_and_models),
+    ),
+    Family(
+        "kendall-w-scale", "the same, scores of 1 to 5", PEOPLE, 54_000, 0.2444,
+        agreement_of_ranks(drawn.whole_scores_of_models),
+    ),
+    Family("icc-arms-a1", "ICC(A,1) of five models that are drawn", PEOPLE, 55_000, 0.2, icc_of_models("icc_a_1")),
+    Family("icc-arms-c1", "ICC(C,1) of five models that are drawn", PEOPLE, 56_000, 1 / 3, icc_of_models("icc_c_1")),
     Family("win", "share of wins, raters × participants", JUDGED_BY, 19_000, PLANTED_WINS, wins),
 )  # fmt: skip
 CELLS = tuple(Cell(family, clusters) for family in FAMILIES for clusters in family.clusters)

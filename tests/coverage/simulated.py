@@ -17,7 +17,10 @@ OF_PEOPLE = 0.36  # share of people's levels in the variance
 ARM_MEAN = 3.8  # before scores are cut to the scale, whose upper end is then crowded
 RATERS, OF_RATERS, OF_ERROR = 4, 0.25, 0.75  # variances, that of targets is 1
 OF_LENIENCE = 0.25  # the part of OF_ERROR that a rater gives all conversations of a person
+STRICTNESS = np.array([-0.4, 0.0, 0.4])  # of three raters who stay
 MODELS = np.array([-0.3, -0.1, 0.0, 0.1, 0.3])
+OF_MODELS = 0.25  # variance of models that are drawn from others
+FURTHER = 2  # times as far apart as MODELS are models whose scores are whole
 MERITS = np.array([-0.6, -0.2, 0.0, 0.2, 0.6])  # of arms, by people
 OTHER_MERITS = np.array([0.2, -0.4, 0.4, -0.4, 0.2])  # by a judge, in part: no correlation with these
 SLOPE = -0.06  # points per position
@@ -29,6 +32,7 @@ MET = 0.5  # of the arms, by each counsellor; of the participants, by each rater
 OF_VERDICTS = 0.2, 0.4  # shares of raters and participants in the variance of a preference
 DROPS = np.array([-0.2, -0.4, -0.8])  # worst case minus average, of each arm
 PREFERENCE, TIE_BELOW = 0.4, 0.3  # its mean; no side is preferred where it is less than this from 0
+CROWDED = 4.8  # as ARM_MEAN, so that two in three scores stand at the upper end
 LENIENT = 0.3  # the judge minus people, on average
 TIMES, ERRORS = (2, 3), (0.5, 0.3)  # how often people and a judge score a conversation, and the variances of doing so
 RARE, ONGOING = 0.004, 0.1  # safety stops per turn; share of conversations that nothing has ended yet
@@ -72,6 +76,11 @@ def scored_again(random: Random, scores: Array, side: int) -> Array:
     """Conversations × times, of people (0) or a judge (1), each score with an error of its own."""
     errors = random.normal(size=(len(scores), TIMES[side]))
     return np.asarray(scores[:, np.newaxis] + np.sqrt(ERRORS[side]) * errors)
+
+
+def human_and_lenient_judge(random: Random, count: int, middle: float) -> Array:
+    """As `human_and_judges`, on the scale."""
+    return on_scale(human_and_judges(random, count) + np.array([0.0, LENIENT]), middle=middle)
 
 
 @dataclass(frozen=True)
@@ -132,11 +141,14 @@ def ratings_of_people(random: Random, count: int, raters: int) -> Array:
     return np.asarray(levels_of_people(random, count)[:, np.newaxis] + strictness + lenience + errors)
 
 
-def second_ratings(random: Random, count: int, each: int = 2, raters: int = 3) -> Array:
-    """Conversations × raters on the scale, `each` conversations of `count` people, whose levels differ."""
+def second_ratings(
+    random: Random, count: int, each: int = 2, raters: int = 3, strictness: Array | float = 0.0
+) -> Array:
+    """Conversations × raters on the scale, `each` conversations of `count` people, whose levels differ. `strictness`:
+    of each rater, who stays."""
     of_people = np.sqrt(0.3) * random.normal(size=count)[people(count, each)]
     truth = of_people + np.sqrt(0.7) * random.normal(size=count * each)
-    return on_scale(truth[:, np.newaxis] + 0.9 * random.normal(size=(count * each, raters)))
+    return on_scale(truth[:, np.newaxis] + 0.9 * random.normal(size=(count * each, raters)) - strictness)
 
 
 def arm_scores(random: Random, count: int) -> Array:
@@ -150,6 +162,17 @@ def users_and_models(random: Random, users: int) -> Array:
     return np.asarray(
         MODELS + np.sqrt(0.5) * (random.normal(size=(users, 1)) + random.normal(size=(users, len(MODELS))))
     )
+
+
+def users_and_others(random: Random, users: int) -> Array:
+    """As `users_and_models`, of as many models that are drawn from others."""
+    others = np.sqrt(OF_MODELS) * random.normal(size=len(MODELS))
+    return np.asarray(users_and_models(random, users) - MODELS + others)
+
+
+def whole_scores_of_models(random: Random, users: int) -> Array:
+    """Users × models on the scale, so that ranks tie."""
+    return on_scale(users_and_models(random, users) + (FURTHER - 1) * MODELS)
 
 
 def counsellors_and_arms(random: Random, counsellors: int) -> Array:

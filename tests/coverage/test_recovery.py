@@ -51,7 +51,7 @@ def test_too_narrow_intervals_are_found_out() -> None:
 def test_planted_values_without_a_formula_are_those_of_many_draws() -> None:
     truths = {family.key: family.truth for family in FAMILIES}
     for key, found in from_draws(200_000).items():
-        assert truths[key] == pytest.approx(found, rel=0.01)
+        assert truths[key] == pytest.approx(found, rel=0.02)  # of so few the standard error of a small kappa
 
 
 def test_cells_have_names_and_seeds_of_their_own() -> None:

@@ -48,9 +48,7 @@ class MeanSquares:
         return np.asarray(explained / self.within)
 
     def agreement(self) -> float:
-        """MAC, equation 12: MSR / (1 + MSR), so it says nothing that MSR does not."""
-        ratio = float(self.separation())
-        return ratio / (1 + ratio)
+        return agreement_of(float(self.separation()))
 
     def f_oneway(self) -> float:
         """The textbook's; U / (U - 1) times that of equation 13."""
@@ -82,6 +80,11 @@ class MeanSquares:
         """How far one user gives the models the same scores as another: ICC(A,1)."""
         levels = self.users * (self.of_users - self.error) / self.models
         return float((self.between - self.error) / (self.between + (self.users - 1) * self.error + levels))
+
+
+def agreement_of(separation: float) -> float:
+    """MAC, equation 12: MSR / (1 + MSR), so it says nothing that MSR does not."""
+    return separation / (1 + separation)
 
 
 def mean_squares(scores: Array) -> MeanSquares:

@@ -1,10 +1,11 @@
-"""Variance components of crossed random facets, and how well a mean over raters (and items) tells conversations apart.
+"""Variance components of crossed random facets, and how well a mean over the others tells the levels of the first
+apart: conversations, over raters (and items), or arms, over users and raters (and items).
 
 Brennan 2001, Generalizability Theory (doi 10.1007/978-1-4757-3456-0): expected mean squares of complete data in
 section 3.3, coefficients in chapter 4. Data with gaps: REML of the same model, or Henderson's first method.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -19,8 +20,9 @@ from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.rows import Undefined
 
-OBJECT = "conversation"  # what is to be told apart
-FACETS = (OBJECT, "rater", "item")
+# First what is to be told apart.
+FACETS = ("conversation", "rater", "item")
+OF_ARMS = ("arm", "user", "rater", "item")
 RESIDUAL = "residual"  # the last interaction and the error, which cannot be told from each other
 MOST_LEVELS = 500  # of the facet with fewer: above, REML takes minutes
 FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
@@ -32,11 +34,17 @@ Effect = tuple[str, ...]  # the facets that cross in it
 
 @dataclass(frozen=True)
 class Components:
-    """`variances` as they come out, also below 0; `covariance` of them in that order, None where it is unknown."""
+    """`variances` as they come out, also below 0, first that of what is to be told apart; `covariance` of them in that
+    order, None where it is unknown."""
 
     variances: Mapping[Effect, float]
     covariance: Array | None
     method: str
+
+    @cached_property
+    def apart(self) -> Effect:
+        """What is to be told apart."""
+        return next(iter(self.variances))
 
     @cached_property
     def positive(self) -> dict[Effect, float]:
@@ -63,7 +71,7 @@ class Components:
 
         The interval is by the delta method on the logit.
         """
-        universe, shares = self.positive[(OBJECT,)], self._error_shares(numbers, absolute)
+        universe, shares = self.positive[self.apart], self._error_shares(numbers, absolute)
         error = sum(share * self.positive[effect] for effect, share in shares.items())
         if not universe + error:
             raise Undefined("no variance comes out above 0")
@@ -76,36 +84,37 @@ class Components:
 
     def _error_shares(self, numbers: Mapping[str, int], absolute: bool) -> dict[Effect, float]:
         """How much of each variance is in the error of a mean."""
-        counted = {effect: np.prod([numbers[name] for name in effect if name != OBJECT]) for effect in self.variances}
+        [apart] = self.apart
+        counted = {effect: np.prod([numbers[name] for name in effect if name != apart]) for effect in self.variances}
         return {
             effect: float(1 / count)
             for effect, count in counted.items()
-            if effect != (OBJECT,) and (absolute or OBJECT in effect)
+            if effect != self.apart and (absolute or apart in effect)
         }
 
     def _slope(self, effect: Effect, shares: Mapping[Effect, float], universe: float, error: float) -> float:
         """Of the logit; what is set to 0 is taken as known."""
         if not self.positive[effect]:
             return 0.0
-        return 1 / universe if effect == (OBJECT,) else -shares.get(effect, 0.0) / error
+        return 1 / universe if effect == self.apart else -shares.get(effect, 0.0) / error
 
 
 def named(effect: Effect, facets: int) -> str:
     return RESIDUAL if len(effect) == facets else ":".join(effect)
 
 
-def of_complete(scores: Array) -> Components:
-    """From conversations × raters, or conversations × raters × items, without gaps: expected mean squares."""
-    if min(scores.shape) < 2:
-        raise Undefined("fewer than two conversations, raters or items")
+def of_complete(scores: Array, names: Sequence[str] = FACETS) -> Components:
+    """From scores without gaps, an axis for each facet, called by the first of `names`: expected mean squares."""
+    for name, size in zip(names, scores.shape, strict=False):
+        if size < 2:
+            raise Undefined(f"one {name} only")
     if np.ptp(scores) == 0:
         raise Undefined("the scores do not vary")
     effects = list(_effects(scores.ndim))
     squares, freedom = (np.array(column) for column in zip(*(_mean_square(scores, of) for of in effects), strict=True))
     equations = np.array([[_weight(one, other, scores.shape) for other in effects] for one in effects])
-    names = [tuple(FACETS[axis] for axis in effect) for effect in effects]
     return Components(
-        dict(zip(names, (equations @ squares).tolist(), strict=True)),
+        dict(zip(_named(names[: scores.ndim]), (equations @ squares).tolist(), strict=True)),
         equations @ np.diag(2 * squares**2 / freedom) @ equations.T,
         ANALYSIS_OF_VARIANCE,
     )
@@ -114,6 +123,10 @@ def of_complete(scores: Array) -> Components:
 def _effects(facets: int) -> Iterator[tuple[int, ...]]:
     for size in range(1, facets + 1):
         yield from combinations(range(facets), size)
+
+
+def _named(names: Sequence[str]) -> list[Effect]:
+    return [tuple(names[axis] for axis in effect) for effect in _effects(len(names))]
 
 
 def _mean_square(scores: Array, effect: tuple[int, ...]) -> tuple[float, int]:
@@ -140,7 +153,7 @@ def _others(effect: tuple[int, ...], shape: tuple[int, ...]) -> int:
 
 
 def of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
-    """`facets`: the level of each score, of two or three of FACETS in their order, numbered from 0 without gaps.
+    """`facets`: the level of each score, numbered from 0 without gaps; first of what is to be told apart.
 
     REML of two facets; of three it would take minutes, and Henderson's first method stands in its place, whose
     estimates are unbiased but bring no interval. Raises `Undefined`.
@@ -153,7 +166,7 @@ def of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Comp
 
 def _by_likelihood(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
     found = mixed.fit(scores, np.ones((len(scores), 1)), facets)
-    effects = [tuple(FACETS[axis] for axis in effect) for effect in _effects(len(facets))]
+    effects = _named(list(facets))
     values = [found.variances[named(effect, len(facets))] for effect in effects]
     return Components(dict(zip(effects, values, strict=True)), _covariance(found, values), LIKELIHOOD)
 
@@ -161,15 +174,18 @@ def _by_likelihood(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Com
 def by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
     """Henderson's method 1: the squared totals of each effect's cells, set equal to what is expected of them
     (Henderson 1953, doi 10.2307/3001853; Brennan 2001, section 7.1.1). Of complete data the expected mean squares."""
-    effects = [tuple(FACETS[axis] for axis in effect) for effect in _effects(len(facets))]
+    if np.ptp(scores) == 0:
+        raise Undefined("the scores do not vary")
+    effects = _named(list(facets))
     cells = {effect: _levels(effect, facets) for effect in effects}
-    centred = scores - scores.mean()
-    expected = np.array([[_expected(cells[one], cells[other]) for other in effects] for one in effects])
-    everything = np.array([_expected(np.zeros_like(cells[other]), cells[other]) for other in effects])
-    totals = np.array([_squared_totals(centred, cells[effect]) for effect in effects])
-    if np.linalg.matrix_rank(expected - everything) < len(effects):
+    sizes = {effect: np.bincount(of)[of].astype(float) for effect, of in cells.items()}
+    sizes[()] = np.full(len(scores), float(len(scores)))
+    expected = np.array([[_expected(one, other, facets, sizes) for other in effects] for one in ((), *effects)])
+    equations = expected[1:] - expected[0]
+    if np.linalg.matrix_rank(equations) < len(effects):
         raise Undefined("the facets cannot be told from each other")
-    values = np.linalg.solve(expected - everything, totals)
+    centred = scores - scores.mean()
+    values = np.linalg.solve(equations, np.array([_squared_totals(centred, cells[effect]) for effect in effects]))
     return Components(dict(zip(effects, values.tolist(), strict=True)), None, TOTALS)
 
 
@@ -177,11 +193,11 @@ def _squared_totals(scores: Array, cells: NDArray[np.intp]) -> float:
     return float((np.bincount(cells, weights=scores) ** 2 / np.bincount(cells)).sum())
 
 
-def _expected(cells: NDArray[np.intp], others: NDArray[np.intp]) -> float:
-    """How often a variance of `others` is in the squared totals of `cells`."""
-    size = int(others.max()) + 1
-    both, count = np.unique(cells * size + others, return_counts=True)
-    return float((count**2 / np.bincount(cells)[both // size]).sum())
+def _expected(one: Effect, other: Effect, facets: Iterable[str], sizes: Mapping[Effect, Array]) -> float:
+    """How often the variance of `other` is in the squared totals of the cells of `one`; without facets, of the grand
+    total. `sizes`: of each score, how many are in its cell."""
+    both = tuple(name for name in facets if name in one or name in other)
+    return float((sizes[both] / sizes[one]).sum())
 
 
 def _levels(effect: Effect, facets: Mapping[str, NDArray[np.intp]]) -> NDArray[np.intp]:

@@ -18,6 +18,7 @@ from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
 
+PERCENTILE = ("pearson_percentile_low", "pearson_percentile_high")
 COLUMNS = [
     "judge",
     "strategy",
@@ -77,11 +78,16 @@ COLUMNS = [
     "kappa_quadratic_high",
     "ceiling_low",
     "ceiling_high",
+    *PERCENTILE,
 ]
 METHODS = {
     "pearson": _(
         "Pearson's r over conversations; raters and replicates averaged first; BCa interval (95 %) on Fisher's z, "
         "participants (else conversations) resampled"
+    ),
+    "pearson_percentile_low, pearson_percentile_high": _(
+        "of pearson: percentile interval (95 %) of the same draws, without BCa's corrections; none of counsellors' own "
+        "conversations"
     ),
     "p": _(
         "two-sided: Fisher's z over its standard error in the same resamples, Student's t with one degree of freedom "
@@ -91,8 +97,8 @@ METHODS = {
     "p_bh": _("of p: Benjamini–Hochberg over all rows of the table"),
     "…_low, …_high": _(
         "of within_r, system_r, bias, mae, rmse, ccc, the limits, disattenuated and ceiling: interval (95 %) from the "
-        "same draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z; of system_r "
-        "and the limits by a jackknife of the same clusters, Student's t"
+        "same draws as that of pearson (BCa, or what method says); of the first two and ccc on Fisher's z; of "
+        "system_r, ccc and the limits by a jackknife of the same clusters, Student's t"
     ),
     "crossed_low, crossed_high": _(
         "of pearson, with the arms drawn too, so that it tells of other arms than these: two-way, as method says of "
@@ -273,17 +279,11 @@ def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
         return
     try:
         correlation.refuse_perfect(row.values["kendall"])
-        low, high = _kendall_bounds(x, y, drawn)
+        low, high = intervals.bounds_of_kendall(x, y, drawn)
     except Undefined as reason:
         row.leave_out("kendall_low", "kendall_high", because=str(reason))
     else:
         row.values |= {"kendall_low": low, "kendall_high": high}
-
-
-def _kendall_bounds(x: Array, y: Array, drawn: Drawn) -> tuple[float, float]:
-    pairs = correlation.score_pairs(x, y)
-    found = drawn.jackknife(pairs.kendall_z(), pairs.indicators())
-    return float(np.tanh(found.low)), float(np.tanh(found.high))
 
 
 def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn) -> None:
@@ -312,13 +312,23 @@ def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
     try:
         resampled = resample()
     except Undefined as reason:
-        row.leave_out("pearson_low", "pearson_high", "p", because=str(reason))
+        row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=str(reason))
         return
     interval = resampled.interval()
     kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
     row.values |= {"pearson_low": float(np.tanh(interval.low)), "pearson_high": float(np.tanh(interval.high))}
     row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
+    _add_percentile(row, resampled)
     row.add_notes(*resampled.notes("interval"))
+
+
+def _add_percentile(row: Row, resampled: Inference) -> None:
+    try:
+        bounds = intervals.percentile(resampled)
+    except Undefined as reason:
+        row.leave_out(*PERCENTILE, because=str(reason))
+    else:
+        row.values |= dict(zip(PERCENTILE, (float(np.tanh(bound)) for bound in bounds), strict=True))
 
 
 def _crossed(drawn: Drawn, arms: np.ndarray) -> Drawn:

@@ -1,12 +1,12 @@
 """decision_study.csv: how dependable means over more or fewer raters, items and users would be.
 
 A generalizability study of crossed random facets: conversations × raters of each item, conversations × raters × items
-of an instrument's items together, and arms × users of each item; then what it says of other numbers of them.
+of an instrument's items together, arms × users of each item, and arms × users × raters (× items) where several raters
+scored the same users' conversations; then what it says of other numbers of them.
 """
 
-from collections.abc import Iterator, Mapping
-from itertools import groupby
-from types import MappingProxyType
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby, product
 from typing import Any
 
 import numpy as np
@@ -18,10 +18,10 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.generalizability import (
     FACETS,
-    OBJECT,
-    RESIDUAL,
+    OF_ARMS,
     TOTALS,
     Components,
+    by_totals,
     named,
     of_complete,
     of_incomplete,
@@ -30,7 +30,9 @@ from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, compared
+from studies.analysis.tables.rated_arms import Rated, crossed, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.whom import ALL_ITEMS
 
 COLUMNS = [
     "raters",
@@ -43,12 +45,15 @@ COLUMNS = [
     *ESTIMATE,
     "seekers",
     "condition",
+    "facets",
+    "k_raters",
 ]
 METHODS = {
     "variance": _(
         "components of crossed random facets: expected mean squares where no score is missing, else REML, or for all "
-        "items together and for very many conversations Henderson's method 1 (no intervals); below 0 as it comes out, "
-        "without interval; chi-square interval (95 %) with Satterthwaite's degrees of freedom"
+        "items together, for arms × users × raters and for very many conversations Henderson's method 1 (no "
+        "intervals); below 0 as it comes out, without interval; chi-square interval (95 %) with Satterthwaite's "
+        "degrees of freedom"
     ),
     "erho2": _(
         "E rho² of a mean over k raters: the share of the conversations' variance where raters who are strict towards "
@@ -64,6 +69,15 @@ METHODS = {
         "F interval; arms are taken as drawn from others like them"
     ),
     "phi_users": _("the same where each arm has users of its own, so that a user's strictness is an error; ICC(A,1)"),
+    "erho2_users_raters": _(
+        "unit arm: how dependably the means over k users, all of whose conversations the same k_raters raters or "
+        "judges scored, tell arms apart; from arms × users × raters, item * also × items; of the users or raters "
+        "without gaps where they have half of the scores or more; arms, users, raters and items are taken as drawn "
+        "from others like them; delta-method interval on the logit"
+    ),
+    "phi_users_raters": _(
+        "the same where each arm has users and raters of its own, so that their strictness is an error"
+    ),
 }
 DELTA, CHI_SQUARE = "delta-method interval on the logit", "chi-square interval (Satterthwaite)"
 NUMBERS = (1, 2, 3, 5, 10)
@@ -71,7 +85,6 @@ COEFFICIENTS = {"erho2": False, "phi": True}  # statistic → whether the facets
 ICCS = {"erho2": "icc_c_1", "phi": "icc_a_1"}
 USERS = (5, 10, 20, 50, 100)
 ICCS_OF_ARMS = {"erho2_users": "icc_c_1", "phi_users": "icc_a_1"}
-NAMES_OF_ARMS = {OBJECT: "arm", FACETS[1]: "user", RESIDUAL: RESIDUAL}
 F_INTERVAL = "ANOVA; F interval"
 
 Facets = dict[str, NDArray[np.intp]]
@@ -79,7 +92,8 @@ Facets = dict[str, NDArray[np.intp]]
 
 def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (group of raters, its rows). What one rater alone rated tells nothing of raters and is left out there."""
-    for name, rated in single_ratings(export).groupby("group", observed=True):
+    single = single_ratings(export)
+    for name, rated in single.groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
         for (instrument, moment), scores in rated.groupby(["instrument", "moment"], observed=True):
             of = {"raters": str(name), "unit": "conversation", "instrument": str(instrument), "moment": str(moment)}
@@ -88,31 +102,81 @@ def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str,
             for item, of_item in several.groupby("item", observed=True):
                 rows += _of_item(of | {"item": str(item)}, of_item, export)
             if several["item"].nunique() > 1:
-                rows += _of_items(of | {"item": "*"}, several, export)
+                rows += _of_items(of | {"item": ALL_ITEMS}, several, export)
         yield str(name), rows
     for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
         yield f"{raters}, arms", [row for item in items for row in _of_arms(item)]
+    for of, scores in rated_arms(single, export):
+        yield f"{of['raters']}, arms and raters", list(_of_rated_arms(of, scores))
 
 
 def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
     """Nothing where fewer than two users met every arm."""
     scores = item.complete().values().T
-    about = item.of | {"unit": "arm", "n": len(scores), "clusters": scores.shape[1]}
+    about = item.of | _study("arm", OF_ARMS[:2]) | {"n": len(scores), "clusters": scores.shape[1]}
     if min(scores.shape) < 2:
         return
     try:
-        found, forms = of_complete(scores), two_way(scores)
+        found, forms = of_complete(scores, OF_ARMS), two_way(scores)
     except Undefined as reason:
         yield _not_estimated(about, str(reason), "variance_arm")
         return
-    yield from _variances(about, found, 2, NAMES_OF_ARMS)
+    yield from _variances(about, found)
     for statistic, form in ICCS_OF_ARMS.items():
         yield from (_row(about, statistic, k, _stepped(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
 
 
+def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """Users by raters for the instrument as a whole, that is all items together or its only one; of the items of others
+    the numbers of users and of raters by themselves."""
+    several = scores["item"].nunique() > 1
+    for item, of_item in scores.groupby("item", observed=True):
+        if rated := crossed(of_item, OF_ARMS[:3]):
+            yield from _of_rated(of | {"item": str(item)}, rated, OF_ARMS[:3], joint=not several)
+    if several and (rated := crossed(scores, OF_ARMS)):
+        yield from _of_rated(of | {"item": ALL_ITEMS}, rated, OF_ARMS, joint=True)
+
+
+def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint: bool) -> Iterator[dict[str, Any]]:
+    sizes = {name: int(rated.scores[name].nunique()) for name in names}
+    about = of | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
+    left_out = _left_out(rated)
+    try:
+        found = _components_of(rated, sizes)
+    except Undefined as reason:
+        yield _not_estimated(about, str(reason), "variance_arm")
+        return
+    yield from _variances(about, found, *left_out)
+    of_mean = [f"mean over {sizes['item']} items"] if "item" in sizes else []
+    for statistic in COEFFICIENTS:
+        for users, raters in _numbers(sizes["user"], sizes["rater"], joint=joint):
+            numbers = sizes | {"user": users, "rater": raters}
+            with_raters = about | {"k_raters": raters}
+            yield _coefficient(with_raters, found, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
+
+
+def _left_out(rated: Rated) -> list[str]:
+    count = rated.all_scores - len(rated.scores)
+    return [f"{count} of {rated.all_scores} scores of users or raters with gaps are left out"] if count else []
+
+
+def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
+    scores = rated.scores.sort_values(list(sizes))
+    values = scores["score"].to_numpy(float)
+    if not rated.has_gaps:
+        return of_complete(values.reshape(list(sizes.values())), list(sizes))
+    return by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
+
+
+def _numbers(users: int, raters: int, *, joint: bool) -> list[tuple[int, int]]:
+    """Of users and raters; one of the two as it is, unless `joint`."""
+    grid = product(sorted({*USERS, users}), sorted({*NUMBERS, raters}))
+    return [(of_users, of_raters) for of_users, of_raters in grid if joint or of_users == users or of_raters == raters]
+
+
 def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
     facets = _facets(scores, FACETS[:2])
-    about = of | _counted(scores, facets, export)
+    about = of | _study("conversation", FACETS[:2]) | _counted(scores, facets, export)
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
@@ -120,36 +184,38 @@ def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterat
     except Undefined as reason:
         yield _not_estimated(about, str(reason))
         return
-    yield from _variances(about, found, len(facets))
+    yield from _variances(about, found)
     forms = _forms(table)
-    for statistic, absolute in COEFFICIENTS.items():
+    for statistic in COEFFICIENTS:
         for k in NUMBERS:
             if statistic in forms:
                 yield _row(about, statistic, k, _stepped(forms[statistic], k), F_INTERVAL)
             else:
-                estimate = found.coefficient({"rater": k}, absolute=absolute)
-                yield _row(about, statistic, k, estimate, _method(found, DELTA))
+                yield _coefficient(about, found, statistic, k, {"rater": k})
 
 
 def _of_items(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
     facets = _facets(scores, FACETS)
-    about = of | _counted(scores, facets, export)
+    about = of | _study("conversation", FACETS) | _counted(scores, facets, export)
     values = scores["score"].to_numpy(float)
     try:
         found = _components(_table(values, facets), values, facets)
     except Undefined as reason:
         yield _not_estimated(about, str(reason))
         return
-    yield from _variances(about, found, len(facets))
+    yield from _variances(about, found)
     items = int(facets["item"].max()) + 1
-    for statistic, absolute in COEFFICIENTS.items():
+    for statistic in COEFFICIENTS:
         for k in NUMBERS:
-            estimate = found.coefficient({"rater": k, "item": items}, absolute=absolute)
-            yield _row(about, statistic, k, estimate, _method(found, DELTA), f"mean over {items} items")
-    for statistic, absolute in COEFFICIENTS.items():
+            numbers = {"rater": k, "item": items}
+            yield _coefficient(about, found, statistic, k, numbers, f"mean over {items} items")
+    for statistic in COEFFICIENTS:
         for k in NUMBERS:
-            estimate = found.coefficient({"rater": 1, "item": k}, absolute=absolute)
-            yield _row(about, f"{statistic}_items", k, estimate, _method(found, DELTA), "one rater")
+            yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, "one rater")
+
+
+def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
+    return {"unit": unit, "facets": " × ".join(facets), "k_raters": pd.NA}
 
 
 def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
@@ -193,26 +259,32 @@ def _method(found: Components, interval: str) -> str:
     return found.method if found.method == TOTALS else f"{found.method}; {interval}"
 
 
-def _variances(
-    about: Mapping[str, Any], found: Components, facets: int, names: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[dict[str, Any]]:
-    """`names`: of effects that are called otherwise here."""
+def _variances(about: Mapping[str, Any], found: Components, *notes: str) -> Iterator[dict[str, Any]]:
     for effect, estimate in found.intervals().items():
-        note = "below 0: counts as 0 in erho2 and phi" if estimate.estimate < 0 else ""
-        method = _method(found, CHI_SQUARE)
-        name = named(effect, facets)
-        yield _row(about, f"variance_{names.get(name, name)}", pd.NA, estimate, method, note)
+        below = ["below 0: counts as 0 in erho2 and phi"] if estimate.estimate < 0 else []
+        name = named(effect, max(map(len, found.variances)))
+        yield _row(about, f"variance_{name}", pd.NA, estimate, _method(found, CHI_SQUARE), *below, *notes)
+
+
+def _coefficient(
+    about: Mapping[str, Any], found: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: str
+) -> dict[str, Any]:
+    try:
+        estimate = found.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
+    except Undefined as reason:
+        return _not_estimated(about, str(reason), statistic, k)
+    return _row(about, statistic, k, estimate, _method(found, DELTA), *notes)
 
 
 def _row(
-    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: str, note: str = ""
+    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: str, *notes: str
 ) -> dict[str, Any]:
     row = Row(**about, statistic=statistic, k=k, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:
         row.leave_out("low", "high", because=_why_none(estimate.estimate, method))
-    row.add_notes(*([note] if note else []))
+    row.add_notes(*notes)
     if about["unit"] == "conversation" and about["clusters"] < about["n"]:
         row.add_notes(f"{about['n']} conversations of {about['clusters']} clusters count as independent")
     return row.finished()
@@ -226,7 +298,9 @@ def _why_none(estimate: float, method: str) -> str:
     return "perfect agreement has no interval" if estimate == 1 else "too uncertain for an interval"
 
 
-def _not_estimated(about: Mapping[str, Any], reason: str, statistic: str = "variance_conversation") -> dict[str, Any]:
-    row = Row(**about, statistic=statistic, k=pd.NA, method="")
+def _not_estimated(
+    about: Mapping[str, Any], reason: str, statistic: str = "variance_conversation", k: Any = pd.NA
+) -> dict[str, Any]:
+    row = Row(**about, statistic=statistic, k=k, method="")
     row.leave_out("estimate", "low", "high", because=reason)
     return row.finished()

@@ -151,7 +151,7 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
     }
     _add_corrected(row, measures.corrected_separation(scores, bootstrap))
     for bound in ("low", "high"):
-        row.values[f"mac_{bound}"] = row.values[f"msr_{bound}"] / (1 + row.values[f"msr_{bound}"])
+        row.values[f"mac_{bound}"] = measures.agreement_of(row.values[f"msr_{bound}"])
     _add_bounds_of_agreement(row, scores)
     _add_repeated(row, squares, scores)
 

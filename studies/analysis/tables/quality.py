@@ -4,6 +4,7 @@ A flag asks somebody to look; it leaves nobody out. Beside pandas nothing heavy 
 computes the same for a study under way.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,9 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.scales import CODEBOOK
 from studies.questionnaires.definitions import Questionnaire
-from studies.questionnaires.loading import instrument_ids, load
+from studies.questionnaires.loading import instructed_items, instrument_ids, load
 
 COLUMNS = [
     "person",
@@ -51,6 +53,11 @@ METHODS = {
         "correlation over the scales between the means of their even and odd items, stepped up by Spearman–Brown"
     ),
     "reverse_items": _("over the scales, mean absolute difference between items and reversed items, both in key"),
+    "instructed_share": _(
+        "share of the answers to instructed items, of all instruments, that are as told (Meade & Craig 2012); items "
+        "left open do not count"
+    ),
+    "instructed_missed": _("answers to instructed items that are otherwise than told"),
     "rating_seconds": _("sum over the items of a final rating"),
     "turns": _("turns with a reply"),
     "message_words": _("median"),
@@ -65,6 +72,7 @@ FLAGS = {
     "message_words": f"median message under {WORDS} words",
     "message_characters": f"median message under {CHARACTERS} characters",
     "pasted": "text was pasted into a message",
+    "instructed_missed": "an item that tells what to answer was answered otherwise",
     "technical": "a message got no reply, or the conversation ended by a technical failure",
 }
 OF_WHAT_WAS_SAID = ("turns", "message_words", "message_characters", "pasted", "technical")
@@ -77,35 +85,49 @@ NEEDED = {
     ),
     "conversations": ("conversation", "participant", "language", "turns", "min_turns", "end_reason"),
     "turns": ("conversation", "role", "text", "pasted", "error"),
-    "answers": ("participant", "instrument", "item", "moment", "value", "seconds"),
+    "answers": ("participant", "conversation", "instrument", "item", "moment", "value", "text", "seconds"),
 }
 NUMBERS = ("score", "seconds", "turns", "min_turns", "pasted", "value")
+_INSTRUCTED = re.compile(r".*\(instructed: (.+)\)", re.DOTALL)  # the meaning of such an item in codebook.csv
 RATING = ["rater_kind", "rater", "instrument", "conversation", "moment", "turn", "replicate"]
+
+Instructions = Mapping[tuple[str, str], str]  # by instrument and item: the answer that it tells people to give
 
 
 @dataclass(frozen=True)
 class Collected:
     """What people gave, those too who are left out of the results; the tables of `NEEDED`, in the order of the files.
 
-    `messages` are the seekers'.
+    `messages` are the seekers'. `instructed`: one row per answer to an item that tells what to answer, with `as_told`;
+    `answers` are without them.
     """
 
     ratings: pd.DataFrame
     conversations: pd.DataFrame
     messages: pd.DataFrame
     answers: pd.DataFrame
+    instructed: pd.DataFrame
 
 
-def collected(tables: Mapping[str, pd.DataFrame]) -> Collected:
+def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
     """From tables of the names of `NEEDED`; one that is absent is empty."""
     typed = {name: _typed(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
-    ratings, turns = typed["ratings"], typed["turns"]
+    ratings, turns, answers = typed["ratings"], typed["turns"], typed["answers"]
+    places = pd.Series(zip(answers["instrument"], answers["item"], strict=True), answers.index, dtype=object)
+    is_instructed = places.isin(told)
     return Collected(
         ratings=ratings[~ratings["rater_kind"].isin(NO_PEOPLE) & ratings["score"].notna()],
         conversations=typed["conversations"],
         messages=turns[turns["role"] == "seeker"],
-        answers=typed["answers"],
+        answers=answers[~is_instructed],
+        instructed=_compared(answers[is_instructed], places[is_instructed].map(told)),
     )
+
+
+def _compared(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
+    """Those that are there, beside what was told."""
+    said = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
+    return answers.assign(as_told=said == told)[said != ""]
 
 
 def _typed(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
@@ -126,7 +148,20 @@ def _texts(column: pd.Series) -> pd.Series:
 
 def of_export(export: Export) -> Collected:
     ratings = pd.concat([export.ratings, export.left_out])
-    return collected({"ratings": _in_order(ratings), **_read(export.folder)})
+    return collected({"ratings": _in_order(ratings), **_read(export.folder)}, _told_in(export.folder / CODEBOOK))
+
+
+def _told_in(path: Path) -> Instructions:
+    """What the codebook says; where there is none, what our own instruments do."""
+    if not path.is_file():
+        return _told_by_ours()
+    rows = read_table(path, ("file", "column"), ("meaning",)).astype(str).to_dict("records")
+    found = ((row, _INSTRUCTED.fullmatch(row["meaning"])) for row in rows if row["file"].endswith(".json"))
+    return {(row["file"].removesuffix(".json"), row["column"]): told[1] for row, told in found if told}
+
+
+def _told_by_ours() -> Instructions:
+    return {place: str(value) for place, value in instructed_items().items()}
 
 
 def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +181,7 @@ def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, A
     """The rows of quality.csv from those of an export's tables, by their names: for a page, which has no files."""
     tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
     tables["ratings"] = _in_order(tables["ratings"])
-    return list(indices(collected(tables)))
+    return list(indices(collected(tables, _told_by_ours())))
 
 
 def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -158,6 +193,7 @@ def indices(given: Collected) -> Iterator[dict[str, Any]]:
     rows = [
         *_of_ratings(given.ratings),
         *_of_answers(given.answers),
+        *_of_instructed(given.instructed),
         *_of_final_ratings(given.ratings),
         *_of_conversations(given),
     ]
@@ -284,6 +320,24 @@ def reverse_items(questionnaire: Questionnaire, values: Mapping[str, float]) -> 
         if not turned.all():
             differences.append(abs(in_key[turned].mean() - in_key[~turned].mean()))
     return float(np.mean(differences))
+
+
+# Of items that tell what to answer (Meade & Craig 2012, doi 10.1037/a0028085)
+
+
+def _of_instructed(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    """A person's share over everything; what they missed where they did, so that a slip beside one rating is told of
+    that rating alone."""
+    for person, given in answers.groupby("participant"):
+        about = {"person": person, "raters": "", "n": len(given)}
+        about["clusters"] = given.loc[given["conversation"] != "", "conversation"].nunique()
+        share = float(given["as_told"].mean())
+        yield _row(about | {"instrument": ""}, "instructed_share", lambda share=share: share)
+    for (person, instrument, conversation), given in answers.groupby(["participant", "instrument", "conversation"]):
+        about = {"person": person, "raters": "", "instrument": instrument, "conversation": conversation}
+        about |= {"n": len(given), "clusters": int(conversation != "")}
+        missed = int((~given["as_told"]).sum())
+        yield _row(about, "instructed_missed", lambda missed=missed: float(missed), flagged=missed > 0)
 
 
 # Of a conversation

@@ -130,7 +130,7 @@ class Command(Base):
             if not named:
                 self.refuse(f"The instrument {instrument!r} is not one of ours. Name its items with --items.")
             return dict.fromkeys(named)
-        scales = {item.key: item for item in load(instrument).items if item.type == "scale"}
+        scales = {item.key: item for item in load(instrument).rated_items()}
         if unknown := sorted(set(named or ()) - scales.keys()):
             self.refuse(f"--items: {instrument} has no {', '.join(unknown)}. It has: {', '.join(scales) or 'none'}.")
         return {key: scales[key] for key in named or scales}

@@ -66,7 +66,7 @@ def dot_plot(board: Leaderboard) -> DotPlot:
 def scale_of(board: Leaderboard) -> tuple[int, int]:
     """From the lowest to the highest answer; of an instrument that is not ours, around what there is."""
     try:
-        items = [item for item in load(board.instrument).items if item.type == "scale"]
+        items = load(board.instrument).rated_items()
         return min(item.minimum or 0 for item in items), max(item.maximum or 0 for item in items)
     except InstrumentError:
         values = [value for standing in board.standings for value in bounds(standing)]

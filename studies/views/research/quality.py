@@ -18,6 +18,7 @@ from studies.decisions import Subject, Verdict, decide, disagreements, take_back
 from studies.exports.table import Filter
 from studies.models import ArmRun, Decision, Participation, Study
 from studies.quality import Index, OfPerson
+from studies.questionnaires.loading import instructed_items
 from studies.views.research.access import show, study_page
 from studies.views.research.tables import Column, headings, page_of, paging
 
@@ -30,6 +31,7 @@ FLAGS = {
     "message_words": gettext_lazy("Half of the messages have fewer than 4 words"),
     "message_characters": gettext_lazy("Half of the messages have fewer than 6 characters"),
     "pasted": gettext_lazy("Text was pasted into a message"),
+    "instructed_missed": gettext_lazy("An item that tells what to answer was answered otherwise"),
     "technical": gettext_lazy("A message got no reply, or the conversation ended by a technical failure"),
 }
 INDICES = {
@@ -40,6 +42,7 @@ INDICES = {
     "seconds_per_item": gettext_lazy("Seconds an item"),
     "even_odd": gettext_lazy("Big Five: even against odd items"),
     "reverse_items": gettext_lazy("Big Five: difference to reversed items"),
+    "instructed_share": gettext_lazy("Instructed items: share answered as told"),
 }
 OF_CONVERSATION = {
     "turns": gettext_lazy("Turns"),
@@ -48,6 +51,7 @@ OF_CONVERSATION = {
     "pasted": gettext_lazy("Pasted messages"),
     "technical": gettext_lazy("Messages without a reply"),
     "rating_seconds": gettext_lazy("Seconds for a final rating"),
+    "instructed_missed": gettext_lazy("Instructed items answered otherwise than told"),
 }
 VERDICTS = {
     Verdict.KEEP: gettext_lazy("Kept by both coders"),
@@ -119,8 +123,13 @@ def columns() -> list[Column]:
         Column("track", _("Track"), "track"),
         Column("flags", _("Flags"), "flags", number=True),
         Column("decision", _("Decision"), "decision"),
-        *(Column(name, str(label), name, number=True) for name, label in INDICES.items()),
+        *(Column(name, str(label), name, number=True) for name, label in shown().items()),
     ]
+
+
+def shown() -> dict[str, Promise]:
+    """The indices that have a column: that of instructed items only where an instrument has some."""
+    return {name: label for name, label in INDICES.items() if name != "instructed_share" or instructed_items()}
 
 
 @require_GET
@@ -142,6 +151,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "flags": [Flag(name, text) for name, text in FLAGS.items()],
         "differing": [subject_row(subject) for subject in disagreements(study, is_test=test == "yes")],
         "instrument": usual,
+        "has_instructed": bool(instructed_items()),
         **paging(page, request),
     }
     return show(request, study, "quality", context)
@@ -155,7 +165,7 @@ def usual_instrument(study: Study) -> str:
 
 def row_of(person: Participation, found: list[Index], coder: Any, instrument: str) -> PersonRow:
     flagged = [index for index in found if index.flagged]
-    values = {name: value_of(name, found, instrument) for name in INDICES}
+    values = {name: value_of(name, found, instrument) for name in shown()}
     runs = [run for run in person.runs.all() if run.conversation]
     return PersonRow(
         person=person,

@@ -15,6 +15,7 @@ from studies.models import Answer, ArmRun, Rater
 from studies.models.response import RaterKind
 from studies.questionnaires.forms import COMMENT
 from studies.questionnaires.loading import instrument_ids, load
+from studies.responses import instructed
 from studies.views.research import labels
 
 ORDER = [RaterKind.SEEKER, RaterKind.EXPERT, RaterKind.REVIEWER, RaterKind.CROWD, RaterKind.SIMULATED_SEEKER]
@@ -122,7 +123,7 @@ class Scores:
 
     @classmethod
     def of(cls, run: ArmRun, far: float) -> "Scores":
-        answers = Answer.objects.filter(response__run=run, response__is_rating=True)
+        answers = Answer.objects.filter(~instructed(), response__run=run, response__is_rating=True)
         return cls(list(in_order(answers)), far)
 
     @cached_property

@@ -251,7 +251,7 @@ def test_results_say_settings_versions_hashes_and_every_row(out: Path) -> None:
     seeker = results["tables"]["agreement"][-1]
     assert seeker["human"] == "seeker"
     assert seeker["ceiling"] is None
-    limits = "lower_limit, upper_limit: jackknife of clusters, Student's t"
+    limits = "lower_limit, upper_limit, ccc: jackknife of clusters, Student's t"
     assert seeker["method"] == f"BCa cluster bootstrap on Fisher's z; {limits}"
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from studies.questionnaires.definitions import Condition
-from studies.questionnaires.loading import FIXTURES, InstrumentError, instrument_ids, load
+from studies.questionnaires.loading import FIXTURES, InstrumentError, instructed_items, instrument_ids, load
+from studies.questionnaires.scoring import score
 
 NOT_ANSWERED = {
     "consent_template",
@@ -280,6 +281,108 @@ def set_at(*path_and_value):
 )
 def test_load_names_file_and_key_of_a_fault(tmp_path, instrument, change, fault):
     assert f"{instrument}.json: {fault}" in broken(tmp_path, change, instrument)
+
+
+# Items that tell people what to answer
+
+
+def with_item(folder: Path, instrument: str = "de_roling", body: str = "items", **item):
+    """The instrument with one more item, which tells people to answer 4."""
+    data = json.loads((FIXTURES / f"{instrument}.json").read_text("utf-8"))
+    words = {"en": "Choose 4 here.", "zh": "此题请选择 4。"}
+    usual = {"id": "reading", "type": "scale", "min": 1, "max": 5, "instructed": 4, **words, "question": words}
+    data[body].append(usual | item)
+    (folder / f"{instrument}.json").write_text(json.dumps(data), "utf-8")
+    return load(instrument, folder)
+
+
+CHOICE = {
+    "type": "single",
+    "options": [{"key": key, "en": key, "zh": key} for key in ("green", "blue", "prefer_not")],
+}
+
+
+@pytest.mark.parametrize("item", [{}, {"instructed": 1}, {**CHOICE, "instructed": "blue"}])
+def test_an_item_may_tell_people_one_of_its_own_values(tmp_path, item):
+    asked = with_item(tmp_path, **item)
+    assert asked.item("reading").instructed == item.get("instructed", 4)
+    assert [each.key for each in asked.items if each.instructed is not None] == ["reading"]
+
+
+@pytest.mark.parametrize(
+    ("item", "wrong"),
+    [
+        ({"instructed": 6}, "6 is none of the item's own values"),
+        ({"instructed": "4"}, "'4' is none of the item's own values"),
+        ({"instructed": 4.0}, "4.0 is none of the item's own values"),
+        ({"instructed": True}, "True is none of the item's own values"),
+        ({"instructed": [4]}, "[4] is none of the item's own values"),
+        ({**CHOICE, "instructed": "red"}, "'red' is none of the item's own values"),
+        ({**CHOICE, "instructed": "prefer_not"}, "'prefer_not' is none of the item's own values"),
+        ({"type": "text", "instructed": "green"}, "is for items of type scale or single, not text"),
+        ({"type": "integer"}, "is for items of type scale or single, not integer"),
+        ({"type": "checkbox", "instructed": 1}, "is for items of type scale or single, not checkbox"),
+    ],
+)
+def test_an_instruction_that_cannot_be_followed_is_refused_by_file_and_item(tmp_path, item, wrong):
+    with pytest.raises(InstrumentError) as caught:
+        with_item(tmp_path, **item)
+    assert caught.value.faults == (f"de_roling.json: reading.instructed: {wrong}",)
+
+
+@pytest.mark.parametrize(
+    ("instrument", "body", "scale"),
+    [("mini_ipip", "items", {"factor": "E", "key": "+"}), ("emoharbor_10", "dimensions", {"facet": "believability"})],
+)
+def test_no_item_of_a_scale_can_tell_people_what_to_answer(tmp_path, instrument, body, scale):
+    with pytest.raises(InstrumentError) as caught:
+        with_item(tmp_path, instrument, body, **scale)
+    [key] = set(scale.values()) - {"+"}
+    [fault] = caught.value.faults
+    assert fault.startswith(f"{instrument}.json: reading.instructed: the item counts in the scale {key!r}")
+
+
+@pytest.mark.parametrize(
+    ("instrument", "body"),
+    [
+        ("profile", "items"),
+        ("screening", "questions"),
+        ("comprehension_check", "questions"),
+        ("blinding", "items"),
+        ("reply_rating", "items"),
+        ("reply_flags", "items"),
+        ("pairwise_support", "comparisons"),
+    ],
+)
+def test_instruments_that_are_not_asked_item_by_item_have_no_instructed_ones(tmp_path, instrument, body):
+    with pytest.raises(InstrumentError) as caught:
+        with_item(tmp_path, instrument, body)
+    wrong = "no item of this instrument can tell people what to answer"
+    assert f"{instrument}.json: reading.instructed: {wrong}" in caught.value.faults
+
+
+def test_an_instructed_item_of_a_rating_scale_is_no_score(tmp_path):
+    asked = with_item(tmp_path, "worst_case_4", "dimensions")
+    rated = tuple(item.key for item in load("worst_case_4").items)
+    assert tuple(item.key for item in asked.items) == (*rated, "reading")
+    assert tuple(item.key for item in asked.rated_items()) == rated
+    [overall] = asked.scales
+    assert (overall.items, overall.minimum_answered) == (rated, 4)
+    assert [(one.score, one.items_answered) for one in score(asked, dict.fromkeys(rated, 2) | {"reading": 5})] == [
+        (2, 4)
+    ]
+
+
+def test_no_instrument_of_ours_tells_people_what_to_answer():
+    assert instructed_items() == {}
+
+
+def test_the_instrument_in_the_guide_for_developers_can_be_used_as_it_stands(tmp_path):
+    guide = (FIXTURES.parents[1] / "docs" / "developers.md").read_text("utf-8")
+    [example] = re.findall(r"```json\n(.*?)```", guide, re.DOTALL)
+    (tmp_path / "work_days.json").write_text(example, "utf-8")
+    told = [(item.key, item.instructed) for item in load("work_days", tmp_path).items]
+    assert told == [("tired", None), ("reading", 4), ("breaks", None)]
 
 
 def test_load_reports_all_faults_at_once(tmp_path):

@@ -20,6 +20,7 @@ RULES = {  # of quality.FLAGS, so that they can be said in another language
     "message_words": gettext_noop("median message under {words} words"),
     "message_characters": gettext_noop("median message under {characters} characters"),
     "pasted": gettext_noop("text was pasted into a message"),
+    "instructed_missed": gettext_noop("an item that tells what to answer was answered otherwise"),
     "technical": gettext_noop("a message got no reply, or the conversation ended by a technical failure"),
 }
 ALL_ARMS = "*"

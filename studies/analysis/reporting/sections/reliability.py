@@ -15,6 +15,7 @@ from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
 from studies.analysis.results import Results
+from studies.analysis.tables.decision_study import USERS
 
 TABLES = ("reliability", "decision_study", "rater_effects")
 ALL_ITEMS = "*"
@@ -31,7 +32,7 @@ LEVELS = {  # of rater_effects.csv
     "conversation": gettext_noop("conversation"),
     "residual": gettext_noop("what is left"),
 }
-OF_USERS = "erho2_users"
+OF_USERS, OF_BOTH = "erho2_users", "erho2_users_raters"
 
 
 def reliability(results: Results) -> Section | None:
@@ -42,6 +43,7 @@ def reliability(results: Results) -> Section | None:
         *_agreement(table),
         *_decisions(results.table("decision_study")),
         *_users(results.table("decision_study")),
+        *_users_by_raters(results.table("decision_study")),
         *_strictness(results.table("rater_effects")),
     ]
     return Section("reliability", _("Raters among themselves"), parts, TABLES)
@@ -157,8 +159,36 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
     yield Excerpt("decision_study", caption, _by_k(known), left_out(people))
 
 
-def _by_k(rows: pd.DataFrame) -> pd.DataFrame:
-    keys = ["raters", "seekers", "condition", "instrument", "moment", "item"]
+def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
+    of_both = table[(table["statistic"] == OF_BOTH) & table["k"].isin(USERS)] if len(table) else table
+    rows = _of_whole_instruments(of_both) if len(of_both) else of_both
+    known = rows[rows["estimate"].notna()] if len(rows) else rows
+    if known.empty:
+        return
+    yield subheading(_("How many people and raters tell the arms apart?"))
+    yield prose(
+        _(
+            "Where several raters or judges scored the same conversations of people who met several arms: how surely "
+            "the means over so many people (columns) and so many raters of each of their conversations (k_raters) "
+            "would put arms in their order (E ρ²). A rater who orders the arms in a way of their own is made up for "
+            "by more raters alone, however many people there are. decision_study.csv has the variances and the single "
+            "items too."
+        )
+    )
+    caption = _("E ρ² of the arms' means over so many people and raters, with {level} intervals").format(level=LEVEL)
+    remark = joined([left_out(rows), gaps(known, ["low"])])
+    yield Excerpt("people-and-raters", caption, _by_k(known, "k_raters"), remark)
+
+
+def _of_whole_instruments(rows: pd.DataFrame) -> pd.DataFrame:
+    """All items together, or the only one."""
+    items = rows.groupby(["raters", "seekers", "condition", "instrument", "moment"])["item"].transform("nunique")
+    return rows[(rows["item"] == ALL_ITEMS) | (items == 1)]
+
+
+def _by_k(rows: pd.DataFrame, *beside: str) -> pd.DataFrame:
+    """Columns for k; `beside`: what else tells rows apart."""
+    keys = ["raters", "seekers", "condition", "instrument", "moment", "item", *beside]
     wide = rows.assign(estimate=bounded(rows)).pivot(index=keys, columns="k", values="estimate").fillna("–")
     table = named(wide.rename(columns=str).rename_axis(columns=None).reset_index())
     return table.loc[:, (table != "").any()]

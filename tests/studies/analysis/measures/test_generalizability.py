@@ -1,10 +1,17 @@
+from collections.abc import Mapping
+from itertools import combinations
+
 import numpy as np
+import pandas as pd  # noqa: TID253
 import pytest
+import statsmodels.formula.api as smf  # noqa: TID253
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.analysis.measures import generalizability, mixed
 from studies.analysis.measures.generalizability import (
+    FACETS,
+    OF_ARMS,
     Components,
     by_totals,
     named,
@@ -38,6 +45,21 @@ PERSONS_RATERS_TASKS = (
     np.array([row.split() for row in BRENNAN.split("\n")[1:-1]], dtype=float).reshape(3, 4, 10).transpose(2, 1, 0)
 )
 
+# Its table 3.1, synthetic data set 3: ten persons (columns) by four items (rows), on each of two occasions.
+SYNTHETIC_3 = """
+2 4 5 5 4 4 2 3 0 6
+6 5 5 9 3 4 6 4 5 8
+7 6 4 8 5 4 6 4 4 7
+5 7 6 6 6 7 5 5 5 6
+2 6 5 5 4 6 2 6 5 6
+5 7 4 7 5 4 7 6 5 8
+5 5 5 7 6 7 7 6 5 8
+5 7 5 6 4 8 5 4 3 6
+"""
+PERSONS_OCCASIONS_ITEMS = (
+    np.array([row.split() for row in SYNTHETIC_3.split("\n")[1:-1]], dtype=float).reshape(2, 4, 10).transpose(2, 0, 1)
+)
+
 # Its table 2.2, synthetic data set 1: ten persons by twelve items.
 SYNTHETIC_1 = """
 101000000000 111001000000 111110000000 110110010000 111110100000
@@ -48,7 +70,40 @@ TWELVE_ITEMS = np.array([[float(digit) for digit in person] for person in SYNTHE
 
 def facets_of(scores: np.ndarray) -> dict[str, np.ndarray]:
     levels = np.indices(scores.shape).reshape(scores.ndim, -1)
-    return dict(zip(("conversation", "rater", "item"), levels, strict=False))
+    return dict(zip(FACETS if scores.ndim < 4 else OF_ARMS, levels, strict=False))
+
+
+def drawn(random: np.random.Generator, shape: tuple[int, ...], planted: Mapping[tuple[str, ...], float]) -> np.ndarray:
+    """Scores of facets called as in OF_ARMS, with these variances."""
+    names = OF_ARMS[: len(shape)]
+    scores = np.zeros(shape)
+    for effect, variance in planted.items():
+        sizes = [size if name in effect else 1 for name, size in zip(names, shape, strict=True)]
+        scores = scores + random.normal(0, variance**0.5, sizes)
+    return scores
+
+
+def planted_in(facets: int) -> dict[tuple[str, ...], float]:
+    """A variance of its own for each effect."""
+    names = OF_ARMS[:facets]
+    effects = [effect for size in range(1, facets + 1) for effect in combinations(names, size)]
+    return {effect: 0.1 + 0.05 * place for place, effect in enumerate(reversed(effects))}
+
+
+def by_pairs_of_scores(scores: np.ndarray) -> list[float]:
+    """The components from the mean product of two scores that share some levels and no others: it is expected to be the
+    squared mean and the variances of all effects within these."""
+    levels, values = np.indices(scores.shape).reshape(scores.ndim, -1), scores.ravel() - scores.mean()
+    shared = levels[:, :, np.newaxis] == levels[:, np.newaxis, :]
+    products = np.outer(values, values)
+    axes = range(scores.ndim)
+    effects = [effect for size in range(scores.ndim + 1) for effect in combinations(axes, size)]
+    found: dict[tuple[int, ...], float] = {}
+    for effect in effects:
+        these = np.all([shared[axis] == (axis in effect) for axis in axes], axis=0)
+        within = sum(value for other, value in found.items() if set(other) < set(effect))
+        found[effect] = products[these].mean() - within
+    return [found[effect] for effect in effects[1:]]
 
 
 def test_of_complete_gives_brennans_printed_components() -> None:
@@ -65,6 +120,47 @@ def test_of_complete_gives_brennans_printed_components() -> None:
         person_rater + rest,
     ]
     assert nested == pytest.approx(PRINTED, abs=1e-4)
+
+
+def test_components_of_three_crossed_facets_are_those_that_brennan_prints() -> None:
+    """Persons, occasions, items, then their crossings; E rho² and Phi of two occasions and four items."""
+    found = of_complete(PERSONS_OCCASIONS_ITEMS)
+    printed = [0.5528, 0.0074, 0.4417, 0.1009, 0.5750, 0.1565, 0.9352]
+    assert [round(value, 4) for value in found.variances.values()] == printed
+    numbers = {"rater": 2, "item": 4}
+    coefficients = [found.coefficient(numbers, absolute=absolute).estimate for absolute in (False, True)]
+    assert [round(coefficient, 2) for coefficient in coefficients] == [0.64, 0.55]
+
+
+def test_components_of_three_facets_follow_from_statsmodels_sums_of_squares() -> None:
+    """Solved by the equations of Brennan 2001, section 3.3, for arms × users × raters."""
+    shape = (4, 6, 3)
+    scores = drawn(np.random.default_rng(3), shape, planted_in(3))
+    levels = dict(zip("aur", np.indices(shape).reshape(3, -1).astype(str), strict=True))
+    frame = pd.DataFrame(levels | {"score": scores.ravel()})
+    terms = ["a", "u", "r", "a:u", "a:r", "u:r"]
+    models = ["score ~ 1", *(f"score ~ {' + '.join(terms[: place + 1])}" for place in range(len(terms)))]
+    left = [smf.ols(model, frame).fit().ssr for model in models]
+    freedom = np.array([3, 5, 2, 15, 6, 10, 30])
+    arm, user, rater, arm_user, arm_rater, user_rater, rest = -np.diff([*left, 0]) / freedom
+    assert list(of_complete(scores, OF_ARMS).variances.values()) == pytest.approx(
+        [
+            (arm - arm_user - arm_rater + rest) / (6 * 3),
+            (user - arm_user - user_rater + rest) / (4 * 3),
+            (rater - arm_rater - user_rater + rest) / (4 * 6),
+            (arm_user - rest) / 3,
+            (arm_rater - rest) / 6,
+            (user_rater - rest) / 4,
+            rest,
+        ]
+    )
+
+
+@pytest.mark.parametrize("shape", [(5, 4), (4, 3, 5), (3, 5, 4, 2)])
+def test_components_are_those_of_pairs_of_scores(shape: tuple[int, ...]) -> None:
+    scores = drawn(np.random.default_rng(4), shape, planted_in(len(shape)))
+    found = of_complete(scores, OF_ARMS)
+    assert list(found.variances.values()) == pytest.approx(by_pairs_of_scores(scores), abs=1e-9)
 
 
 def test_likelihood_gives_brennans_printed_components() -> None:
@@ -118,9 +214,28 @@ def test_likelihood_of_complete_data_is_the_analysis_of_variance() -> None:
 
 
 def test_totals_of_complete_data_give_the_expected_mean_squares() -> None:
-    for scores in (PERSONS_RATERS_TASKS, SHROUT_FLEISS):
+    of_four = drawn(np.random.default_rng(6), (4, 7, 3, 5), planted_in(4))
+    for scores in (PERSONS_RATERS_TASKS, SHROUT_FLEISS, of_four):
         found = by_totals(scores.ravel(), facets_of(scores))
-        assert found.variances == pytest.approx(of_complete(scores).variances, abs=1e-9)
+        complete = of_complete(scores, list(facets_of(scores)))
+        assert found.variances == pytest.approx(complete.variances, abs=1e-9)
+
+
+@pytest.mark.parametrize("share", [0, 0.3])
+@pytest.mark.parametrize("shape", [(6, 20, 6), (5, 12, 5, 5)])
+def test_components_are_on_average_those_that_were_planted(shape: tuple[int, ...], share: float) -> None:
+    """With and without gaps, within four standard errors of the mean over the seeds."""
+    planted = planted_in(len(shape))
+    found = []
+    for seed in range(150):
+        random = np.random.default_rng(seed)
+        scores = drawn(random, shape, planted)
+        kept = random.random(scores.size) >= share
+        levels = dict(zip(OF_ARMS, np.indices(shape).reshape(len(shape), -1)[:, kept], strict=False))
+        components = by_totals(scores.ravel()[kept], levels) if share else of_complete(scores, OF_ARMS)
+        found.append([components.variances[effect] for effect in planted])
+    errors = np.std(found, axis=0, ddof=1) / len(found) ** 0.5
+    assert (np.abs(np.mean(found, axis=0) - list(planted.values())) < 4 * errors).all()
 
 
 def test_totals_of_gaps_keep_to_those_of_the_whole() -> None:
@@ -162,6 +277,42 @@ def test_of_complete_ignores_names_order_and_a_constant(
 
 
 @settings(deadline=None, max_examples=20)
+@given(st.data(), st.floats(-5, 5))
+def test_components_of_four_facets_ignore_names_order_and_a_constant(data: st.DataObject, constant: float) -> None:
+    shape = (3, 5, 2, 4)
+    random = np.random.default_rng(8)
+    scores = drawn(random, shape, planted_in(4))
+    kept = random.random(shape) > 0.2
+    order = np.ix_(*(data.draw(st.permutations(range(size))) for size in shape))
+    moved = scores[order] + constant
+    assert of_complete(moved, OF_ARMS).variances == pytest.approx(of_complete(scores, OF_ARMS).variances, abs=1e-9)
+    first, again = (
+        by_totals(of[there], dict(zip(OF_ARMS, np.nonzero(there), strict=True)))
+        for of, there in ((scores, kept), (moved, kept[order]))
+    )
+    assert again.variances == pytest.approx(first.variances, abs=1e-8)
+
+
+def test_coefficients_of_arms_count_users_raters_and_items() -> None:
+    """Brennan 2001, equations 4.25 to 4.28, with a facet more."""
+    found = of_complete(drawn(np.random.default_rng(9), (6, 30, 8, 6), planted_in(4)), OF_ARMS)
+    of = found.variances
+    assert min(of.values()) > 0
+    users, raters, items = 20, 3, 10
+    relative = of["arm", "user"] / users + of["arm", "rater"] / raters + of["arm", "item"] / items
+    relative += of["arm", "user", "rater"] / (users * raters) + of["arm", "user", "item"] / (users * items)
+    relative += of["arm", "rater", "item"] / (raters * items) + of[OF_ARMS] / (users * raters * items)
+    absolute = relative + of["user",] / users + of["rater",] / raters + of["item",] / items
+    absolute += of["user", "rater"] / (users * raters) + of["user", "item"] / (users * items)
+    absolute += of["rater", "item"] / (raters * items) + of["user", "rater", "item"] / (users * raters * items)
+    numbers = {"user": users, "rater": raters, "item": items}
+    for error, is_absolute in ((relative, False), (absolute, True)):
+        estimate = found.coefficient(numbers, absolute=is_absolute)
+        assert estimate.estimate == pytest.approx(of["arm",] / (of["arm",] + error))
+        assert 0 < estimate.low < estimate.estimate < estimate.high < 1
+
+
+@settings(deadline=None, max_examples=20)
 @given(st.lists(st.integers(1, 5), min_size=3, max_size=12).filter(lambda scores: len(set(scores)) > 1))
 def test_coefficient_of_duplicate_raters_is_one_without_interval(scores: list[int]) -> None:
     same = of_complete(np.repeat(np.array(scores, float)[:, np.newaxis], 3, axis=1))
@@ -200,7 +351,7 @@ def test_delta_interval_covers_what_was_planted() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "reason"),
-    [(np.full((3, 2), 4.0), "do not vary"), (np.array([[1.0, 2.0]]), "fewer than two conversations, raters or items")],
+    [(np.full((3, 2), 4.0), "do not vary"), (np.array([[1.0, 2.0]]), "one conversation only")],
 )
 def test_of_complete_is_undefined_without_differences(scores: np.ndarray, reason: str) -> None:
     with pytest.raises(Undefined, match=reason):
@@ -215,6 +366,12 @@ def test_of_incomplete_of_many_conversations_and_raters_takes_the_quick_way(
     facets = {name: levels[1:] for name, levels in facets_of(scores).items()}
     monkeypatch.setattr(generalizability, "MOST_LEVELS", most)
     assert of_incomplete(scores.ravel()[1:], facets).method == method
+
+
+def test_by_totals_is_undefined_without_differences() -> None:
+    alike = np.full((3, 4, 2), 4.0)
+    with pytest.raises(Undefined, match="do not vary"):
+        by_totals(alike.ravel()[1:], {name: levels[1:] for name, levels in facets_of(alike).items()})
 
 
 def test_by_totals_is_undefined_where_facets_go_together() -> None:

@@ -11,16 +11,17 @@ from hypothesis import strategies as st
 from scipy import stats  # noqa: TID253
 from statsmodels.stats.multitest import multipletests  # noqa: TID253
 
-from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.bootstrap import Bootstrap, weights
 from studies.analysis.frames import load
 from studies.analysis.measures.variance import one_way
-from studies.analysis.tables.agreement import COLUMNS, agreement
+from studies.analysis.tables.agreement import COLUMNS, PERCENTILE, agreement
 from tests.studies.analysis.builders import experts
 
 ExportOf = Callable[[Any], Path]
 JUDGE = {"rater": "J", "rater_kind": "judge", "strategy": "standard"}
 JACKKNIFE = "jackknife of clusters, Student's t"
-OF_PEOPLE = f"BCa cluster bootstrap on Fisher's z; {{}}lower_limit, upper_limit: {JACKKNIFE}"
+OF_PEOPLE = f"BCa cluster bootstrap on Fisher's z; {{}}lower_limit, upper_limit, ccc: {JACKKNIFE}"
+OF_WHOLE_SCORES = OF_PEOPLE.replace("ccc", "ccc, kappa_quadratic")
 BOUNDED = ("within_r", "system_r", "bias", "mae", "rmse", "ccc", "lower_limit", "upper_limit")
 
 
@@ -81,6 +82,39 @@ def test_agreement_has_an_interval_of_every_estimate(export_of: ExportOf) -> Non
     assert row["rmse"] > row["mae"]
 
 
+def test_agreement_has_the_percentile_interval_of_r_from_the_same_draws(export_of: ExportOf) -> None:
+    rows = people_and_arms(3)
+    row = table_of(export_of(rows), replicates=400).iloc[0]
+    human, judge = (np.array([score["score"] for score in rows[side::2]]).reshape(30, 5) for side in (0, 1))
+    clusters = np.argsort([f"P{person}" for person in range(30)])  # as they are numbered
+    drawn = [np.repeat(clusters, times) for times in weights(30, 400, 1).astype(int)]
+    found = [np.corrcoef(human[people].ravel(), judge[people].ravel())[0, 1] for people in drawn]
+    expected = np.tanh(np.percentile(np.arctanh(found), [2.5, 97.5]))
+    assert row[list(PERCENTILE)].tolist() == pytest.approx(expected.tolist(), abs=1e-9)
+    assert row["method"].startswith("BCa")
+    assert row["pearson_low"] != row["pearson_percentile_low"]
+
+
+def test_agreement_has_one_interval_twice_where_the_percentile_one_had_to_do(export_of: ExportOf) -> None:
+    """Of so few draws none lies below the estimate, so BCa's does not exist."""
+    row = table_of(export_of(pairs((1, 2), (2, 1), (3, 4), (5, 5), (4, 4))), replicates=1).iloc[0]
+    assert row["method"].startswith("percentile cluster bootstrap on Fisher's z")
+    assert row[list(PERCENTILE)].tolist() == row[["pearson_low", "pearson_high"]].tolist()
+    assert row[list(PERCENTILE)].notna().all()
+
+
+def test_agreement_draws_the_same_again(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
+    first, second = (table_of(export_of(small_study)) for _run in range(2))
+    assert first.to_csv() == second.to_csv()
+    assert first[list(PERCENTILE)].notna().all(axis=None)
+
+
+def test_agreement_of_one_conversation_says_why_there_is_no_percentile_interval(export_of: ExportOf) -> None:
+    row = table_of(export_of(pairs((1, 3)))).iloc[0]
+    assert row[list(PERCENTILE)].isna().all()
+    assert "pearson_percentile_low, pearson_percentile_high, spearman" in row["note"]
+
+
 def test_agreement_has_an_interval_of_kendalls_tau_of_people_and_of_counsellors(export_of: ExportOf) -> None:
     """Of independent conversations on a scale without ties near Fieller's: tanh(atanh tau ± 1.96 √(.437 / (n - 4)))."""
     random = np.random.default_rng(5)
@@ -118,6 +152,22 @@ def test_agreement_has_the_interval_of_ccc_of_the_quadratic_kappa_of_whole_score
     assert [row[f"kappa_quadratic{bound}"] for bound in bounds] == [row[f"ccc{bound}"] for bound in bounds]
     row = table_of(export_of(pairs((1.5, 2), (2, 1), (3, 4), (5, 5), (2, 4)))).iloc[0]
     assert row[["kappa_quadratic", "kappa_quadratic_low", "kappa_quadratic_high"]].isna().all()
+
+
+def test_agreement_has_lins_interval_of_ccc_of_independent_pairs(export_of: ExportOf) -> None:
+    """Of normal pairs near that of the variance of Fisher's z in Lin (1989, doi 10.2307/2532051)."""
+    random = np.random.default_rng(8)
+    human = random.normal(size=400)
+    judge = 0.2 + 0.7 * human + np.sqrt(0.51) * random.normal(size=400)
+    row = table_of(export_of(pairs(*zip(human.tolist(), judge.tolist(), strict=True)))).iloc[0]
+    r, c = row["pearson"], row["ccc"]
+    u = (human.mean() - judge.mean()) / np.sqrt(human.std() * judge.std())
+    variance = (1 - r**2) * c**2 / ((1 - c**2) * r**2)
+    variance += 2 * c**3 * (1 - c) * u**2 / (r * (1 - c**2) ** 2) - c**4 * u**4 / (2 * r**2 * (1 - c**2) ** 2)
+    half = 1.96 * np.sqrt(variance / 398)
+    found = np.arctanh(row[["ccc_low", "ccc_high"]].to_numpy(float))
+    assert found.mean() == pytest.approx(np.arctanh(c))
+    assert found[1] - found[0] == pytest.approx(2 * half, rel=0.1)
 
 
 def test_agreement_holds_a_planted_bias_and_planted_limits(export_of: ExportOf) -> None:
@@ -220,7 +270,7 @@ def test_agreement_has_spearmans_interval_after_bonett_and_wright_where_rows_are
     row = table_of(export_of(pairs(*zip(y, x, strict=True)))).iloc[0]
     found = row[["spearman", "spearman_low", "spearman_high"]].astype(float).round(7).tolist()
     assert found == [0.8699639, 0.5840951, 0.9638297]
-    assert row["method"] == OF_PEOPLE.format("Spearman: Bonett–Wright; ")
+    assert row["method"] == OF_WHOLE_SCORES.format("Spearman: Bonett–Wright; ")
 
 
 def test_agreement_resamples_people_for_spearmans_interval_where_they_have_several_conversations(
@@ -235,7 +285,7 @@ def test_agreement_resamples_people_for_spearmans_interval_where_they_have_sever
     one, five = (table_of(export_of(rows), replicates=2000).iloc[0] for rows in (single, copied))
     assert (one["n"], five["n"], five["clusters"]) == (40, 200, 40)
     assert five["spearman"] == pytest.approx(one["spearman"])
-    assert five["method"] == OF_PEOPLE.format("")
+    assert five["method"] == OF_WHOLE_SCORES.format("")
     widths = [row["spearman_high"] - row["spearman_low"] for row in (one, five)]
     assert widths[1] == pytest.approx(widths[0], rel=0.25)
 
@@ -261,7 +311,8 @@ def test_agreement_of_a_constant_judge_is_empty_with_the_reason(export_of: Expor
     row = table_of(export_of(pairs((1, 4), (2, 4), (3, 4)))).iloc[0]
     undefined = ["pearson", "pearson_low", "pearson_high", "p", "p_holm", "spearman", "spearman_low", "kendall"]
     assert row[undefined].isna().all()
-    assert "pearson, p, spearman, kendall: the judge scores do not vary" in row["note"]
+    without = "pearson, p, pearson_percentile_low, pearson_percentile_high, spearman, kendall"
+    assert f"{without}: the judge scores do not vary" in row["note"]
     assert (row["bias"], row["ccc"]) == (2.0, 0.0)
 
 
@@ -347,6 +398,8 @@ def test_agreement_of_counsellors_own_conversations_draws_counsellors_and_arms(e
     for name in ("pearson", "spearman", *BOUNDED):
         assert row[f"{name}_low"] < row[name] < row[f"{name}_high"], name
     assert (row["crossed_low"], row["crossed_high"]) == (row["pearson_low"], row["pearson_high"])
+    assert row[list(PERCENTILE)].isna().all()
+    assert "a two-way variance has no percentile interval" in row["note"]
     assert "interval: only 6 × 5 clusters, the interval may be too narrow" in row["note"]
 
 

@@ -14,7 +14,7 @@ from studies.analysis.frames import load
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.quality import COLUMNS, even_odd, identical_rows, irv, longstring, reverse_items
-from studies.analysis.tables.sensitivity import sensitivity
+from studies.analysis.tables.sensitivity import sensitivity, without_flagged
 from studies.questionnaires.loading import load as instrument
 from tests.studies.analysis.builders import write_export
 
@@ -258,6 +258,100 @@ def test_of_rows_gives_a_page_what_the_files_give(export_of: ExportOf) -> None:
         }
     )
     pd.testing.assert_frame_equal(pd.DataFrame(page, columns=COLUMNS), table_of(folder))
+
+
+# Items that tell what to answer
+
+CODEBOOK = """file,column,type,unit,values,meaning
+work_days.json,reading,scale,points,1 to 5,Choose 4 here. (instructed: 4)
+work_days.json,colour,single,,green = Green; blue = Blue,Choose blue. (instructed: blue)
+work_days.json,tired,scale,points,1 to 5,I was tired.
+ten.json,reading,scale,points,1 to 5,Choose 2 here. (instructed: 2)
+ratings.csv,reading,scale,points,1 to 5,No item. (instructed: 1)
+"""
+ANSWERS = """participant,conversation,instrument,item,moment,value,text,missing_reason
+A,,work_days,reading,,4,,
+A,,work_days,colour,,,blue,
+A,,work_days,tired,,1,,
+A,Ax,ten,reading,final,2,,
+B,,work_days,reading,,3,,
+B,,work_days,colour,,,blue,
+B,Bx,ten,reading,final,2,,
+B,By,ten,reading,final,5,,
+C,,work_days,reading,,,,not_answered
+C,,work_days,colour,,,green,
+D,,work_days,reading,,,,not_answered
+"""
+
+
+def with_instructed(folder: Path) -> Path:
+    (folder / "codebook.csv").write_text(CODEBOOK)
+    (folder / "answers.csv").write_text(ANSWERS)
+    return folder
+
+
+def test_instructed_items_are_a_share_of_a_persons_answers_to_them(export_of: ExportOf) -> None:
+    table = table_of(with_instructed(export_of(careful_and_careless())))
+    rows = table[table["statistic"] == "instructed_share"].set_index("person")
+    assert rows["estimate"].to_dict() == {"A": 1, "B": 0.5, "C": 0}  # D left them open
+    assert rows["n"].to_dict() == {"A": 3, "B": 4, "C": 1}
+    assert rows["clusters"].to_dict() == {"A": 1, "B": 2, "C": 0}
+    assert set(rows["flagged"]) == {""}
+
+
+def test_who_answers_otherwise_than_told_is_flagged_where_it_was(export_of: ExportOf) -> None:
+    table = table_of(with_instructed(export_of(careful_and_careless())))
+    assert {row for row in flagged(table) if row[2] == "instructed_missed"} == {
+        ("B", "", "instructed_missed"),
+        ("B", "By", "instructed_missed"),
+        ("C", "", "instructed_missed"),
+    }
+    rows = table[table["statistic"] == "instructed_missed"]
+    told = rows[["person", "instrument", "conversation", "estimate", "n", "clusters"]].to_numpy().tolist()
+    assert sorted(told) == [
+        ["A", "ten", "Ax", 0, 1, 1],
+        ["A", "work_days", "", 0, 2, 0],
+        ["B", "ten", "Bx", 0, 1, 1],
+        ["B", "ten", "By", 1, 1, 1],
+        ["B", "work_days", "", 1, 2, 0],
+        ["C", "work_days", "", 1, 1, 0],
+    ]
+
+
+def test_without_a_codebook_only_our_own_instruments_are_known(export_of: ExportOf) -> None:
+    folder = with_instructed(export_of(careful_and_careless()))
+    (folder / "codebook.csv").unlink()
+    assert "instructed_share" not in set(table_of(folder)["statistic"])
+
+
+def test_instructed_items_do_not_count_among_the_answers_of_a_questionnaire(export_of: ExportOf) -> None:
+    folder = export_of(careful_and_careless())
+    said = mini(E="2222", A="5555", C="3333", N="1111", O="4444")
+    lines = [f"A,mini_ipip,{item},{answer:g},2" for item, answer in said.items()]
+    (folder / "answers.csv").write_text(
+        "participant,instrument,item,value,seconds\n" + "\n".join([*lines, "A,mini_ipip,reading,4,50"]) + "\n"
+    )
+    (folder / "codebook.csv").write_text(
+        "file,column,type,values,meaning\nmini_ipip.json,reading,scale,1 to 5,Choose 4. (instructed: 4)\n"
+    )
+    rows = table_of(folder).query("instrument == 'mini_ipip'")
+    assert rows.set_index("statistic")["n"].to_dict() == {
+        "even_odd": 20,
+        "reverse_items": 20,
+        "seconds_per_item": 20,
+        "instructed_missed": 1,
+    }
+
+
+def test_sensitivity_leaves_out_the_ratings_beside_a_missed_instruction(export_of: ExportOf) -> None:
+    rows = final_rating("A", "x", "4325134251") + final_rating("A", "y", "2415342513")
+    rows += final_rating("B", "x", "1122334455") + final_rating("B", "y", "1222233344")
+    folder = export_of(rows)
+    (folder / "codebook.csv").write_text(CODEBOOK)
+    header = "participant,conversation,instrument,item,moment,value,text\n"
+    (folder / "answers.csv").write_text(header + "A,Ay,ten,reading,final,3,\nB,,work_days,reading,,1,\n")
+    kept = without_flagged(load(folder))
+    assert set(kept["conversation"]) == {"Ax"}  # of B, who missed one about themselves, nothing
 
 
 # With and without

@@ -8,7 +8,7 @@ run: .venv/.run
 	@$(B)/python manage.py start
 
 test: $(DEV) browser
-	@sh deploy/test.sh
+	@$(B)/python -m tests
 
 # Schedules of faults on real servers: all of them, or COUNT=30 for the first ones, or SEEDS="17 203".
 COUNT ?= 300

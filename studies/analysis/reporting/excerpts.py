@@ -11,6 +11,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.estimates import BOUNDED
 from studies.analysis.reporting.naming import (
+    column_name,
     condition_name,
     contestant_name,
     instrument_name,
@@ -115,7 +116,7 @@ def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
         lacking = rows[rows[column].isna()]
         for reason in (reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, [column]))):
             found.setdefault(reason, Counter())[column] += 1
-    said = Counter({f"{', '.join(of)}: {reason}": max(of.values()) for reason, of in found.items()})
+    said = Counter({f"{', '.join(map(column_name, of))}: {reason}": max(of.values()) for reason, of in found.items()})
     return _("Without a value: {gaps}.").format(gaps=_counted(said)) if said else ""
 
 

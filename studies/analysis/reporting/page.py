@@ -13,6 +13,7 @@ from studies.analysis.language import ngettext, spoken
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.excerpts import named
 from studies.analysis.reporting.markup import Markup, tag
+from studies.analysis.reporting.naming import column_name
 from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.numbers import p_alone
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
@@ -79,7 +80,8 @@ def _part(part: Part) -> Markup:
     if isinstance(part, Folded):
         return tag("details", tag("summary", part.summary), *map(_part, part.parts))
     if isinstance(part, Excerpt):
-        return _table(part.frame, part.name, part.caption, part.remark)
+        heads = [column_name(str(column)) for column in part.frame.columns]
+        return _table(part.frame, part.name, part.caption, heads, part.remark)
     return part
 
 
@@ -95,11 +97,12 @@ def _whole(name: str, results: Results) -> Markup:
     heading = _(next(of.heading for of in results.computed if of.name == name))
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     summary = rows.format(heading=heading, count=f"{len(table):,}", file=f"{name}.csv")
-    return tag("details", tag("summary", summary), _table(named(table), name, heading))
+    # The heads are those of the file, so that it can be found there again.
+    return tag("details", tag("summary", summary), _table(named(table), name, heading, list(table.columns)))
 
 
-def _table(table: pd.DataFrame, name: str, caption: str, remark: str = "") -> Markup:
-    head = tag("tr", *(tag("th", _breakable(str(column)), scope="col") for column in table.columns))
+def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], remark: str = "") -> Markup:
+    head = tag("tr", *(tag("th", _breakable(column), scope="col") for column in heads))
     rows = (tag("tr", *map(_cell, table.columns, row)) for row in table.itertuples(index=False))
     content = tag("table", tag("thead", head), tag("tbody", *rows))
     # A region that scrolls must be reachable by the keyboard.

@@ -78,9 +78,9 @@ def test_gaps_in_single_columns_have_their_reason_below() -> None:
     rows = pd.DataFrame([SEEN | lacking, SEEN | BOUNDS])
     found = excerpt("x", "X", rows, ["item", "estimate", "low", "high"])
     assert isinstance(found, Excerpt)
-    assert found.remark == "Without a value: low, high: all resamples are alike (1)."
+    assert found.remark == "Without a value: Low, High: all resamples are alike (1)."
     bounds = pd.DataFrame({"msr_low": [NAN], "note": ["msr: one user"]})
-    assert gaps(bounds, ["msr_low"]) == "Without a value: msr_low: one user (1)."
+    assert gaps(bounds, ["msr_low"]) == "Without a value: MSR low: one user (1)."
 
 
 def test_the_reasons_are_said_in_the_language_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:

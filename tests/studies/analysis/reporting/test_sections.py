@@ -10,6 +10,7 @@ import pytest
 
 from studies.analysis import load
 from studies.analysis.bootstrap import Bootstrap
+from studies.analysis.language import CHINESE, ENGLISH, speaking
 from studies.analysis.reporting.limits import limits_of, restricted_items
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_in, first_unfolded, prose, with_own_names
@@ -369,3 +370,15 @@ def test_missing_values_are_empty_cells_and_names_are_escaped(folder: Path) -> N
     assert '<tr><td></td><td class="number">0.25*</td><td class="number">&lt;.001</td></tr>' in html
     assert '<td class="number">0.500</td><td>x &amp; y</td>' in html
     assert '<div class="table" data-name="mine"><p class="caption">A &lt;caption&gt;</p>' in html
+
+
+def test_heads_are_words_but_of_whole_tables_those_of_the_file(folder: Path) -> None:
+    row = {"raters": "seeker", "unit": "conversation", "item": "care", "icc_a_1": 0.5}
+    results = results_of(folder, reliability=[row])
+    small = Excerpt("mine", "A", pd.DataFrame([row]))
+    for language, words in ((ENGLISH, ["Raters", "ICC(A,1)"]), (CHINESE, ["评分者", "ICC(A,1)"])):
+        with speaking(language):
+            html = page(results, [Section("s", "S", [small], ["reliability"])], {})
+        excerpt, whole = html.split("reliability.csv")
+        assert all(f'<th scope="col">{word}</th>' in excerpt for word in words)
+        assert '<th scope="col">icc_<wbr>a_<wbr>1</th>' in whole

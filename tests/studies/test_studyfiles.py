@@ -128,6 +128,21 @@ def test_invite_refuses_bad_input(demo, load, arguments):
     assert Study.objects.get().participations.count() == 0
 
 
+def test_invite_keeps_links_that_nobody_could_have_again_and_shows_them_to_nobody_else(demo, load, tmp_path):
+    load(demo)
+    path = tmp_path / "links.csv"
+    call_command("invite", "demo", "--count", "1", "--csv", str(path), verbosity=0)
+    before = path.read_bytes()
+    assert path.stat().st_mode & 0o077 == 0
+    assert before.startswith(b"code,track,url\r\n")
+    for taken in (path, tmp_path):
+        with pytest.raises(CommandError, match="is there already") as refusal:
+            call_command("invite", "demo", "--count", "1", "--csv", str(taken), verbosity=0)
+        assert refusal.value.returncode == 2
+    assert path.read_bytes() == before
+    assert Study.objects.get().participations.count() == 1
+
+
 def test_second_start_keeps_what_an_admin_changed_in_the_demo():
     from studies.management.commands.start import load_demo_once
 

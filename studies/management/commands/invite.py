@@ -7,6 +7,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from studies.enrolment import invite
+from studies.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
 
@@ -18,7 +19,9 @@ class Command(Base):
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--count", type=int, required=True, metavar="N")
         parser.add_argument("--track", choices=Participation.Track.values, default="participant")
-        parser.add_argument("--csv", type=Path, metavar="FILE", help="write code,track,url here instead of printing")
+        parser.add_argument(
+            "--csv", type=Path, metavar="FILE", help="write code,track,url into this new file instead of printing"
+        )
         parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
 
     def work(self, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
@@ -41,6 +44,11 @@ class Command(Base):
         if path is None:
             self.stdout.write("\n".join(" ".join(row) for row in rows))
             return
-        with path.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file).writerows([("code", "track", "url"), *rows])
+        try:
+            with private(path) as file:
+                csv.writer(file).writerows([("code", "track", "url"), *rows])
+        except FileExistsError:
+            self.refuse(f"{path}: is there already, and links in it could not be had again. Name another file.")
+        except OSError as error:
+            self.refuse(f"{path}: {error.strerror}")
         self.say(f"{len(rows)} links are in {path}.")

@@ -112,8 +112,7 @@ def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_p
     check(folder)
     with _made(out):
         results = replace(compute(export, resampling, on_progress), radar=radar)
-        on_progress(len(TABLES), len(TABLES) + 1, "figures and report")
-        files = files_of(results)
+        files = files_of(results, partial(on_progress, len(TABLES), len(TABLES) + 1))
         _put(files, out)
     on_progress(len(TABLES) + 1, len(TABLES) + 1, "done")
     return _summary(results, list(files))
@@ -184,10 +183,10 @@ def _computed(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable
     return pd.DataFrame(rows, columns=table.columns)
 
 
-def files_of(results: Results) -> dict[str, bytes]:
+def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
     """By path under the folder of results. The files of the figures are in English."""
     tables = {f"{name}.csv": results.csv(name) for name in results.tables}
-    sections = {language: _sections(results, language) for language in REPORTS}
+    sections = {language: _sections(results, language, tell) for language in REPORTS}
     figures = figures_in(sections[ENGLISH])
     drawn = {f"figures/{figure.name}.svg": figure.svg.encode() for figure in figures}
     drawn |= {f"figures/{figure.name}.pdf": figure.pdf for figure in figures}
@@ -195,9 +194,9 @@ def files_of(results: Results) -> dict[str, bytes]:
     return tables | drawn | {"results.json": results.as_json()} | reports
 
 
-def _sections(results: Results, language: str) -> list[Section]:
+def _sections(results: Results, language: str, tell: Callable[[str], None]) -> list[Section]:
     with speaking(language):
-        return sections_of(results)
+        return sections_of(results, lambda section: tell(f"{REPORTS[language]}: {section}"))
 
 
 def _page(results: Results, sections: list[Section], language: str) -> bytes:

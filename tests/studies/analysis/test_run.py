@@ -337,6 +337,7 @@ def test_analyse_tells_its_progress(folder: Path, tmp_path: Path) -> None:
     analyse(folder, tmp_path / "out", bootstrap=20, on_progress=lambda *step: told.append(step))
     steps = len(TABLES) + 1
     assert told[0] == (0, steps, "agreement")
+    assert {(steps - 1, steps, f"{report}: arms") for report in ("report.html", "report.zh.html")} <= set(told)
     assert told[-1] == (steps, steps, "done")
     assert [step[0] for step in told] == sorted(step[0] for step in told)
 

@@ -32,10 +32,16 @@ SECTIONS: tuple[Callable[[Results], Section | None], ...] = (
 CLOSING = (methods, data)
 
 
-def sections_of(results: Results) -> list[Section]:
+def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) -> list[Section]:
+    """`tell` is told of each before its figures are drawn, which takes seconds."""
     with style():
-        found = [section for make in SECTIONS if (section := make(results))]
+        found = [section for make in SECTIONS if (section := _made(make, results, tell))]
         return with_own_names([*found, *_others(results, found), *(make(results) for make in CLOSING)])
+
+
+def _made(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:
+    tell(make.__name__)
+    return make(results)
 
 
 def _others(results: Results, found: list[Section]) -> list[Section]:

@@ -154,7 +154,7 @@ def _document(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8-sig"), parse_float=Decimal)
     except OSError as error:
-        raise PriceFileError(path, [f"cannot be read: {error}"]) from error
+        raise PriceFileError(path, [f"cannot be read: {error.strerror}"]) from error
     except UnicodeDecodeError as error:
         raise PriceFileError(path, ["is not UTF-8: save it so"]) from error
     except tomllib.TOMLDecodeError as error:

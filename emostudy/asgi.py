@@ -1,6 +1,7 @@
 """HTTP to Django, websockets to dialogue."""
 
 import gc
+import logging
 import os
 
 import django
@@ -23,6 +24,10 @@ application = ProtocolTypeRouter(
         "websocket": OriginValidator(SessionMiddlewareStack(URLRouter(websocket_urlpatterns)), origins),
     }
 )
+
+if settings.REPLAY:
+    log = logging.getLogger("emostudy")
+    log.warning("no model is asked: answers come from %s (REPLAY), in chats too", settings.REPLAY)
 
 # What is loaded by now stays: to look through all of it for cycles again and again held up whoever was chatting.
 gc.collect()

@@ -188,13 +188,18 @@ JOB_HANDLERS = {
     "simulation": "studies.simulating.handler.SimulationHandler",
 }
 PRICES = env.envtext("PRICES", str(FIXTURES / "prices.toml"))
-REPLAY = env.envtext("REPLAY")  # read by dialogue.providers.registry, which knows no settings
 DAILY_BUDGET = env.envdecimal("DAILY_BUDGET")
 
 # Without a broker, jobs are worked through by runners that look into the database; with one, by Celery's workers too.
 CELERY_BROKER_URL = env.envurl("CELERY_BROKER_URL", ("redis", "rediss", "amqp", "amqps"))
 if CELERY_BROKER_URL and find_spec("celery") is None:
     env.refuse("CELERY_BROKER_URL", "Celery is not installed; install requirements-prod.txt")
+# Read by dialogue.providers.registry too, which knows no settings.
+REPLAY = os.environ.get("REPLAY", "")
+if REPLAY and not Path(REPLAY).is_file():
+    env.refuse("REPLAY", f"{REPLAY} is no file")
+if REPLAY and CELERY_BROKER_URL:
+    env.refuse("REPLAY", "a worker elsewhere would ask models: leave CELERY_BROKER_URL out")
 CELERY_TASK_DEFAULT_QUEUE = env.envtext("CELERY_QUEUE", "emostudy")
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_IGNORE_RESULT = True

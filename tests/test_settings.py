@@ -34,6 +34,8 @@ def started(tmp_path, **env):
         ("HTTPS", "2"),
         ("SECRET_KEY_FILE", "/no/such/file"),
         ("ALLOWED_HOSTS", "study.example.org"),
+        ("REPLAY", "/no/such/file"),
+        ("REPLAY", "."),
     ],
 )
 def test_odd_value_stops_the_start_with_one_line_that_names_it(tmp_path, name, value):

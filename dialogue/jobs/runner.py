@@ -26,6 +26,7 @@ from dialogue.models import Job, JobItem
 from dialogue.models.job import LEASE
 from dialogue.providers.base import ProviderError
 from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.registry import MODELS, is_replayed
 from dialogue.providers.retrying import PASSING
 
 log = logging.getLogger(__name__)
@@ -292,6 +293,9 @@ def seldom_collecting() -> Iterator[None]:
 
 def made_handler(job: int) -> Handler:
     """Raises ProviderError where it cannot work in this process."""
-    handler = handler_for(Job.objects.get(pk=job))
+    row = Job.objects.get(pk=job)
+    if row.plan.get(store.REPLAYS, False) != is_replayed(MODELS):
+        raise ProviderError("client_error", "It is for processes with another REPLAY.", permanent=True)
+    handler = handler_for(row)
     handler.check()
     return handler

@@ -14,7 +14,9 @@ from django.utils import timezone
 
 from dialogue.models import Call, Job, JobItem
 from dialogue.models.job import LEASE, JobItemQuerySet
+from dialogue.providers.registry import MODELS, is_replayed
 
+REPLAYS = "replays"  # in a job's plan: it is for processes alone in which recorded answers stand in for models
 ATTENDED = timedelta(seconds=15)  # how long a job waits for the command that began it to speak again
 CHUNK = 500
 ALIKE = 3  # times in a row that an item fails the same way before it is in quarantine
@@ -65,7 +67,8 @@ def plan(
 ) -> Planned:
     """A job of all that is wanted and not done yet. What an earlier job left undone goes over to this one."""
     until = timezone.now() + ATTENDED if attended else None
-    told = {"kind": kind, "scope": scope, "title": title, "plan": dict(plan), "budget": budget, "attended_until": until}
+    whole = {**plan, REPLAYS: True} if is_replayed(MODELS) else dict(plan)
+    told = {"kind": kind, "scope": scope, "title": title, "plan": whole, "budget": budget, "attended_until": until}
     unique = list({one.place: one for one in wanted}.values())
     try:
         return frozen(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)

@@ -14,8 +14,10 @@ from dialogue.providers.base import Message, ModelSettings, OnText, ProviderErro
 from dialogue.providers.scripted import spoken
 
 REPLAY = "REPLAY"  # the variable that names the file
+NOT_RECORDED = "The recording has no answer to this question."
 
 Place = tuple[str, int]  # question, replicate
+FAULTS = (ValueError, TypeError, LookupError)  # that a line may raise which `export_calls` has not written
 
 
 def question_of(settings: ModelSettings, messages: Sequence[Message]) -> str:
@@ -37,10 +39,24 @@ class Recording:
         """Of an attempt after the last recorded one: as that. Raises a permanent ProviderError where nothing is."""
         starts = self.places.get((question, replicate))
         if starts is None:
-            raise unusable(f"{self.path} has no answer to this question.")
-        with self.path.open("rb") as file:
-            file.seek(starts[min(attempt, len(starts)) - 1])
-            return _outcome(orjson.loads(file.readline()))
+            raise unusable(NOT_RECORDED)
+        line = self._line(starts[min(attempt, len(starts)) - 1])
+        if line["question"] != question:
+            raise self._changed()
+        return _outcome(line)
+
+    def _line(self, start: int) -> Mapping[str, Any]:
+        try:
+            with self.path.open("rb") as file:
+                file.seek(start)
+                line: Mapping[str, Any] = orjson.loads(file.readline())
+                _read(line)
+                return line
+        except (OSError, *FAULTS):
+            raise self._changed() from None
+
+    def _changed(self) -> ProviderError:
+        return unusable(f"{self.path.name} has been changed or taken away since it was read.")
 
 
 def _outcome(line: Mapping[str, Any]) -> Reply | ProviderError:
@@ -53,26 +69,38 @@ def _outcome(line: Mapping[str, Any]) -> Reply | ProviderError:
 
 @cache
 def recording(path: Path) -> Recording:
-    """Looked through once in each process. Raises a permanent ProviderError that names the faulty line."""
+    """Looked through once in each process. Raises a permanent ProviderError that names the faulty line.
+
+    Where a question was asked anew from its first attempt, by another command, what it got then counts.
+    """
     places: dict[Place, list[int]] = {}
     start = 0
     try:
         with path.open("rb") as file:
             for number, line in enumerate(file, 1):
-                places.setdefault(_place(line, f"{path}, line {number}"), []).append(start)
+                place, attempt = _place(line, f"{path}, line {number}")
+                places.setdefault(place, [])[attempt - 1 :] = [start]
                 start += len(line)
     except OSError as error:
         raise unusable(f"{path}: {error.strerror}") from None
     return Recording(path, places)
 
 
-def _place(line: bytes, where: str) -> Place:
+def _place(line: bytes, where: str) -> tuple[Place, int]:
+    """With the number of the attempt."""
     try:
-        read = orjson.loads(line)
-        _outcome(read)
-        return str(read["question"]), int(read["replicate"])
-    except (ValueError, TypeError, LookupError):
+        return _read(orjson.loads(line))
+    except FAULTS:
         raise unusable(f"{where}: is no line of export_calls.") from None
+
+
+def _read(line: Mapping[str, Any]) -> tuple[Place, int]:
+    """Raises one of FAULTS where something is not as it should be."""
+    _outcome(line)
+    attempt = int(line["attempt"])
+    if attempt < 1:
+        raise ValueError(attempt)
+    return (str(line["question"]), int(line["replicate"])), attempt
 
 
 class Recorded:

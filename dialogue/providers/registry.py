@@ -10,10 +10,11 @@ from dialogue.demonstration_profiles import ScriptedProfileWriter
 from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
 from dialogue.providers.base import ChatModel, ModelSettings
 from dialogue.providers.openai_compatible import NO_KEY, OpenAICompatible
-from dialogue.providers.recorded import REPLAY, Recorded, recording, unusable
+from dialogue.providers.recorded import REPLAY, Recorded, Recording, recording, unusable
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
 from dialogue.seekers.profile_writer import NAME as PROFILE_WRITER
 
+MODELS = "openai_compatible"  # behind a server
 RECORDED = "recorded"  # the kind of model that the ledger names then
 
 
@@ -42,8 +43,8 @@ def model_for(
     `replicate` and `attempt`, from 1, are for recorded answers.
     """
     around = Surroundings(language, environ, pace, replicate, attempt)
-    if answering(settings.kind, environ) == RECORDED:
-        return _recorded(settings, around)
+    if settings.kind == MODELS and (found := replayed(environ)):
+        return _recorded(settings, found, around)
     if settings.kind not in KINDS:
         raise unusable(f"There is no model kind {settings.kind}.")
     return KINDS[settings.kind](settings, around)
@@ -51,17 +52,25 @@ def model_for(
 
 def answering(kind: str, environ: Mapping[str, str] = os.environ) -> str:
     """The kind of model that answers in truth: nothing goes to a server where recorded answers are played again."""
-    return RECORDED if kind == "openai_compatible" and environ.get(REPLAY) else kind
+    return RECORDED if kind == MODELS and environ.get(REPLAY) else kind
+
+
+def replayed(environ: Mapping[str, str] = os.environ) -> Recording | None:
+    """The recording that stands in for models behind a server. Raises a permanent ProviderError where it is faulty."""
+    return recording(Path(environ[REPLAY])) if environ.get(REPLAY) else None
+
+
+def is_replayed(kind: str) -> bool:
+    return answering(kind) == RECORDED
 
 
 def is_free(kind: str) -> bool:
     """Nobody asks money for it."""
-    return answering(kind) != "openai_compatible"
+    return answering(kind) != MODELS
 
 
-def _recorded(settings: ModelSettings, around: Surroundings) -> ChatModel:
+def _recorded(settings: ModelSettings, found: Recording, around: Surroundings) -> ChatModel:
     pace = 1.0 if around.pace is None else around.pace
-    found = recording(Path(around.environ[REPLAY]))
     return Recorded(settings, found, replicate=around.replicate, attempt=around.attempt, pace=pace)
 
 
@@ -104,6 +113,6 @@ def _key_in_file(variable: str, environ: Mapping[str, str]) -> str:
 
 
 KINDS: dict[str, Callable[[ModelSettings, Surroundings], ChatModel]] = {
-    "openai_compatible": _openai_compatible,
+    MODELS: _openai_compatible,
     "scripted": _scripted,
 }

@@ -64,7 +64,9 @@ def _document(content: bytes, name: str) -> Mapping[str, Any]:
         raise CardFileError(name, [Fault("", f"is larger than {LARGEST_FILE // 1_000_000} MB")])
     try:
         document = json.loads(content.decode("utf-8-sig"))
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise CardFileError(name, [Fault("", "is nested too deeply")]) from error
+    except ValueError as error:
         raise CardFileError(name, [Fault("", f"no JSON: {error}")]) from error
     if not isinstance(document, dict):
         raise CardFileError(name, [Fault("", "is no JSON object")])

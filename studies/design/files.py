@@ -118,8 +118,10 @@ def _folders(path: Path, prompt_folder: Path | None) -> tuple[Path, ...]:
 def _document(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyFileError(path, [Fault("", f"cannot be read: {error}")]) from error
+    except OSError as error:
+        raise StudyFileError(path, [Fault("", f"cannot be read: {error.strerror}")]) from error
+    except UnicodeDecodeError as error:
+        raise StudyFileError(path, [Fault("", "is not UTF-8: save it so")]) from error
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

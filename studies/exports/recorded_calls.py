@@ -11,7 +11,8 @@ from dialogue.jobs.calls import ANSWERED
 from dialogue.judges.redaction import MARK
 from dialogue.models import Call
 from dialogue.providers.base import Message, ModelSettings
-from dialogue.providers.recorded import question_of
+from dialogue.providers.recorded import NOT_RECORDED, question_of
+from dialogue.providers.registry import RECORDED
 from studies.exports.lines import Row
 from studies.exports.table import Filter
 from studies.exports.tables import calls_of
@@ -21,20 +22,21 @@ NOT_ENDED = ("started", "stopped")  # nothing is known of what would have come
 
 
 def ended_calls(study: Study, only: Filter) -> QuerySet[Call]:
-    """Of models; a script needs no recording."""
-    return calls_of(study, only).exclude(status__in=NOT_ENDED).exclude(kind="scripted").order_by("pk")
+    """Of models; a script needs no recording. What a recording had no answer to, no model was asked."""
+    of_models = calls_of(study, only).exclude(kind="scripted").exclude(kind=RECORDED, error=NOT_RECORDED)
+    return of_models.exclude(status__in=NOT_ENDED).order_by("pk")
 
 
 def recorded(study: Study, only: Filter) -> Iterator[Row]:
-    """Attempts are numbered anew for each question and replicate. After an answer nothing more is asked, so that no
-    later one of the same question is played."""
+    """Attempts are numbered without gaps, for each question and replicate, from each first one on: another command may
+    have begun anew. After an answer nothing more is asked, so that no later one of the same question is played."""
     attempts: Counter[tuple[str, int]] = Counter()
     answered: set[tuple[str, int]] = set()
     for call in ended_calls(study, only).iterator():
         place = (question_of(settings_of(call), messages_of(call)), call.replicate)
         if place in answered:
             continue
-        attempts[place] += 1
+        attempts[place] = 1 if call.attempt == 1 else attempts[place] + 1
         if call.status in ANSWERED:
             answered.add(place)
         numbered = {"question": place[0], "replicate": place[1], "attempt": attempts[place]}

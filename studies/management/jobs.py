@@ -21,8 +21,8 @@ from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import Planned
 from dialogue.models import Job, JobItem
 from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
-from dialogue.providers.base import ModelSettings
-from dialogue.providers.registry import is_free
+from dialogue.providers.base import ModelSettings, ProviderError
+from dialogue.providers.registry import is_free, replayed
 from studies.management import estimates
 from studies.management.command import Command, Progress, one_or_more
 from studies.simulating.estimate import Estimate
@@ -38,6 +38,20 @@ HOW_TO_GO_ON = {
 
 class JobCommand(Command):
     """Subclasses plan a job and hand it to `work_on`."""
+
+    def worked(self, options: dict[str, Any]) -> dict[str, Any]:
+        if settings.REPLAY:
+            self.refuse_unplayable(options)
+            self.stderr.write(f"No model is asked: answers come from {settings.REPLAY} (REPLAY).")
+        return super().worked(options)
+
+    def refuse_unplayable(self, options: dict[str, Any]) -> None:
+        if options["background"]:
+            self.refuse("--background: a runner elsewhere would ask models. Leave it out where REPLAY is set.")
+        try:
+            replayed()
+        except ProviderError as fault:
+            self.refuse(f"REPLAY: {fault.detail}")
 
     def add_job_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -11,7 +11,6 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import Q
 
-from dialogue.checks import recorded_answers_are_there_and_known_of
 from dialogue.models import Call, Conversation, Job, JobItem, Turn
 from studies.models import Answer, ArmRun, Rater, Response, Study
 from tests.llm_server import running
@@ -184,16 +183,94 @@ def test_no_batch_is_sent_while_answers_are_replayed(
     assert not Job.objects.exists()
 
 
-def test_whoever_starts_a_server_is_told_that_no_model_is_asked(tmp_path: Path, settings: Any) -> None:
-    assert recorded_answers_are_there_and_known_of(None) == []
+def test_command_says_that_no_model_is_asked_and_is_not_left_to_a_runner(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    talk(study(judge_at(server, "echo")))
+    judge()
+    export_calls(tmp_path / "calls.jsonl")
+    forget_judging()
+    replay(tmp_path / "calls.jsonl", monkeypatch)
     settings.REPLAY = str(tmp_path / "calls.jsonl")
-    [error] = recorded_answers_are_there_and_known_of(None)
-    assert (error.id, error.is_serious()) == ("dialogue.E001", True)
-    (tmp_path / "calls.jsonl").touch()
-    # A file is looked through once in each process, and this one was not there.
-    [caution] = recorded_answers_are_there_and_known_of(None)
-    assert (caution.id, caution.is_serious()) == ("dialogue.W002", False)
-    assert "in chats too" in caution.msg
+    err = StringIO()
+    call_command("judge", "demo", "--judge", "real", "--strategy", "standard", stdout=StringIO(), stderr=err)
+    assert err.getvalue().count("No model is asked: answers come from") == 1
+    with pytest.raises(CommandError, match=r"^--background: a runner elsewhere would ask models") as refusal:
+        judge("--background")
+    assert refusal.value.returncode == 2
+
+
+def test_job_is_left_alone_by_a_process_that_would_ask_models(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(study(judge_at(server, "echo")))
+    judge()
+    export_calls(tmp_path / "calls.jsonl")
+    forget_judging()
+    asked = Asked(server)
+    replay(tmp_path / "calls.jsonl", monkeypatch)
+    judge("--background")  # as a command does that was killed: its job is attended by nobody
+    monkeypatch.delenv("REPLAY")
+    call_command("run_jobs", "--until-done", verbosity=0)
+    assert asked.bodies() == []
+    assert Job.objects.get().state == Job.State.OPEN
+    assert judge()[0]["done"] == 1  # the same command without it asks for real
+    assert len(asked.bodies()) == 1
+
+
+def test_faulty_recording_is_refused_before_anything_is_planned(
+    server: str, tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(study(judge_at(server, "echo")))
+    (tmp_path / "calls.jsonl").write_text("{}\n")
+    replay(tmp_path / "calls.jsonl", monkeypatch)
+    settings.REPLAY = str(tmp_path / "calls.jsonl")
+    with pytest.raises(
+        CommandError, match=r"^REPLAY: .*calls\.jsonl, line 1: is no line of export_calls\.$"
+    ) as refusal:
+        judge()
+    assert refusal.value.returncode == 2
+    assert not Job.objects.exists()
+    with pytest.raises(SystemExit, match=r"^emostudy: REPLAY: .*line 1: is no line of export_calls\.$"):
+        call_command("start")
+
+
+def test_answer_that_a_second_command_got_is_played(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(study(judge_at(server, "flaky-1-status-401+echo")))
+    assert judge()[1] == 1
+    before = judge()
+    assert (before[0]["done"], before[1]) == (1, 0)
+    export_calls(tmp_path / "calls.jsonl")
+    forget_judging()
+    replay(tmp_path / "calls.jsonl", monkeypatch)
+    told, code = judge()
+    assert (told["done"], told["failed"], code) == (1, 0, 0)
+
+
+def test_refusals_that_were_recorded_are_not_waited_for(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(study(judge_at(server, "flaky-2-status-429+echo", extra={"requests_per_minute": 600})))
+    judge()
+    export_calls(tmp_path / "calls.jsonl")
+    forget_judging()
+    monkeypatch.setattr("dialogue.providers.retrying.FIRST_WAIT", 3600.0)
+    monkeypatch.setattr("dialogue.providers.limits.COOLDOWN", 3600.0)
+    replay(tmp_path / "calls.jsonl", monkeypatch)
+    assert judge()[0]["done"] == 1
+    assert list(Call.objects.order_by("pk").values_list("status", flat=True)) == ["rate_limited"] * 2 + ["ok"]
+
+
+def test_question_that_was_not_recorded_is_in_no_later_recording(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(study(judge_at(server, "echo")))
+    (tmp_path / "none.jsonl").touch()
+    replay(tmp_path / "none.jsonl", monkeypatch)
+    assert judge()[0]["failed"] == 1
+    assert export_calls(tmp_path / "calls.jsonl")["rows"] == 0
 
 
 def test_persons_words_are_recorded_with_those_of_others(server: str, tmp_path: Path) -> None:

@@ -10,6 +10,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
+from dialogue.providers.base import ProviderError
+from dialogue.providers.registry import replayed
 from studies.models import Study
 from studies.oncall import send_due_mails
 
@@ -26,6 +28,7 @@ class Command(BaseCommand):
 
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
+        self.refuse_faulty_recording()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
@@ -37,6 +40,12 @@ class Command(BaseCommand):
     def refuse_open_door(self) -> None:
         if settings.LOOPBACK_ONLY and settings.HOST not in LOOPBACK:
             sys.exit(f"emostudy: HOST: {settings.HOST} is not this machine alone: set a SECRET_KEY, and DEBUG off")
+
+    def refuse_faulty_recording(self) -> None:
+        try:
+            replayed()
+        except ProviderError as fault:
+            sys.exit(f"emostudy: REPLAY: {fault.detail}")
 
     def tell(self, password: str) -> None:
         base = f"http://{settings.HOST}:{settings.PORT}"

@@ -71,7 +71,7 @@ async def test_what_was_for_good_is_for_good_again(status: str, permanent: bool,
 )
 async def test_another_question_has_no_answer_and_says_so(changes: dict[str, Any], tmp_path: Path) -> None:
     environ = written(tmp_path, reply(1))
-    with pytest.raises(ProviderError, match=r"calls\.jsonl has no answer to this question\.$") as caught:
+    with pytest.raises(ProviderError, match=r"^The recording has no answer to this question\.$") as caught:
         await ask(environ, replace(ASKED, **changes))
     assert (caught.value.status, caught.value.permanent) == ("client_error", True)
     assert question_of(ASKED, HELLO[1:]) != question_of(ASKED, HELLO)
@@ -89,7 +89,38 @@ async def test_reply_streams_as_a_model_would(tmp_path: Path) -> None:
     assert pieces == ["Good ", "day ", "1."]
 
 
-@pytest.mark.parametrize("line", ["no JSON", "[]", "{}", '{"question": "q", "replicate": 1, "reply": {"words": 1}}'])
+async def test_what_another_command_got_when_it_asked_anew_counts(tmp_path: Path) -> None:
+    environ = written(tmp_path, failure("timeout"), failure("timeout", 2), failure("client_error"), reply(1, attempt=2))
+    with pytest.raises(ProviderError) as caught:
+        await ask(environ, attempt=1)
+    assert caught.value.status == "client_error"
+    assert (await ask(environ, attempt=2)).text == "Good day 1."
+
+
+async def test_question_asked_anew_from_its_first_attempt_has_the_later_answer(tmp_path: Path) -> None:
+    assert (await ask(written(tmp_path, failure("client_error"), reply(2)))).text == "Good day 2."
+
+
+def change(path: Path, content: str | None) -> None:
+    path.unlink() if content is None else path.write_text(content)
+
+
+@pytest.mark.parametrize("content", [None, "", "no JSON\n", json.dumps(reply(3) | {"question": "another"}) + "\n"])
+async def test_file_that_changes_meanwhile_plays_nothing_else(content: str | None, tmp_path: Path) -> None:
+    environ = written(tmp_path, reply(1))
+    model = model_for(ASKED, environ=environ, pace=0.0)
+    change(Path(environ["REPLAY"]), content)
+    with pytest.raises(ProviderError, match=r"^calls\.jsonl has been changed or taken away since it was read\.$"):
+        await model.reply(HELLO)
+
+
+ODD_ATTEMPT = json.dumps(reply(1) | {"attempt": 0})
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["no JSON", "[]", "{}", "", '{"question": "q", "replicate": 1, "attempt": 1, "reply": {"words": 1}}', ODD_ATTEMPT],
+)
 def test_faulty_line_is_named(line: str, tmp_path: Path) -> None:
     environ = written(tmp_path, reply(1))
     with Path(environ["REPLAY"]).open("a", encoding="utf-8") as file:

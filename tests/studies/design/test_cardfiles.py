@@ -133,6 +133,7 @@ def test_all_faults_are_told_at_once() -> None:
         (b"{}", "cards.json: profiles: there are none"),
         (b'{"profiles": []}', "cards.json: profiles: there are none"),
         (b" " * 2_000_001, "cards.json: is larger than 2 MB"),
+        (b"[" * 100_000, "cards.json: is nested too deeply"),
     ],
 )
 def test_file_that_holds_no_cards_is_refused(content: bytes, fault: str) -> None:

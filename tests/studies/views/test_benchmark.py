@@ -242,8 +242,8 @@ def test_page_tells_of_failures_with_their_commonest_detail(desk: Client, study:
     JobItem.objects.filter(role="judge").update(detail="Slow <today>.")
     JobItem.objects.filter(pk=JobItem.objects.first().pk).update(detail="Seldom.")
     page = " ".join(desk.get(address()).content.decode().split())
-    assert '3 failed: request refused</span> <span class="small">Asked to answer 404.</span>' in page
-    assert '1 failed: took too long</span> <span class="small">Slow &lt;today&gt;.</span>' in page
+    assert '3 failed: request refused</span> <span class="small">– Asked to answer 404.</span>' in page
+    assert '1 failed: took too long</span> <span class="small">– Slow &lt;today&gt;.</span>' in page
     assert "Seldom." not in page
 
 

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,13 +13,17 @@ import pandas as pd  # noqa: TID253
 from studies.analysis import AnalysisError
 from studies.analysis.declared import Declared, declared_in
 from studies.analysis.reading import (
+    amounts,
     columns_of,
+    counts,
     line_of,
     number,
     numbers,
     read_table,
     refuse,
+    refuse_others,
     refuse_repeated,
+    refuse_uncounted,
     renamed,
     truths,
 )
@@ -28,6 +31,10 @@ from studies.analysis.scales import CODEBOOK, beyond, told_in
 
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
+CONDITIONS = ("average", "worst_case")
+SEEKER_KINDS = ("person", "counsellor", "simulated", "imported")
+END_REASONS = ("finished", "early", "walked_out", "satisfied", "cap", "safety", "technical", "withdrawn")
+MOMENTS = ("turn", "checkpoint", "final")
 NEEDED = ("conversation", "rater", "rater_kind", "instrument", "item", "score")
 OPTIONAL = ("participant", "arm", "condition", "strategy", "replicate", "moment", "turn", "missing_reason", "seconds")
 OF_CONVERSATION = (
@@ -134,6 +141,7 @@ def load(folder: Path) -> Export:
     listed, invalid = _marked(folder / "conversations.csv", "conversation", "valid", "false")
     rated = _conversations(path, table, ("participant", "arm", "condition"))
     everything = _all_conversations(folder, rated)
+    _refuse_contradictions(path, table, rated, everything)
     rated = _with_what_is_known(rated, everything, scored)
     left_out = _left_out(scored, rated, excluded, invalid)
     changed = scored["conversation"].isin(rated.index[rated["setup"] != ""])
@@ -211,12 +219,13 @@ def read_ratings(path: Path) -> pd.DataFrame:
     table = read_table(path, NEEDED, (*OPTIONAL, SHOWN))
     for column in ("conversation", "rater", "item"):
         refuse(path, table[column], lambda text: not text, "is empty")
-    refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
-    refuse(path, table["turn"], lambda text: not re.fullmatch(r"(\d+(\.0*)?)?", text), "is not a whole number")
+    refuse_others(path, table["rater_kind"], RATER_KINDS)
+    refuse_others(path, table["condition"], (*CONDITIONS, ""))
+    refuse_others(path, table["moment"], (*MOMENTS, ""))
+    refuse_uncounted(path, table["turn"])
     table["score"] = numbers(path, table["score"])
-    table["seconds"] = numbers(path, table["seconds"])
-    # A table that had gaps in this column was often saved with 5.0 for 5.
-    table["turn"] = renamed(table["turn"], lambda text: text.partition(".")[0])
+    table["seconds"] = amounts(path, table["seconds"])
+    table["turn"] = renamed(table["turn"], lambda text: text.strip().partition(".")[0])
     table["group"] = _groups(table)
     return table
 
@@ -244,14 +253,14 @@ def read_turns(path: Path) -> pd.DataFrame:
     `turn`, and `emotion`, nan too where it is said in words."""
     table = read_table(path, OF_TURNS, (*MEASURED, *OF_IMPORTS))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
-    refuse(path, table["role"], lambda text: text not in ROLES, "is none of " + ", ".join(ROLES))
+    refuse_others(path, table["role"], ROLES)
     return table[["conversation", "role"]].assign(
         characters=table["text"].astype(str).str.len().astype(float),
-        first_token_seconds=numbers(path, table["first_token_ms"]) / 1000,
-        total_seconds=numbers(path, table["total_ms"]) / 1000,
+        first_token_seconds=amounts(path, table["first_token_ms"]) / 1000,
+        total_seconds=amounts(path, table["total_ms"]) / 1000,
         masked=truths(table["masked"]),
         names_itself=truths(table["names_itself"]),
-        turn=numbers(path, table["turn"]),
+        turn=counts(path, table["turn"]),
         emotion=table["emotion"].astype(str).map(number).astype(float),
     )
 
@@ -260,9 +269,9 @@ def read_states(path: Path) -> pd.DataFrame:
     """One row per inner state that has a score. Columns `conversation`, `source`, `turn` (int) and `emotion_score`."""
     table = read_table(path, ("conversation", "turn"), ("source", "emotion_score"))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
-    refuse(path, table["turn"], lambda text: not re.fullmatch(r"\d+(\.0*)?", text), "is not a whole number")
+    refuse(path, table["turn"], lambda text: not text.strip(), "is empty")
     states = table[["conversation", "source"]].astype(str)
-    states["turn"] = numbers(path, table["turn"]).astype(int)
+    states["turn"] = counts(path, table["turn"]).astype(int)
     states["emotion_score"] = numbers(path, table["emotion_score"])
     return states.dropna(subset="emotion_score").reset_index(drop=True)
 
@@ -273,8 +282,8 @@ def read_calls(path: Path) -> pd.DataFrame:
     table = read_table(path, OF_CALLS, ())
     refuse(path, table["purpose"], lambda text: not text, "is empty")
     calls = table[["conversation", "purpose", "status"]].astype(str)
-    calls["seconds"] = numbers(path, table["total_ms"]) / 1000
-    return calls.assign(**{name: numbers(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
+    calls["seconds"] = amounts(path, table["total_ms"]) / 1000
+    return calls.assign(**{name: amounts(path, table[name]) for name in ("input_tokens", "output_tokens", "cost")})
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
@@ -282,8 +291,8 @@ def read_pairs(path: Path) -> pd.DataFrame:
     table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
     for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
         refuse(path, table[column], lambda text: not text, "is empty")
-    refuse(path, table["rater_kind"], lambda text: text not in RATER_KINDS, "is none of " + ", ".join(RATER_KINDS))
-    refuse(path, table["verdict"], lambda text: text not in (*SIDES, "tie"), "is none of a, b, tie")
+    refuse_others(path, table["rater_kind"], RATER_KINDS)
+    refuse_others(path, table["verdict"], (*SIDES, "tie"))
     refuse(path, table["shown_first"], lambda text: text not in (*SIDES, ""), "is neither a nor b")
     return table.astype(str)
 
@@ -299,13 +308,48 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
     path = folder / "conversations.csv"
     if not path.is_file():
         return rated.reindex(columns=[*OF_CONVERSATION, *COUNTED, "cluster"]).fillna(dict.fromkeys(OF_CONVERSATION, ""))
-    table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED))
+    table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED, "position"))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
     refuse_repeated(path, table["conversation"])
-    for name in COUNTED:
+    for name, known in (("condition", CONDITIONS), ("seeker_kind", SEEKER_KINDS), ("end_reason", END_REASONS)):
+        refuse_others(path, table[name], (*known, ""))
+    refuse_uncounted(path, table["turns"])
+    for name in TOLD:
         numbers(path, table[name])  # refuses what is none
+    _refuse_same_position(path, table)
     everything = _conversations(path, table, (*OF_CONVERSATION, *COUNTED))
     return everything.assign(**{name: everything[name].map(number) for name in COUNTED})
+
+
+def _refuse_same_position(path: Path, table: pd.DataFrame) -> None:
+    """Raises for the first conversation that has the position of an earlier one of the same person."""
+    places = table[["participant"]].astype(str).assign(position=table["position"].astype(str).map(number))
+    known = places["position"].notna() & (places["participant"] != "")
+    again = np.flatnonzero(known & places.duplicated())
+    if not len(again):
+        return
+    row = again[0]
+    before = table.loc[(places == places.loc[row]).all(axis=1), "conversation"].iloc[0]
+    raise AnalysisError(
+        f"{path.name}:{line_of(path, row)}:position: {places.loc[row, 'participant']} has conversation {before} at "
+        f"position {table.loc[row, 'position']} already"
+    )
+
+
+def _refuse_contradictions(path: Path, table: pd.DataFrame, rated: pd.DataFrame, everything: pd.DataFrame) -> None:
+    """Raises for the first rating of which conversations.csv says another arm, person or condition; what either leaves
+    empty contradicts nothing."""
+    names = ["arm", "participant", "condition"]
+    listed = everything[names].reindex(rated.index).fillna("")
+    for name in names:
+        differs = (rated[name] != listed[name]) & (rated[name] != "") & (listed[name] != "")
+        if differs.any():
+            row = np.flatnonzero(table["conversation"].isin(rated.index[differs]) & (table[name] != ""))[0]
+            conversation, said = table.loc[row, ["conversation", name]]
+            raise AnalysisError(
+                f"{path.name}:{line_of(path, row)}:{name}: {said!r} is not what conversations.csv says of conversation "
+                f"{conversation}, {listed.loc[conversation, name]!r}"
+            )
 
 
 def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
@@ -388,7 +432,7 @@ def _manifest(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8-sig"))
     except ValueError as error:
         raise AnalysisError(f"{path.name}: is not JSON ({error})") from error
     return manifest if isinstance(manifest, dict) else {}

@@ -6,8 +6,9 @@ A column of an export says few things many times over: each text is looked at on
 import csv
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,11 @@ import pandas as pd  # noqa: TID253
 from studies.analysis import AnalysisError
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_COUNT = re.compile(r"\d+(\.0*)?")  # a table that had gaps in this column was often saved with 5.0 for 5
 _GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
+_ONE_MORE = "row"
+_MOST_TURNS = 100_000  # some tables have a row for each
+_SEPARATORS = {";": "semicolons, as Excel saves it in some countries", "\t": "tabs"}
 # What says true or false, in whichever file it stands. A spreadsheet saves TRUE for true, others 1.
 TRUTHS = ("excluded", "is_test", "masked", "names_itself", "pasted", "seen", "valid")
 _WORDS = {"true": "true", "1": "true", "false": "false", "0": "false", "": ""}
@@ -48,7 +53,11 @@ def _texts(path: Path, header: list[str], names: list[str]) -> pd.DataFrame:
     # The header is read as a row among the others: where all texts of a column look like numbers, pandas would make
     # numbers of them, and 7 of 007.
     columns = [header.index(name) for name in names]
-    table = pd.read_csv(path, header=None, usecols=columns, dtype="category", na_filter=False, encoding="utf-8-sig")
+    try:
+        table = pd.read_csv(path, header=None, usecols=columns, dtype="category", na_filter=False, encoding="utf-8-sig")
+    except pd.errors.ParserError:
+        _refuse_unclosed(path)
+        raise
     rows = table.iloc[1:].reset_index(drop=True)
     return pd.DataFrame(
         {name: rows[column].cat.remove_unused_categories() for name, column in zip(names, columns, strict=True)}
@@ -67,11 +76,13 @@ def _header(path: Path) -> list[str]:
         raise
     if not header and widths <= {0}:
         raise AnalysisError(f"{path.name}: is empty")
-    if len(header) == 1 and ";" in header[0]:
-        raise AnalysisError(
-            f"{path.name}:1: is separated by semicolons, as Excel saves it in some countries; it must be by commas"
-        )
+    if any("\n" in name for name in header):
+        _refuse_unclosed(path)
+    for separator, name in _SEPARATORS.items():
+        if len(header) == 1 and separator in header[0]:
+            raise AnalysisError(f"{path.name}:1: is separated by {name}; it must be by commas")
     if widths - {len(header), 0}:  # 0: a blank line is no row
+        _refuse_unclosed(path)
         _refuse_uneven(path, len(header))
     repeated = [name for name in header if header.count(name) > 1]
     if repeated:
@@ -87,16 +98,24 @@ def _refuse_encoding(path: Path) -> None:
         raise AnalysisError(f"{path.name}: is not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
+def _refuse_unclosed(path: Path) -> None:
+    """Reads one more row after the last, which an open quotation takes in."""
+    line, last = deque(_records(path, _ONE_MORE), maxlen=1).pop()
+    if last != [_ONE_MORE]:
+        raise AnalysisError(f"{path.name}:{line}: a quotation mark is not closed")
+
+
 def _refuse_uneven(path: Path, columns: int) -> None:
     for line, record in _records(path):
         if record and len(record) != columns:
             raise AnalysisError(f"{path.name}:{line}: {len(record)} fields under {columns} columns")
 
 
-def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Each with the line on which it begins: a quoted text may run over several."""
+def _records(path: Path, *more: str) -> Iterator[tuple[int, list[str]]]:
+    """Those of the file and of more lines, each with the line on which it begins: a quoted text may run over
+    several."""
     with path.open(newline="", encoding="utf-8-sig") as file:
-        reader, line = csv.reader(file), 1
+        reader, line = csv.reader(chain(file, more)), 1
         for record in reader:
             yield line, record
             line = reader.line_num + 1
@@ -113,6 +132,21 @@ def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: st
         return
     row = np.flatnonzero(faulty[column.cat.codes])[0]
     raise AnalysisError(f"{path.name}:{line_of(path, row)}:{column.name}: {str(column.iloc[row])!r} {what}")
+
+
+def refuse_others(path: Path, column: pd.Series, known: Collection[str]) -> None:
+    """Raises for the first row whose text is not among these; the message leaves an empty one out."""
+    refuse(path, column, lambda text: text not in known, "is none of " + ", ".join(filter(None, known)))
+
+
+def refuse_uncounted(path: Path, column: pd.Series) -> None:
+    """Raises for the first row whose text is neither empty nor a number of turns, or of one turn."""
+    what = f"is not a whole number from 0 to {_MOST_TURNS:,}"
+    refuse(path, column, lambda text: bool(text.strip()) and not _is_count(text.strip()), what)
+
+
+def _is_count(text: str) -> bool:
+    return bool(_COUNT.fullmatch(text)) and number(text) <= _MOST_TURNS
 
 
 def refuse_repeated(path: Path, column: pd.Series) -> None:
@@ -135,6 +169,18 @@ def numbers(path: Path, column: pd.Series) -> np.ndarray:
     """As floats, nan where the text is empty."""
     refuse(path, column, lambda text: bool(text.strip()) and math.isnan(number(text)), "is not a number")
     return _of_categories(column, number)
+
+
+def amounts(path: Path, column: pd.Series) -> np.ndarray:
+    """As floats of at least 0, nan where the text is empty."""
+    refuse(path, column, lambda text: number(text) < 0, "is below 0")
+    return numbers(path, column)
+
+
+def counts(path: Path, column: pd.Series) -> np.ndarray:
+    """Of turns, as floats, nan where the text is empty."""
+    refuse_uncounted(path, column)
+    return numbers(path, column)
 
 
 def truths(column: pd.Series) -> np.ndarray:

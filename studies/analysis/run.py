@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
+from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from types import ModuleType
@@ -155,6 +156,8 @@ def _make(out: Path) -> None:
 
 
 def settings(bootstrap: int, seed: int) -> Bootstrap:
+    if not (isinstance(bootstrap, Integral) and isinstance(seed, Integral)):
+        raise AnalysisError(f"bootstrap and seed must be whole numbers, not {bootstrap!r} and {seed!r}")
     if bootstrap < 1 or seed < 0:
         raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
     return Bootstrap(bootstrap, seed)
@@ -162,6 +165,8 @@ def settings(bootstrap: int, seed: int) -> Bootstrap:
 
 def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: Collection[str] = ()) -> Results:
     """Without `names` every table. One thread for linear algebra: the order of its sums is then always the same."""
+    if isinstance(names, str):
+        raise AnalysisError(f"tables must be a list of names, as in [{names!r}], not a text")
     unknown = set(names) - {table.name for table in TABLES}
     if unknown:
         raise AnalysisError(f"there is no table {', '.join(sorted(unknown))}")

@@ -10,7 +10,9 @@ import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
+from studies.analysis.measures.coincidence import MOST_LEVELS
 from studies.analysis.reading import read_table
+from studies.analysis.rows import Undefined
 
 CODEBOOK = "codebook.csv"
 _RANGE = re.compile(r"(-?\d+) to (-?\d+)")
@@ -27,7 +29,9 @@ class Scale:
     note: str = ""
 
     def levels(self) -> Array:
-        """The whole steps from the lowest on, those too that nobody gave."""
+        """The whole steps from the lowest on, those too that nobody gave; `Undefined` where they are too many."""
+        if self.highest - self.lowest >= MOST_LEVELS:
+            raise Undefined(f"the scale has more than {MOST_LEVELS} levels")
         return np.arange(self.lowest, self.highest + 1)
 
 

@@ -17,7 +17,7 @@ from scipy.stats import chi2, norm  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import mixed
-from studies.analysis.measures.mixed import Estimate
+from studies.analysis.measures.mixed import FEWEST_DEGREES, Estimate
 from studies.analysis.rows import Undefined
 
 # First what is to be told apart.
@@ -25,7 +25,6 @@ FACETS = ("conversation", "rater", "item")
 OF_ARMS = ("arm", "user", "rater", "item")
 RESIDUAL = "residual"  # the last interaction and the error, which cannot be told from each other
 MOST_LEVELS = 500  # of the facet with fewer: above, REML takes minutes
-FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
 ANALYSIS_OF_VARIANCE, LIKELIHOOD, TOTALS = "ANOVA", "REML", "Henderson's method 1"
 _TAIL = 0.975
 

@@ -24,7 +24,9 @@ from studies.analysis.rows import Undefined
 NOTHING = 1e-6  # a standard deviation, relative to the residual one, below which a term has no variance
 MOST = 1e4  # the same, above which the residual one counts as 0
 MOST_LEVELS = 1500  # of the random terms but the largest: matrices have a row and a column for each
+LARGEST = 1e100  # a score above which its squares are infinite
 EXACT = 1e-9
+FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
 _DEPENDENT = 1e-10  # a singular value, relative to the largest, that counts as 0
 _TAIL = 0.975
 _STEP = 1e-3  # relative, of numerical derivatives
@@ -38,6 +40,12 @@ class Estimate:
     low: float
     high: float
     df: float = np.nan
+
+    def without_interval(self) -> str:
+        """Why a variance has none."""
+        if not self.estimate:
+            return "the variance comes out as 0"
+        return "no curvature" if np.isnan(self.df) else "too uncertain for an interval"
 
 
 @dataclass(frozen=True)
@@ -188,7 +196,8 @@ class Fit:
         return np.asarray(2 * np.linalg.inv(curvature))
 
     def components(self) -> dict[str, Estimate]:
-        """The variances, with intervals by a chi-square of 2 (estimate / standard error)² degrees of freedom."""
+        """The variances, with intervals by a chi-square of 2 (estimate / standard error)² degrees of freedom; none
+        below one of them."""
         present = {name: place for place, name in enumerate(name for name, value in self.variances.items() if value)}
         return {name: self._component(value, present.get(name)) for name, value in self.variances.items()}
 
@@ -196,6 +205,8 @@ class Fit:
         if place is None or self.covariance is None:
             return Estimate(value, np.nan, np.nan)
         df = float(2 * value**2 / self.covariance[place, place])
+        if df < FEWEST_DEGREES:
+            return Estimate(value, np.nan, np.nan, df)
         low, high = (float(df * value / chi2.ppf(tail, df)) for tail in (_TAIL, 1 - _TAIL))
         return Estimate(value, low, high, df)
 
@@ -261,6 +272,8 @@ def refuse(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -
     counts = sorted(int(levels.max()) + 1 for levels in terms.values())
     if (count := sum(counts[:-1])) > MOST_LEVELS:
         raise Undefined(f"{count} levels beside those of the largest term; no more than {MOST_LEVELS} are fitted")
+    if np.abs(scores).max() > LARGEST:
+        raise Undefined("the scores are too large for a mixed model")
     if np.ptp(scores) == 0:
         raise Undefined("the scores do not vary")
     if np.abs(scores - fixed @ np.linalg.lstsq(fixed, scores)[0]).max() < EXACT:

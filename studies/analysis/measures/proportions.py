@@ -47,7 +47,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     if n < 1:
         raise Undefined("there is nothing to take a share of")
     low, high = proportion_confint(share * n, n, method="wilson")
-    return float(low), float(high)
+    return (0.0 if share == 0 else float(low)), (1.0 if share == 1 else float(high))
 
 
 def add_by_clusters(row: Row, hits: Counts, of: Counts) -> None:

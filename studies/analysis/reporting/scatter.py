@@ -33,8 +33,9 @@ def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, b
         _bars(axes, y, edge, reach, low, high, across=True)
         axes.set_title(f"{wrapped(name)}  {beside[name]}", fontsize=8)
         axes.set(xlim=(low - step * 0.6, edge + reach), ylim=(low - step * 0.6, edge + reach))
-        if (every % 1 == 0).all() and high - low <= BARS:
-            axes.set(xticks=np.arange(low, high + 1), yticks=np.arange(low, high + 1))
+        if high - low <= BARS:
+            whole = np.arange(np.ceil(low), np.floor(high) + 1)
+            axes.set(xticks=whole, yticks=whole)
 
     return _grid(panels, human, judge, draw)
 

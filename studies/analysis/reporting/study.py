@@ -22,7 +22,7 @@ def title_of(export: Export) -> str:
 def manifest_of(export: Export) -> dict[str, Any]:
     """Empty where the export has none; reading the export has looked whether it is JSON."""
     path = export.folder / "manifest.json"
-    found = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    found = json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
 
 

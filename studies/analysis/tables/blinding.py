@@ -49,6 +49,7 @@ METHODS = {
 }
 INSTRUMENT, GUESS, SURE, CANNOT_TELL = "blinding", "guess", "sure", "cannot_tell"
 ALL = "*"
+OF_ALL_ARMS = ("bang", "james", "accuracy", "accuracy_corrected")  # another arm would change them
 OF_ANSWERS = ("conversation", "instrument", "item", "value", "text")
 
 
@@ -69,6 +70,10 @@ class Guesses:
         np.add.at(counts, (self.clusters, self.met, self.said), 1)
         return counts
 
+    def unmet(self) -> list[str]:
+        """Arms that somebody named and nobody met, as where an arm is misspelt."""
+        return [arm for place, arm in enumerate(self.arms) if not (self.met == place).any()]
+
     def of(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
         """How many conversations and clusters."""
         return {"n": int(chosen.sum()), "clusters": len(set(self.clusters[chosen].tolist()))}
@@ -81,8 +86,19 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
         return
     for place, arm in enumerate(guesses.arms):
         if (guesses.met == place).any():
-            yield arm, list(_of_arm(guesses, place, bootstrap))
-    yield ALL, list(_of_all(guesses, bootstrap))
+            yield arm, _noted(_of_arm(guesses, place, bootstrap), guesses.unmet())
+    yield ALL, _noted(_of_all(guesses, bootstrap), guesses.unmet())
+
+
+def _noted(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
+    """Those that depend on how many arms there are say which of these nobody met."""
+    if not unmet:
+        return list(rows)
+    said = f"named but met by nobody: {', '.join(unmet)}"
+    return [
+        row | {"note": "; ".join(filter(None, [row["note"], said]))} if row["statistic"] in OF_ALL_ARMS else row
+        for row in rows
+    ]
 
 
 def guesses_of(export: Export) -> Guesses | None:

@@ -160,8 +160,8 @@ def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
         row = Row(**about, statistic=f"{term}_variance", arm="", method=VARIANCE)
         row.values |= {name: getattr(component, name) for name in ("estimate", "low", "high", "df")}
         if np.isnan(component.low):
-            reason = "the variance comes out as 0" if not component.estimate else "no curvature"
-            row.leave_out("low", "high", "df", because=reason)
+            unknown = [name for name, value in row.values.items() if name in ("low", "high", "df") and np.isnan(value)]
+            row.leave_out(*unknown, because=component.without_interval())
         yield row
 
 

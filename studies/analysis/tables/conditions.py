@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, mean
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop
+from studies.analysis.measures import paired
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
@@ -120,7 +121,7 @@ def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> 
 def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
     """Nobody was met in both conditions: what differs may be the seekers."""
     row.values |= {"clusters": sum(map(len, groups)), "method": "not paired"}
-    row.values["difference"] = float(groups[1].mean() - groups[0].mean())
+    row.values["difference"] = float(np.round(groups[1].mean() - groups[0].mean(), paired.ROUNDED))
     for condition, values in zip(CONDITIONS, groups, strict=True):
         _add_mean(row, condition, values, bootstrap)
     row.leave_out(*OF_PAIRS, because="no profile and no person was met in both conditions")

@@ -44,6 +44,16 @@ OF_PEOPLE = (
 OF_CONVERSATIONS = ("conversation", "participant", "profile", "seeker_kind", "turns", "end_reason", "valid", "setup")
 REGULAR = ("finished", "cap", "satisfied")
 ENDS = ("early", "walked_out", "safety", "technical", "withdrawn")
+OF_STATUS = (
+    *("screened_out", "in_review", "declined", "screened_in", "completed", "active", "held", "stopped", "timed_out"),
+    "withdrawn",
+)
+# Stage → the columns of which somebody must have one, so that it is told.
+TOLD_BY = dict.fromkeys(OF_STATUS, ("status",)) | {
+    "arrived": ("status", "started_at"),
+    "consented": ("consented_at",),
+    "excluded": ("excluded",),
+}
 ALWAYS = ("early", "technical")  # told where nobody ended so, too
 NO_REASON = "no reason given"
 
@@ -57,7 +67,9 @@ def flow(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
     for track in _in_order(people["track"], conversations["track"]):
         theirs = people[people["track"] == track]
         chats = conversations[conversations["track"] == track]
-        yield track, [*_of_people(track, theirs, chats, export), *_of_conversations(track, theirs, chats, export)]
+        untold = _untold(theirs, conversations)
+        of_people = _of_people(track, theirs, chats, export, untold)
+        yield track, [*of_people, *_of_conversations(track, theirs, chats, export, untold)]
 
 
 def _read(export: Export, name: str, columns: tuple[str, ...]) -> pd.DataFrame:
@@ -93,17 +105,36 @@ def _in_order(*columns: pd.Series) -> list[str]:
 # People
 
 
-def _of_people(track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
+def _of_people(
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
     if people.empty:
         return
     arrived = int(people["arrived"].sum())
     yield _count(track, "invited", len(people), len(people))
     for stage, counted in _stages(people, chats, export):
+        if reason := untold.get("started_chatting" if stage.startswith("finished_") else stage):
+            yield _gap(track, stage, "count", reason)
+            continue
         yield _count(track, stage, int(counted.sum()), arrived)
         if stage == "excluded":
             yield from _reasons(track, people.loc[counted, "exclusion_reason"])
-        if stage != "arrived":
+        if stage != "arrived" and "arrived" in untold:
+            yield _gap(track, stage, "share", untold["arrived"])
+        elif stage != "arrived":
             yield _share(track, stage, int(counted.sum()), arrived, arrived)
+
+
+def _untold(people: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, str]:
+    """By stage, why nothing is known of who came so far."""
+    reasons = {
+        stage: f"participants.csv tells nobody's {' or '.join(columns)}"
+        for stage, columns in TOLD_BY.items()
+        if not (people[[*columns]] != "").any(axis=None)
+    }
+    if not (conversations["turns"] != "").any():
+        reasons |= dict.fromkeys(("started_chatting", "conversations_begun"), "conversations.csv tells no turns")
+    return reasons
 
 
 def _stages(people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterator[Stage]:
@@ -148,12 +179,15 @@ def _reasons(track: str, reasons: pd.Series) -> Iterator[dict[str, Any]]:
 
 
 def _of_conversations(
-    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     planned = int(_planned(people).sum())
     if planned:
         yield _count(track, "conversations_planned", planned, planned)
     if chats.empty:
+        return
+    if "conversations_begun" in untold:
+        yield _gap(track, "conversations_begun", "count", untold["conversations_begun"])
         return
     begun = chats[chats["begun"]]
     clusters = clusters_of(begun.set_index("conversation")).nunique()
@@ -177,6 +211,12 @@ def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
 
 
 # Rows
+
+
+def _gap(track: str, stage: str, statistic: str, reason: str) -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic=statistic, n=0, clusters=0, method="")
+    row.leave_out("estimate", "low", "high", because=reason)
+    return row.finished()
 
 
 def _count(track: str, stage: str, count: int, of: int, statistic: str = "count") -> dict[str, Any]:

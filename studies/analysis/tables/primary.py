@@ -67,12 +67,23 @@ def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
     found = _of_arms(of, export, bootstrap) if of_arms else _of_strategies(of, export, bootstrap)
     row.values |= found
     if not found:
-        row.leave_out("estimate", "low", "high", "p", because="there are no scores to compare")
+        row.leave_out("estimate", "low", "high", "p", because=_lacking(of, of_arms, export))
     elif found["note"]:
         row.add_notes(found["note"])
     if not declared.before_first_answer:
         row.add_notes("declared after the first answer")
     return row.finished()
+
+
+def _lacking(of: Found, of_arms: bool, export: Export) -> str:
+    """What was declared may be misspelt."""
+    arms = {str(arm) for arm in export.chats["arm"]}
+    absent = [arm for arm in (of["a"], of["b"]) if arm not in arms] if of_arms else []
+    if absent:
+        return f"no arm {' or '.join(absent)} in the data"
+    if of["raters"] not in set(export.ratings["rater_kind"]):
+        return f"no raters {of['raters']}"
+    return "there are no scores to compare"
 
 
 def _in_words(of: dict[str, str]) -> str:

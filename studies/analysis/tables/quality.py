@@ -47,7 +47,7 @@ METHODS = {
     "longstring": _("longest run of equal answers in a rating, items in their order; the longest of all ratings"),
     "irv": _("standard deviation over the items of a rating; mean over ratings"),
     "identical_rows": _("share of ratings that equal another one of the same person in every item"),
-    "straight_arms": _("number of arms whose final rating has the same answer to every item"),
+    "straight_arms": _("number of arms of which every final rating has the same answer to every item"),
     "seconds_per_item": _("median"),
     "even_odd": _(
         "correlation over the scales between the means of their even and odd items, stepped up by Spearman–Brown"
@@ -249,13 +249,15 @@ def identical_rows(scores: Array) -> float:
 
 def _straight(about: dict[str, Any], rated: pd.DataFrame, wide: pd.DataFrame) -> dict[str, Any]:
     final = wide[wide.index.get_level_values("moment").isin(["", "final"])]
-    straight = final[final.nunique(axis=1) == 1].index.get_level_values("conversation")
     arms = rated.drop_duplicates("conversation").set_index("conversation")["arm"]
     # Where the arm is not known, each conversation counts as one.
-    count = len({arms[code] or code for code in straight})
+    places = {code: arms[code] or code for code in final.index.get_level_values("conversation")}
+    varied = {places[code] for code in final[final.nunique(axis=1) > 1].index.get_level_values("conversation")}
+    straight = [code for code, place in places.items() if place not in varied]
+    count = len({places[code] for code in straight})
     row = _row(about, "straight_arms", lambda: float(count), flagged=count >= STRAIGHT_ARMS)
     if count:
-        row["note"] = f"{row['note']}; conversations: {', '.join(sorted(set(straight)))}"
+        row["note"] = f"{row['note']}; conversations: {', '.join(sorted(straight))}"
     return row
 
 

@@ -156,7 +156,7 @@ def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, metho
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
     else:
-        row.leave_out("low", "high", because="the variance comes out as 0" if not estimate.estimate else "no curvature")
+        row.leave_out("low", "high", because=estimate.without_interval())
     return row
 
 

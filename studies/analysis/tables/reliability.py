@@ -315,8 +315,8 @@ def _add_ac2(
     row: Row, scores: Array, units: np.ndarray, scale: Scale, clusters: np.ndarray, bootstrap: Bootstrap
 ) -> None:
     try:
-        counted = gwet.counts(scores, units, scale.levels())
-        weights = gwet.quadratic(scale.levels())
+        levels = scale.levels()
+        counted, weights = gwet.counts(scores, units, levels), gwet.quadratic(levels)
         row.values[AC2] = gwet.agreement(counted, weights)
     except Undefined as reason:
         row.leave_out(*_with_bounds([AC2]), because=str(reason))

@@ -68,8 +68,24 @@ def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Row
     )
     changed = {name: sample for name, sample in found.items() if len(sample.ratings) != len(export.ratings)}
     unnamed = dict.fromkeys([*OF, *NAMED], "") | dict.fromkeys([f"n_{name}" for name in found if name != ALL], pd.NA)
+    usual: Rows = []
     for name, sample in ({ALL: export} | changed).items():
-        yield name, [unnamed | row | {"sample": name} for row in _of_sample(sample, pairs[name], bootstrap)]
+        rows = [unnamed | row for row in _of_sample(sample, pairs[name], bootstrap)]
+        usual = usual or rows
+        yield name, [row | {"sample": name} for row in (*rows, *_lost(usual, rows))]
+
+
+def _lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
+    """For each estimate of all that the sample leaves nothing of."""
+    there = {_named(row) for row in rows}
+    for of in (row for row in usual if _named(row) not in there):
+        row = Row(**{name: of[name] for name in ("statistic", *OF, *NAMED)}, n=0, clusters=0)
+        row.leave_out("estimate", "low", "high", because="this sample leaves too little to compute it from")
+        yield of | {"method": ""} | row.finished()
+
+
+def _named(row: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in ("statistic", *OF, *NAMED))
 
 
 def samples(export: Export) -> dict[str, Export]:
@@ -100,6 +116,7 @@ def without_flagged(export: Export) -> pd.DataFrame:
 
 
 Pairs = dict[tuple[str, ...], pd.DataFrame]
+NOBODY = pd.DataFrame({"human": [], "judge": []}, index=pd.Index([], name="conversation"))
 
 
 def _pairs(ratings: pd.DataFrame) -> Pairs:
@@ -110,7 +127,7 @@ def _pairs(ratings: pd.DataFrame) -> Pairs:
 def _side_by_side(key: tuple[str, ...], pairs: dict[str, Pairs], conversations: pd.DataFrame) -> dict[str, Any]:
     row = Row(**dict.fromkeys(NAMED, ""), **dict(zip(OF, key, strict=True)), statistic="pearson", sample="")
     for name, found in pairs.items():
-        both = found.get(key, pd.DataFrame({"human": [], "judge": []}))
+        both = found.get(key, NOBODY)
         human, judge = both["human"].to_numpy(float), both["judge"].to_numpy(float)
         if name == ALL:
             row.values["clusters"] = _clusters(both, conversations).nunique()

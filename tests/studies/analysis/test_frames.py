@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError
-from studies.analysis.frames import load, read_ratings
+from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
+from studies.exports import tables
 from studies.exports.files import guarded
 
 HEADER = "conversation,rater,rater_kind,instrument,item,score"
@@ -32,11 +34,16 @@ def ratings(folder: Path, text: str) -> Path:
         (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is none of seeker, expert,"),
         (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: '' is empty"),
         (f"{HEADER},turn\nC,R,crowd,i,a,1,2.5\n", "ratings.csv:2:turn: '2.5' is not a whole number"),
+        (f"{HEADER},turn\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:turn: '-1' is not a whole number from 0 to 100,000"),
+        (f"{HEADER},turn\nC,R,crowd,i,a,1,100001\n", "ratings.csv:2:turn: '100001' is not a whole number from 0 to"),
+        (f"{HEADER},seconds\nC,R,crowd,i,a,1,-1\n", "ratings.csv:2:seconds: '-1' is below 0"),
+        (f"{HEADER},moment\nC,R,crowd,i,a,1,Final\n", "ratings.csv:2:moment: 'Final' is none of turn, checkpoint, fi"),
+        (f"{HEADER},condition\nC,R,crowd,i,a,1,hard\n", "ratings.csv:2:condition: 'hard' is none of average, worst_ca"),
         (f'{HEADER}\n"C\n1",R,crowd,i,a,1\n\nC,R,crowd,i,b,x\n', "ratings.csv:5:score: 'x' is not a number"),
         (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd\n", "ratings.csv:3: 3 fields under 6 columns"),
         (f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,a,1,9\n", "ratings.csv:3: 7 fields under 6 columns"),
         (f"{HEADER}\nC,R,crowd,i,a,1,9\n", "ratings.csv:2: 7 fields under 6 columns"),
-        (f'{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,"a,1\n', "ratings.csv:3: 5 fields under 6 columns"),
+        (f'{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,"a,1\n', "ratings.csv:3: a quotation mark is not closed"),
         (f"{HEADER}\nC,R,crowd,i,a,\n", "ratings.csv: no rating has a score"),
         (
             f"{HEADER},participant\nC,R,crowd,i,a,1,P1\nC,R,crowd,i,b,1,P2\n",
@@ -147,6 +154,36 @@ def test_load_leaves_out_by_decision_however_a_spreadsheet_wrote_it(tmp_path: Pa
         ("conversations", "conversation,position\nC,1\nD,2\nC,1\n", "4:conversation: 'C' is in line 2 already"),
         ("conversations", "conversation,position\nC,1\nC,2\n", "3:conversation: 'C' is in line 2 already"),
         ("conversations", "conversation,position\nC,1\n,\n", "3:conversation: '' is empty"),
+        (
+            "conversations",
+            "conversation,end_reason\nC,\nD,walkedout\n",
+            "3:end_reason: 'walkedout' is none of finished, early, walked_out, satisfied, cap, safety, technical, "
+            "withdrawn",
+        ),
+        (
+            "conversations",
+            "conversation,condition\nC,Average\n",
+            "2:condition: 'Average' is none of average, worst_case",
+        ),
+        (
+            "conversations",
+            "conversation,seeker_kind\nC,student\n",
+            "2:seeker_kind: 'student' is none of person, counsellor, simulated, imported",
+        ),
+        ("conversations", "conversation,turns\nC,-3\n", "2:turns: '-3' is not a whole number from 0 to 100,000"),
+        ("conversations", "conversation,turns\nC,\nD,2.5\n", "3:turns: '2.5' is not a whole number from 0 to 100,000"),
+        (
+            "conversations",
+            "conversation,participant,position\nC,P,1\nD,Q,1\nE,P,\nF,P,\nG,,1\nH,,1\nI,P,1.0\n",
+            "8:position: P has conversation C at position 1.0 already",
+        ),
+        (
+            "turns",
+            "conversation,role,text,turn\nC,seeker,a,1.5\n",
+            "2:turn: '1.5' is not a whole number from 0 to 100,000",
+        ),
+        ("turns", "conversation,role,text,total_ms\nC,supporter,a,-5\n", "2:total_ms: '-5' is below 0"),
+        ("turns", "conversation,role,text,first_token_ms\nC,supporter,a,-5\n", "2:first_token_ms: '-5' is below 0"),
     ],
 )
 def test_load_names_the_fault_of_another_file(tmp_path: Path, name: str, text: str, fault: str) -> None:
@@ -155,6 +192,32 @@ def test_load_names_the_fault_of_another_file(tmp_path: Path, name: str, text: s
     with pytest.raises(AnalysisError) as raised:
         load(tmp_path)
     assert str(raised.value) == f"{name}.csv:{fault}"
+
+
+@pytest.mark.parametrize(
+    ("column", "said", "listed"), [("arm", "x", "y"), ("participant", "P", "Q"), ("condition", "average", "worst_case")]
+)
+def test_load_refuses_a_rating_of_which_conversations_says_something_else(
+    tmp_path: Path, column: str, said: str, listed: str
+) -> None:
+    rows = [f"C,R,crowd,i,a,1,{said}", "D,R,crowd,i,a,1,", f"E,R,crowd,i,a,1,{said}", "F,R,crowd,i,a,1,"]
+    rows += [f"F,R,crowd,i,b,1,{said}"]
+    ratings(tmp_path, f"{HEADER},{column}\n" + "\n".join(rows) + "\n")
+    path = tmp_path / "conversations.csv"
+    path.write_text(f"conversation,{column}\nC,{said}\nD,{listed}\nE,\n")
+    assert len(load(tmp_path).ratings) == len(rows)
+    path.write_text(f"conversation,{column}\nC,{said}\nD,{listed}\nE,\nF,{listed}\n")
+    with pytest.raises(AnalysisError) as raised:
+        load(tmp_path)
+    fault = f"ratings.csv:6:{column}: '{said}' is not what conversations.csv says of conversation F, '{listed}'"
+    assert str(raised.value) == fault
+
+
+def test_closed_lists_are_those_of_the_exported_files() -> None:
+    assert CONDITIONS == tables.CONDITIONS
+    assert MOMENTS == tables.MOMENTS
+    assert list(SEEKER_KINDS) == SeekerKind.values
+    assert list(END_REASONS) == EndReason.values
 
 
 @pytest.mark.parametrize(("column", "shown"), [("", ""), (",last_turn", ",7")])

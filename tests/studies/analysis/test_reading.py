@@ -5,7 +5,7 @@ import pytest
 
 from studies.analysis import AnalysisError
 from studies.analysis.frames import EXPORTED
-from studies.analysis.reading import TRUTHS, line_of, numbers, read_table, refuse_repeated, truths
+from studies.analysis.reading import TRUTHS, amounts, counts, line_of, numbers, read_table, refuse_repeated, truths
 from studies.exports.tables import TABLES
 
 
@@ -56,9 +56,14 @@ def test_read_table_of_a_header_alone_has_no_rows(tmp_path: Path) -> None:
             "\ufeffa;b\n1;3,5\n",
             "table.csv:1: is separated by semicolons, as Excel saves it in some countries; it must be by commas",
         ),
+        ("a\tb\n1\t3,5\n", "table.csv:1: is separated by tabs; it must be by commas"),
         ('a,b\n"1\n2",3\n\n4\n', "table.csv:5: 1 fields under 2 columns"),
         ("a,b\r1,2\r3\r", "table.csv:3: 1 fields under 2 columns"),
         ('a,b\n5" screen,1\n6" or "7,8",2\n', "table.csv:3: 3 fields under 2 columns"),
+        ('a,b\n"1\n2",3\n\n4,"5\n6,7\n', "table.csv:5: a quotation mark is not closed"),
+        ('a,b\n1,2\n3,"4', "table.csv:3: a quotation mark is not closed"),
+        ('a,b\n"1,2\n3,4\n', "table.csv:2: a quotation mark is not closed"),
+        ('a,"b\n1,2\n', "table.csv:1: a quotation mark is not closed"),
         ("a,b,a\n1,2,3\n", "table.csv:1:a: the column is there twice"),
     ],
 )
@@ -66,6 +71,11 @@ def test_read_table_names_where_a_file_is_broken(tmp_path: Path, text: str, faul
     with pytest.raises(AnalysisError) as raised:
         read_table(table(tmp_path, text), (), ("a",))
     assert str(raised.value) == fault
+
+
+def test_read_table_keeps_quotation_marks_within_a_text(tmp_path: Path) -> None:
+    read = read_table(table(tmp_path, 'a,"b\nc"\nc"9"9,"d"98\n"e""9",6"\n'), ("a", "b\nc"))
+    assert read.astype(str).to_numpy().tolist() == [['c"9"9', "d98"], ['e"9', '6"']]
 
 
 def test_read_table_counts_the_byte_that_is_not_utf8_from_the_beginning_of_the_file(tmp_path: Path) -> None:
@@ -85,6 +95,36 @@ def test_numbers_name_the_first_fault(tmp_path: Path) -> None:
     path = table(tmp_path, "a\n1\n2\nx\ny\n")
     with pytest.raises(AnalysisError, match=r"^table\.csv:4:a: 'x' is not a number$"):
         numbers(path, read_table(path, ("a",))["a"])
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("-1", "'-1' is not a whole number from 0 to 100,000"),
+        ("2.5", "'2.5' is not a whole number from 0 to 100,000"),
+        ("100001", "'100001' is not a whole number from 0 to 100,000"),
+        ("9" * 400, f"'{'9' * 400}' is not a whole number from 0 to 100,000"),
+        ("1e3", "'1e3' is not a whole number from 0 to 100,000"),
+    ],
+)
+def test_counts_name_the_first_fault(tmp_path: Path, text: str, fault: str) -> None:
+    path = table(tmp_path, f"a,b\n0,\n{text},\n")
+    with pytest.raises(AnalysisError) as raised:
+        counts(path, read_table(path, ("a",))["a"])
+    assert str(raised.value) == f"table.csv:3:a: {fault}"
+
+
+def test_counts_are_read_as_a_spreadsheet_saves_them(tmp_path: Path) -> None:
+    path = table(tmp_path, "a,b\n0,\n5.0,\n 7 ,\n100000,\n,\n")
+    np.testing.assert_array_equal(counts(path, read_table(path, ("a",))["a"]), [0, 5, 7, 100_000, np.nan])
+
+
+def test_amounts_are_not_below_0(tmp_path: Path) -> None:
+    path = table(tmp_path, "a,b\n0,1\n2.5,2\n,-.5\n")
+    read = read_table(path, ("a", "b"))
+    np.testing.assert_array_equal(amounts(path, read["a"]), [0, 2.5, np.nan])
+    with pytest.raises(AnalysisError, match=r"^table\.csv:4:b: '-\.5' is below 0$"):
+        amounts(path, read["b"])
 
 
 def test_truths_are_read_as_a_spreadsheet_saves_them(tmp_path: Path) -> None:

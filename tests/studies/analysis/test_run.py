@@ -348,6 +348,19 @@ def test_analyse_refuses_odd_settings(folder: Path, tmp_path: Path, bootstrap: i
         analyse(folder, tmp_path / "out", bootstrap=bootstrap, seed=seed)
 
 
+@pytest.mark.parametrize(("bootstrap", "seed"), [(2.5, 1), (20, 1.0), ("20", 1)])
+def test_settings_that_are_no_whole_numbers_are_refused(folder: Path, bootstrap: Any, seed: Any) -> None:
+    with pytest.raises(AnalysisError) as raised:
+        compute(load(folder), tables=["arms"], bootstrap=bootstrap, seed=seed)
+    assert str(raised.value) == f"bootstrap and seed must be whole numbers, not {bootstrap!r} and {seed!r}"
+
+
+def test_a_manifest_with_a_byte_order_mark_is_read(folder: Path, tmp_path: Path) -> None:
+    (folder / "manifest.json").write_text('{"demonstration": true, "title": "Ours"}', encoding="utf-8-sig")
+    assert analyse(folder, tmp_path / "out", bootstrap=20).demonstration
+    assert "Ours" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
 def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> None:
     with (folder / "ratings.csv").open("a", encoding="utf-8") as file:
         file.write("C0a,,,,P0,seeker,,,ten,care,final,,high,,\n")
@@ -368,6 +381,13 @@ def test_analyse_of_bad_input_writes_nothing(folder: Path, tmp_path: Path) -> No
         ("scales.csv", "participant,scale,score\nP1,E,x\n", "2:score: 'x' is not a number"),
         ("participants.csv", "participant,track\nP1,all\nP2,all\nP1,all\n", "4:participant: 'P1' is in line 2 already"),
         ("states.csv", "conversation,turn\nC,x\n", "2:turn: 'x' is not a whole number"),
+        ("states.csv", "conversation,turn\nC,100001\n", "2:turn: '100001' is not a whole number from 0 to 100,000"),
+        ("states.csv", "conversation,turn\nC,\n", "2:turn: '' is empty"),
+        (
+            "calls.csv",
+            "conversation,purpose,status,total_ms,input_tokens,output_tokens,cost\nC,reply,ok,-5,3,4,\n",
+            "2:total_ms: '-5' is below 0",
+        ),
         ("pairs.csv", "pair\n", "1:conversation_a: the column is missing "),
         ("calls.csv", "conversation\n", "1:purpose: the column is missing "),
     ],
@@ -479,3 +499,8 @@ def test_a_notebook_gets_tables_as_frames(folder: Path, out: Path) -> None:
 def test_a_table_that_is_not_there_is_refused(folder: Path) -> None:
     with pytest.raises(AnalysisError, match=r"^there is no table mean, median$"):
         compute(load(folder), tables=["median", "arms", "mean"])
+
+
+def test_a_text_in_place_of_a_list_of_tables_is_refused(folder: Path) -> None:
+    with pytest.raises(AnalysisError, match=r"^tables must be a list of names, as in \['arms'\], not a text$"):
+        compute(load(folder), tables="arms")

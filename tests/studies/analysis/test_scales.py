@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from studies.analysis.frames import load
+from studies.analysis.rows import Undefined
 from studies.analysis.scales import Scale, scales_of
 from tests.studies.analysis.benchmark import write_table
 
@@ -22,6 +23,13 @@ def test_scales_are_those_of_the_codebook_with_levels_that_nobody_gave(export_of
     scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert scale == Scale(1, 5)
     assert scale.levels().tolist() == [1, 2, 3, 4, 5]
+
+
+def test_levels_are_at_most_sixty() -> None:
+    assert len(Scale(1, 60).levels()) == 60
+    for highest in (61, 1e300):
+        with pytest.raises(Undefined, match="the scale has more than 60 levels"):
+            Scale(1, highest).levels()
 
 
 def test_scales_may_begin_below_zero(export_of: ExportOf) -> None:

@@ -134,7 +134,7 @@ def _flags(table: pd.DataFrame) -> Iterator[Part]:
     )
     rows = [_flag(name, flagged) | {"looked_at": int(known.get(name, 0))} for name in indices.FLAGS]
     yield Excerpt("flags", _("Flags"), pd.DataFrame(rows))
-    by_person = flagged.groupby("person")["statistic"].agg(lambda names: ", ".join(sorted(set(names))))
+    by_person = flagged.groupby("person")["statistic"].agg(lambda names: "; ".join(map(rule, sorted(set(names)))))
     if len(by_person):
         yield Excerpt("flagged", _("Who has a flag"), by_person.rename("flags").reset_index())
 
@@ -166,7 +166,7 @@ def _with_and_without(table: pd.DataFrame) -> Iterator[Part]:
     side_by_side, estimates = table[table["sample"] == ""], table[table["sample"] != ""]
     if len(side_by_side):
         yield from _correlations(side_by_side)
-    yield from _moved(estimates)
+    yield from _moved(estimates, [name for name in SAMPLES if (side_by_side[f"n_{name}"] != side_by_side["n"]).any()])
 
 
 def _correlations(table: pd.DataFrame) -> Iterator[Part]:
@@ -190,14 +190,20 @@ def _largest(table: pd.DataFrame, name: str) -> float:
     return float((table[f"pearson_{name}"] - table["pearson"]).abs().fillna(0).max())
 
 
-def _moved(table: pd.DataFrame) -> Iterator[Part]:
-    """How far the estimates of each sample are from those of all; nothing of a sample that changes nothing."""
+def _moved(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
+    """How far the estimates of each sample are from those of all; nothing of a sample that changes nothing.
+
+    `of_pairs`: samples that change how many pairs of judges and people there are."""
     keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
     changed = [name for name in SAMPLES if name in wide]
     if not changed:
-        yield prose(_("Nothing was left out, flagged or met with an incident: the results with and without are one."))
+        if not of_pairs:
+            yield prose(
+                _("Nothing was left out, flagged or met with an incident: the results with and without are one.")
+            )
         return
+    wide = wide.reindex(columns=["all", *changed])
     rows = [
         _move(name, str(statistic), found[name], found["all"])
         for name in changed
@@ -206,7 +212,7 @@ def _moved(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "How far the main results move, in points (r and ICC in their own unit). turned is how many differences "
-            "between two arms point the other way."
+            "between two arms point the other way; lost is how many the sample leaves too few ratings for."
         )
     )
     yield Excerpt("moved", _("Estimates with and without"), pd.DataFrame(rows))
@@ -222,4 +228,5 @@ def _move(sample: str, statistic: str, other: pd.Series, usual: pd.Series) -> di
         _("median change"): decimal(float(change.median())),
         _("largest change"): decimal(float(change.max())),
         _("turned"): turned,
+        _("lost"): int((usual.notna() & other.isna()).sum()),
     }

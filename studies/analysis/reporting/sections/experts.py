@@ -11,6 +11,8 @@ from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import experts
 
+OF_THE_PAPER = "emoharbor_10"  # the instrument whose items are columns of its table
+
 
 def expert_table(results: Results) -> Section | None:
     if results.table("expert_table").empty:
@@ -19,14 +21,18 @@ def expert_table(results: Results) -> Section | None:
 
 
 def _tables(results: Results) -> Iterator[Part]:
+    whole = results.table("expert_table")
+    mapped = whole["item"].isin(experts.SHORT[OF_THE_PAPER]) & (whole["instrument"] == OF_THE_PAPER)
     yield prose(
+        _("Means of counsellors' final ratings, one line for each system."),
         _(
-            "Means of counsellors' final ratings, one line for each system, in the columns of Table 3 of Yang et al. "
-            "(2026, arXiv:2605.28228), which prints no average. Per. is response appropriateness, Help. problem "
-            "resolution."
+            "The columns of the ten dimensions are those of Table 3 of Yang et al. (2026, arXiv:2605.28228), which "
+            "prints no average. Per. is response appropriateness, Help. problem resolution."
         )
+        if mapped.any()
+        else "",
     )
-    for instrument, rows in results.table("expert_table").groupby("instrument"):
+    for instrument, rows in whole.groupby("instrument"):
         table, given = experts.printed(rows), rows["n"]
         yield prose(
             ngettext(

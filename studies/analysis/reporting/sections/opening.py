@@ -15,6 +15,7 @@ from studies.analysis.reporting.naming import (
     judge_name,
     listed,
     raters_name,
+    seekers_name,
     strategy_name,
 )
 from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, signed
@@ -205,14 +206,23 @@ def _differences(results: Results) -> Iterator[str]:
 def _conditions(results: Results) -> Iterator[str]:
     table = results.table("conditions")
     rows = table[(table["item"] == ALL_ITEMS) & table["difference"].notna()] if len(table) else table
+    paired = rows[rows["pairs"] > 0] if len(rows) else rows
+    raters = first_humans(paired["raters"]) if len(paired) else ""
+    rows = paired[paired["raters"] == raters] if raters else rows
     rows = rows[rows["raters"] == first_humans(rows["raters"])] if len(rows) else rows
     if rows.empty:
         return
-    smallest, largest = rows["difference"].max(), rows["difference"].min()
     yield _(
-        "With worst-case seekers the mean over all items changes by {largest} to {smallest} points, depending on the "
-        "arm."
-    ).format(largest=signed(largest), smallest=signed(smallest))
+        "As rated by {raters}, the mean over all items changes by {largest} to {smallest} points with worst-case "
+        "seekers, depending on the arm ({seekers})."
+    ).format(
+        raters=raters_name(first_humans(rows["raters"])),
+        seekers=listed([seekers_name(kind) for kind in sorted(rows["seekers"].unique())]),
+        largest=signed(rows["difference"].min()),
+        smallest=signed(rows["difference"].max()),
+    )
+    if not raters:
+        yield _("These are not of the same people or profiles, so that what differs may be the seekers.")
 
 
 def _reliability(results: Results) -> Iterator[str]:

@@ -86,7 +86,7 @@ TRACKS = {
 
 def flow(results: Results) -> Section | None:
     table = results.table("flow")
-    counts = table[table["statistic"] == "count"] if len(table) else table
+    counts = table[(table["statistic"] == "count") & table["estimate"].notna()] if len(table) else table
     if counts.empty:
         return None
     parts: list[Part] = [

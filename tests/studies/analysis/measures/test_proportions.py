@@ -31,6 +31,12 @@ def test_wilson_of_the_others_mirrors_it(successes: int, n: int) -> None:
     assert wilson(1 - share, n) == pytest.approx((1 - high, 1 - low), abs=1e-9)
 
 
+@pytest.mark.parametrize("n", [3, 17, 40, 12.5])
+def test_wilson_of_none_and_of_all_ends_there(n: float) -> None:
+    assert wilson(0.0, n)[0] == 0
+    assert wilson(1.0, n)[1] == 1
+
+
 def test_wilson_of_nobody_is_undefined() -> None:
     with pytest.raises(Undefined, match="nothing to take a share of"):
         wilson(0.0, 0)

@@ -158,10 +158,33 @@ def test_with_and_without_tells_how_far_estimates_move_and_turn(tmp_path: Path) 
     results = results_of(write_export(tmp_path / "export", six_people()), sensitivity=rows)
     [moved] = parts_of(sensitivity(results), Excerpt)
     assert moved.frame.to_numpy().tolist() == [
-        ["without incidents", "differences between two arms", 1, "1.40", "1.40", 1],
-        ["without incidents", "means of the arms", 2, "0.30", "0.50", ""],
+        ["without incidents", "differences between two arms", 1, "1.40", "1.40", 1, 0],
+        ["without incidents", "means of the arms", 2, "0.30", "0.50", "", 0],
     ]
     alone = results_of(tmp_path / "export", sensitivity=rows[::2])
     section = sensitivity(alone)
     assert section is not None
     assert "the results with and without are one" in text_of(section.parts)
+
+
+def test_a_sample_that_leaves_nothing_is_no_sample_that_changes_nothing(tmp_path: Path) -> None:
+    nothing = estimate("mean", "without_flagged", float("nan")) | {"note": "estimate: this sample leaves too little"}
+    results = results_of(
+        write_export(tmp_path / "export", six_people()), sensitivity=[estimate("mean", "all", 3), nothing]
+    )
+    section = sensitivity(results)
+    assert section is not None
+    assert "are one" not in text_of(section.parts)
+    [moved] = parts_of(section, Excerpt)
+    assert moved.frame.to_numpy().tolist() == [["without what is flagged", "means of the arms", 0, "–", "–", "", 1]]
+
+
+def test_pairs_that_a_sample_lacks_are_no_sample_that_changes_nothing(tmp_path: Path) -> None:
+    pairs = estimate("pearson", "", float("nan"), "") | {"pearson": 0.5, "n": 9, "moment": "checkpoint"}
+    pairs |= {f"n_{name}": 9 for name in ("with_left_out", "without_flagged", "without_incidents")}
+    folder = write_export(tmp_path / "export", six_people())
+    said = [
+        sensitivity(results_of(folder, sensitivity=[pairs | {"n_without_flagged": n}, estimate("mean", "all", 3)]))
+        for n in (0, 9)
+    ]
+    assert ["are one" in text_of(section.parts) for section in said if section] == [False, True]

@@ -138,6 +138,18 @@ def test_wide_tables_tell_the_fewest_too(folder: Path) -> None:
     assert small(expert_table(results))["experts-ten"].frame["n"].tolist() == ["2–3"]
 
 
+def test_counsellors_tables_name_the_papers_columns_only_where_they_have_them(folder: Path) -> None:
+    of = {"arm": "a", "n": 2, "mean": 3.0}
+    ours = of | {"instrument": "emoharbor_10", "item": "problem_resolution", "short": "Help."}
+    others = of | {"instrument": "ten", "item": "care", "short": "care"}
+    for rows, has_them in (([ours, others], True), ([others], False)):
+        section = expert_table(results_of(folder, expert_table=rows))
+        assert section is not None
+        text = "".join(part for part in section.parts if isinstance(part, str))
+        assert "Means of counsellors&#x27; final ratings, one line for each system." in text
+        assert [word in text for word in ("Table 3 of Yang", "Help. problem")] == [has_them] * 2
+
+
 def test_coverage_stands_beside_the_means(folder: Path) -> None:
     of = {"arm": "a", "instrument": "ten", "item": "care", "moment": "final"}
     means = [of | {"raters": raters, "mean": 3.0, "n": 10} for raters in ("judge:standard", "seeker", "reviewer")]

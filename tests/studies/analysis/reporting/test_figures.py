@@ -122,6 +122,13 @@ def test_a_label_too_long_for_a_line_is_broken_and_leaves_room() -> None:
     assert heights[1] > 2 * heights[0]
 
 
+@pytest.mark.parametrize(("highest", "ticks"), [(4.7, [2, 3, 4]), (5.0, [2, 3, 4, 5])])
+def test_ticks_of_a_scatter_stay_within_the_scores(highest: float, ticks: list[int]) -> None:
+    scores = np.array([1.5, 3.2, highest])
+    [axes] = [axes for axes in scatter({"care": (scores, scores)}, "", "", {"care": ""}).axes if axes.get_visible()]
+    assert axes.get_xticks().tolist() == axes.get_yticks().tolist() == ticks
+
+
 def test_a_scatter_of_many_draws_some_and_counts_all() -> None:
     scores = np.tile([1.0, 5.0], 3 * MOST)
     drawing = drawn(lambda: scatter({"care": (scores, scores)}, "people", "judge", {"care": ""}))

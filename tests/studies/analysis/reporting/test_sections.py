@@ -16,10 +16,10 @@ from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_in, first_unfolded, prose, with_own_names
 from studies.analysis.reporting.sections import sections_of
 from studies.analysis.reporting.sections.agreement import correlations, stars
-from studies.analysis.reporting.sections.coverage import RULES, rule
+from studies.analysis.reporting.sections.coverage import RULES, quality, rule
 from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.opening import keep_in_mind, summary
-from studies.analysis.reporting.sections.people import boxes
+from studies.analysis.reporting.sections.people import boxes, flow
 from studies.analysis.results import Results, Table
 from studies.analysis.run import TABLES
 from studies.analysis.tables.quality import FLAGS
@@ -151,6 +151,26 @@ def test_summary_says_that_the_largest_difference_of_strategies_was_picked(folde
     assert "-0.30, with an interval of [-0.40, -0.20] that is not corrected for having been picked" in text
 
 
+def dropped(raters: str, seekers: str, difference: float, pairs: int) -> dict[str, Any]:
+    of = {"arm": "a", "item": "*", "instrument": "ten", "moment": "final", "raters": raters, "seekers": seekers}
+    return of | {"difference": difference, "pairs": pairs}
+
+
+def test_summary_says_whose_worst_case_seekers_were_rated_by_whom(folder: Path) -> None:
+    paired = [dropped("simulated_seeker", "simulated", change, 24) for change in (-1.2, -0.4)]
+    apart, of_judges = dropped("expert", "counsellor", 0.3, 0), dropped("judge:standard", "simulated", -3, 24)
+    text = text_of(summary(results_of(folder, conditions=[apart, *paired, of_judges])))
+    assert (
+        "As rated by simulated seekers, the mean over all items changes by -1.20 to -0.40 points with worst-case "
+        "seekers, depending on the arm (simulated seekers)." in text
+    )
+    assert "what differs may be the seekers" not in text
+    alone = text_of(summary(results_of(folder, conditions=[apart, of_judges])))
+    assert "As rated by counsellors, the mean over all items changes by +0.30" in alone
+    assert "depending on the arm (counsellors in a role)." in alone
+    assert "These are not of the same people or profiles, so that what differs may be the seekers." in alone
+
+
 def test_summary_tells_between_what_alphas_lie(folder: Path) -> None:
     rows = [{"raters": "reviewer", "item": item, "alpha_ordinal": alpha} for item, alpha in (("a", 0.2), ("b", 0.6))]
     text = text_of(summary(results_of(folder, reliability=rows)))
@@ -214,6 +234,26 @@ def test_flow_has_the_stages_that_the_study_had_and_names_losses() -> None:
     assert [(box.lines, box.beside) for box in found] == [
         (["opened their link: 62"], ["turned away by the screening: 9"]),
         (["began a conversation: 50", "completed the study: 17"], ["stopped: 33"]),
+    ]
+
+
+def test_stages_that_the_files_do_not_tell_are_no_boxes(folder: Path) -> None:
+    row = {"track": "participant", "statistic": "count"}
+    rows = [row | {"stage": "invited", "estimate": 3.0}, row | {"stage": "consented", "estimate": float("nan")}]
+    with_value = [rows[0], rows[1] | {"estimate": 2.0}]
+    drawn = [flow(results_of(folder, flow=found)) for found in (rows, with_value)]
+    svgs = [section.parts[1].svg for section in drawn if section]
+    assert ["gave consent" in svg for svg in svgs] == [False, True]
+
+
+def test_who_has_a_flag_is_told_in_words(folder: Path) -> None:
+    of = {"person": "P1", "conversation": "", "estimate": 3.0, "flagged": "true"}
+    rows = [of | {"statistic": name} for name in ("straight_arms", "instructed_missed")]
+    section = quality(results_of(folder, quality=rows))
+    assert section is not None
+    [who] = [part for part in section.parts if isinstance(part, Excerpt) and part.name == "flagged"]
+    assert who.frame["flags"].tolist() == [
+        "an item that tells what to answer was answered otherwise; the same answer to every item in 3 arms or more"
     ]
 
 

@@ -85,6 +85,15 @@ def test_blinding_counts_an_arm_that_was_only_named(export_of: ExportOf) -> None
     assert one(table, "*", "accuracy_corrected")["method"].endswith("3 arms")
 
 
+def test_blinding_names_arms_that_nobody_met(export_of: ExportOf) -> None:
+    said = [("P0", "a", "A", 1), ("P1", "b", "b", 1), ("P2", "a", "zebra", 1)]
+    table = table_of(asked(export_of, said))
+    told = table[table["note"].str.endswith("named but met by nobody: A, zebra")]
+    assert set(told["statistic"]) == {"bang", "james", "accuracy", "accuracy_corrected"}
+    plain = table_of(asked(export_of, [(person, met, met, sure) for person, met, _guess, sure in said]))
+    assert not plain["note"].str.contains("met by nobody").any()
+
+
 def test_blinding_takes_people_for_clusters(export_of: ExportOf) -> None:
     said = [
         (f"P{person}", arm, guess, 3) for person in range(6) for arm, guess in (("a", "a"), ("b", "ab"[person % 2]))

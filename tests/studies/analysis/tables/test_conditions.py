@@ -139,6 +139,14 @@ def test_people_without_profiles_are_paired_by_person(export_of: ExportOf) -> No
     assert row[["difference", "pairs", "raters", "seekers"]].tolist() == [-1.5, 2, "seeker", ""]
 
 
+def test_equal_means_of_others_differ_by_exactly_nothing(export_of: ExportOf) -> None:
+    average = [scored("average", f"P{n}", score) for n, score in enumerate((4.0, 1.7, 2.6, 1.3))]
+    worst = [scored("worst_case", f"Q{n}", score) for n, score in enumerate((1.3, 4.0, 1.7, 2.6))]
+    assert np.mean([4.0, 1.7, 2.6, 1.3]) != np.mean([1.3, 4.0, 1.7, 2.6])
+    row = table_of(simulated(export_of, average + worst)).iloc[0]
+    assert (row["difference"], row["pairs"]) == (0, 0)
+
+
 def test_one_profile_has_an_estimate_and_reasons(export_of: ExportOf) -> None:
     row = table_of(simulated(export_of, [scored("average", "S1", 4), scored("worst_case", "S1", 3)])).iloc[0]
     assert (row["difference"], row["wilcoxon_p"], row["rank_biserial"]) == (-1, 1, -1)

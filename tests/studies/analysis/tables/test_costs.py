@@ -110,7 +110,7 @@ def test_report_has_a_line_for_each_purpose_as_the_papers_table(tmp_path: Path) 
     folder = write_benchmark(tmp_path / "export", profiles=3, seed=5)
     analyse(folder, tmp_path / "out", bootstrap=20)
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
-    assert "armseekerspurposesecondsinput_tokensoutput_tokenscostcallsfailed_callsconversations" in text
+    assert "ArmSeekersPurposeSecondsInput tokensOutput tokensCostCallsFailed callsConversations" in text
     thinker = by_measure(table_of(folder).query("arm == 'kind'"), "thinker")
     numbers = (f"{thinker[name]:.3f}" for name in ("seconds", "input_tokens", "output_tokens"))
     assert "kindsimulated seekersThinker" + "".join(numbers) in text

@@ -172,6 +172,29 @@ def test_flow_of_a_track_without_consent_has_nobody_who_declined(export_of: Expo
     assert (people["declined"], people["withdrawn"], people["screened_in"]) == (0, 1, 1)
 
 
+def test_flow_leaves_empty_what_the_files_do_not_tell(export_of: ExportOf) -> None:
+    folder = export_of([{"conversation": "C1", "participant": "P1", "score": 3}])
+    write_table(folder, "participants", [{"participant": "P1"}, {"participant": "P2"}])
+    table = table_of(folder).set_index(["stage", "statistic"])
+    known = table[table["estimate"].notna()]
+    assert known.loc[(slice(None), "count"), "estimate"].droplevel("statistic").to_dict() == {
+        "invited": 2,
+        "analysed": 1,
+    }
+    reasons = table["note"].xs("count", level="statistic")
+    assert reasons["consented"] == "estimate, low, high: participants.csv tells nobody's consented_at"
+    assert reasons["arrived"] == "estimate, low, high: participants.csv tells nobody's status or started_at"
+    assert reasons["started_chatting"] == "estimate, low, high: conversations.csv tells no turns"
+    assert table.loc[("analysed", "share"), "note"] == reasons["arrived"]
+
+
+def test_flow_without_signatures_tells_nothing_of_consent(folder: Path) -> None:
+    write_table(folder, "participants", [row | {"consented_at": ""} for row in PEOPLE])
+    people = counts(table_of(folder), "participant")
+    assert pd.isna(people["consented"])
+    assert (people["arrived"], people["declined"], people["excluded"]) == (8, 0, 1)
+
+
 def test_flow_of_people_who_never_came_has_counts_without_shares(export_of: ExportOf) -> None:
     folder = export_of([{"conversation": "C1", "score": 3}])
     write_table(folder, "participants", [person("P1", "invited", started_at="", **UNSIGNED)])

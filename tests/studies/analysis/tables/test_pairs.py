@@ -70,7 +70,7 @@ def chats_of(rows: Rows) -> Rows:
 
 
 def exported(export_of: ExportOf, rows: Rows, chats: Rows | None = None) -> Path:
-    folder = export_of([{"conversation": "C0amber", "participant": "C0", "arm": "amber", "score": 3}])
+    folder = export_of([{"conversation": "C0amber", "participant": "C0", "score": 3}])
     write(folder / "pairs.csv", COLUMNS, rows)
     write(folder / "conversations.csv", CONVERSATIONS, chats_of(rows) if chats is None else chats)
     return folder

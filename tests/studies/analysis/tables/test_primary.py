@@ -85,10 +85,25 @@ def test_holm_is_over_what_was_declared(folder: Path) -> None:
 def test_a_contrast_without_data_is_told_and_counts_in_the_family(folder: Path) -> None:
     absent = [STRATEGIES | {"strategies": ["standard", "state_aware"]}, ARMS | {"arms": ["a", "z"]}]
     table = table_of(declaring(folder, *absent, STRATEGIES))
-    assert table["note"].tolist()[:2] == ["estimate, low, high, p: there are no scores to compare"] * 2
+    said = ["there are no scores to compare", "no arm z in the data"]
+    assert table["note"].tolist()[:2] == [f"estimate, low, high, p: {reason}" for reason in said]
     assert table.loc[:1, ["estimate", "low", "high", "p", "p_holm"]].isna().all(axis=None)
     assert table.loc[:1, ["n", "clusters"]].eq(0).all(axis=None)
     assert table["p_holm"][2] == pytest.approx(min(1, 3 * table["p"][2]))
+
+
+@pytest.mark.parametrize(
+    ("declared", "reason"),
+    [
+        (ARMS | {"arms": ["zzz", "yyy"]}, "no arm yyy or zzz in the data"),
+        (ARMS | {"raters": "nobody"}, "no raters nobody"),
+        (STRATEGIES | {"raters": "nobody"}, "no raters nobody"),
+        (ARMS | {"item": "cared"}, "there are no scores to compare"),
+    ],
+)
+def test_a_contrast_of_what_is_not_there_says_what(folder: Path, declared: dict[str, Any], reason: str) -> None:
+    [note] = table_of(declaring(folder, declared))["note"]
+    assert note == f"estimate, low, high, p: {reason}"
 
 
 def test_only_the_seekers_that_were_declared_count(folder: Path) -> None:

@@ -142,6 +142,16 @@ def test_straight_arms_are_arms_and_final_ratings(export_of: ExportOf) -> None:
     assert flagged(table) == set()
 
 
+def test_an_arm_is_straight_only_where_all_final_ratings_of_its_conversations_are(export_of: ExportOf) -> None:
+    rows = [row for arm in "xyz" for row in final_rating("B", arm, "3" * 10)]
+    assert flagged(table_of(export_of(rows))) == {("B", "", "straight_arms")}
+    table = table_of(export_of(rows + final_rating("B", "z", "4325134251", conversation="another")))
+    assert value(table, "straight_arms") == 2
+    assert flagged(table) == set()
+    [note] = table.query("statistic == 'straight_arms'")["note"]
+    assert note.endswith("conversations: Bx, By")
+
+
 def test_quality_does_not_depend_on_the_order_of_rows(export_of: ExportOf, tmp_path: Path) -> None:
     rows = careful_and_careless()
     np.random.default_rng(1).shuffle(rows)

@@ -95,10 +95,21 @@ def test_a_term_without_variance_is_left_out() -> None:
     assert np.isnan(found.components()["target"].low)
 
 
+def test_a_variance_with_less_than_a_degree_of_freedom_has_no_interval() -> None:
+    # Of two judges who hardly differ, what lies between them could be anything.
+    scores = np.array([[3.1, 3.4], [1.6, 2.8], [2.1, 3.0], [1.3, 1.1], [1.4, 1.8], [3.3, 2.9]])
+    component = fit_table(scores, "target", "judge").components()["judge"]
+    assert component.estimate > 0
+    assert 0 < component.df < 1
+    assert np.isnan([component.low, component.high]).all()
+    assert component.without_interval() == "too uncertain for an interval"
+
+
 @pytest.mark.parametrize(
     ("scores", "reason"),
     [
         (np.full((3, 3), 2.0), "the scores do not vary"),
+        (np.array([[1.0, 2.0], [3.0, 1e300]]), "the scores are too large for a mixed model"),
         (np.array([[1.0, 2.0], [3.0, np.nan]]), "too few ratings for a mixed model"),
         (np.add.outer([1.0, 2.0, 3.0], [0.0, 1.0, 5.0]), "nothing is left to estimate the error of"),
     ],

@@ -202,6 +202,16 @@ def test_reliability_takes_the_levels_of_the_codebook_else_those_between_the_sco
     assert "AC2: quadratic weights, " in found["told"]["method"]
 
 
+@pytest.mark.parametrize("values", ["0 to 60", "0 to 100000", f"0 to {'9' * 200}"])
+def test_reliability_of_a_scale_of_too_many_levels_has_no_ac2(export_of: ExportOf, values: str) -> None:
+    folder = export_of(judged_by("reviewer", SHROUT_FLEISS[:, :2]))
+    write_table(folder, "codebook", [CARE | {"values": values}])
+    row = table_of(folder).iloc[0]
+    assert np.isnan(row["gwet_ac2"])
+    assert "gwet_ac2: the scale has more than 60 levels" in row["note"]
+    assert np.isfinite(row["alpha_ordinal"])
+
+
 def test_reliability_of_averaged_replicates_has_no_levels(export_of: ExportOf) -> None:
     ratings = judged_by("judge", SHROUT_FLEISS, strategy="standard", replicate=1)
     ratings += judged_by("judge", SHROUT_FLEISS + 1, strategy="standard", replicate=2)

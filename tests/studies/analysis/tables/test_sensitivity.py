@@ -156,6 +156,43 @@ def test_icc_of_independent_conversations_has_the_interval_by_f(export_of: Expor
     assert set(icc["method"]) == {"F"}
 
 
+def test_judge_all_of_whose_conversations_were_left_out_has_an_empty_row(export_of: ExportOf) -> None:
+    """As the conversations of a simulation that was held anew."""
+    ratings, chats = [], []
+    for person in range(6):
+        of = {"conversation": f"C{person}", "participant": f"P{person}", "arm": "a"}
+        for rater, kind in ((f"P{person}", "seeker"), ("J", "judge")):
+            ratings.append(of | {"rater": rater, "rater_kind": kind, "score": 1 + (person * 2) % 5})
+        chats.append(of | {"turns": 10, "seeker_kind": "person", "end_reason": "finished", "valid": "false"})
+    ratings.append(of | {"conversation": "N", "participant": "N", "rater": "N", "score": 3})
+    folder = export_of(ratings)
+    write_table(folder, "conversations", chats)
+    [row] = table_of(folder)[lambda found: (found["judge"] == "J") & (found["sample"] == "")].to_dict("records")
+    assert (row["n"], row["clusters"], row["n_with_left_out"]) == (0, 0, 6)
+    assert pd.isna(row["pearson"])
+    assert row["pearson_with_left_out"] == pytest.approx(1)
+
+
+def test_estimates_that_a_sample_leaves_nothing_of_are_empty_with_the_reason(export_of: ExportOf) -> None:
+    """The reviewer answers straight throughout, so all of theirs are flagged; people's own ratings are not."""
+    about = [{"conversation": f"C{arm}{n}", "participant": f"P{n}", "arm": arm} for arm in "abc" for n in range(4)]
+    rows = [
+        row | {"rater": rater, "rater_kind": kind, "item": item, "score": score}
+        for place, row in enumerate(about)
+        for rater, kind, scores in (("R", "reviewer", (4, 4, 4)), (row["participant"], "seeker", (1, 3, 2 + place % 2)))
+        for item, score in zip("xyz", scores, strict=True)
+    ]
+    table = table_of(export_of(rows))
+    flagless = table[(table["sample"] == "without_flagged") & (table["raters"] == "reviewer")]
+    whole = table[(table["sample"] == "all") & (table["raters"] == "reviewer")]
+    assert len(flagless) == len(whole) > 0
+    assert flagless[["estimate", "low", "high"]].isna().all(axis=None)
+    assert flagless[["n", "clusters"]].eq(0).all(axis=None)
+    assert set(flagless["note"]) == {"estimate, low, high: this sample leaves too little to compute it from"}
+    of_people = table[(table["sample"] == "without_flagged") & (table["raters"] == "seeker")]
+    assert of_people.loc[of_people["statistic"] == "mean", "estimate"].notna().all()
+
+
 # What an incident is
 
 

@@ -193,8 +193,9 @@ def test_order_of_rows_and_names_of_arms_change_nothing(tmp_path: Path) -> None:
     folder = write_benchmark(tmp_path / "export", profiles=6, seed=8)
     before = table_of(folder)
     rows = pd.read_csv(folder / "conversations.csv", dtype=str, keep_default_na=False).sample(frac=1, random_state=1)
-    rows["arm"] = "x " + rows["arm"]
-    rows.to_csv(folder / "conversations.csv", index=False)
+    rows.assign(arm="x " + rows["arm"]).to_csv(folder / "conversations.csv", index=False)
+    ratings = pd.read_csv(folder / "ratings.csv", dtype=str, keep_default_na=False)
+    ratings.assign(arm="x " + ratings["arm"]).to_csv(folder / "ratings.csv", index=False)
     pd.testing.assert_frame_equal(table_of(folder).drop(columns="arm"), before.drop(columns="arm"))
 
 

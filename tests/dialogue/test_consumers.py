@@ -547,7 +547,8 @@ async def test_recorded_reply_is_played_at_its_attempt_and_no_server_is_asked(tm
     conversation, settings = await room_with_model()
     place = {"question": question_of(settings, [Message("user", "I feel low")]), "replicate": 1}
     failure = {"failure": {"status": "server_error", "detail": "500", "partial": ""}}
-    lines = [place | failure, place | {"reply": asdict(Reply("Tell me more.", "m", total_ms=7))}]
+    reply = {"reply": asdict(Reply("Tell me more.", "m", total_ms=7))}
+    lines = [place | {"attempt": number} | outcome for number, outcome in enumerate((failure, reply), 1)]
     (tmp_path / "calls.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     monkeypatch.setenv("REPLAY", str(tmp_path / "calls.jsonl"))
     socket = await opened(conversation)

@@ -143,6 +143,26 @@ def test_invite_keeps_links_that_nobody_could_have_again_and_shows_them_to_nobod
     assert Study.objects.get().participations.count() == 1
 
 
+def test_invite_on_a_full_disk_leaves_neither_people_nor_links(demo, load, tmp_path, monkeypatch):
+    load(demo)
+    path = tmp_path / "links.csv"
+
+    class Full:
+        def __init__(self, file):
+            self.file = file
+
+        def writerows(self, rows):
+            self.file.write("code,track,url")
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("studies.management.commands.invite.csv.writer", Full)
+    with pytest.raises(CommandError, match=r"links\.csv: No space left on device$") as refusal:
+        call_command("invite", "demo", "--count", "2", "--csv", str(path), verbosity=0)
+    assert refusal.value.returncode == 2
+    assert not path.exists()
+    assert Study.objects.get().participations.count() == 0
+
+
 def test_second_start_keeps_what_an_admin_changed_in_the_demo():
     from studies.management.commands.start import load_demo_once
 

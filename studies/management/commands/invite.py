@@ -50,5 +50,6 @@ class Command(Base):
         except FileExistsError:
             self.refuse(f"{path}: is there already, and links in it could not be had again. Name another file.")
         except OSError as error:
+            path.unlink(missing_ok=True)  # what was written of it are links to nobody
             self.refuse(f"{path}: {error.strerror}")
         self.say(f"{len(rows)} links are in {path}.")

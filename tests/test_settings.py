@@ -45,6 +45,14 @@ def test_odd_value_stops_the_start_with_one_line_that_names_it(tmp_path, name, v
     assert len(result.stderr.splitlines()) == 1
 
 
+def test_recorded_answers_are_played_in_one_process_alone(tmp_path):
+    (tmp_path / "calls.jsonl").touch()
+    result = started(tmp_path, REPLAY=str(tmp_path / "calls.jsonl"), CELERY_BROKER_URL="redis://127.0.0.1:1/0")
+    assert result.returncode != 0
+    assert result.stderr.startswith("emostudy: REPLAY: a worker elsewhere would ask models")
+    assert result.stderr.count("\n") == 1
+
+
 def test_password_in_an_address_is_not_repeated(tmp_path):
     assert "hunter2" not in started(tmp_path, DATABASE_URL="oracle://me:hunter2@host/name").stderr
 

@@ -70,18 +70,17 @@ messages: .venv/.run
 # How fast, how lean and how safe from loss: chats beside the bare Channels and Daphne consumer, then judges and
 # simulated seekers beside other ways to ask a model as often.
 BENCH := var/bench/venv/bin/python -m bench.run_chat
-BENCH_BATCH := var/bench/venv/bin/python -m bench.run_batch
 bench: .venv/.run var/bench/.tools
+	@sh bench/peers.sh inspect
 	$(BENCH) --only bare emostudy
-	$(BENCH_BATCH)
+	var/bench/venv/bin/python -m bench.run_batch
 	$(B)/python -m bench.run_analysis
 	$(B)/python -m bench.run_export
 
-# The same with the near-limit relay and the other chat systems, which it installs under var/bench.
+# The chat once more, with the near-limit relay and the other chat systems, which it installs under var/bench.
 bench-peers: .venv/.run var/bench/.tools
-	@sh bench/peers.sh
+	@sh bench/peers.sh chainlit gradio otree
 	$(BENCH) --only bare emostudy relay chainlit gradio otree
-	$(BENCH_BATCH)
 
 var/bench/.tools: bench/requirements.txt
 	@mkdir -p var/bench

@@ -28,6 +28,7 @@ from bench.run_chat import mock_llm
 from bench.systems import PROJECT, ROOT, VENVS
 
 OUT = VENVS / "batch.jsonl"
+INSPECT = VENVS / "inspect" / "bin" / "python"
 POSTGRES = os.environ.get("BENCH_POSTGRES", "postgresql://postgres@127.0.0.1:5432/postgres")
 DIALOGUES, TURNS = 200, 15
 
@@ -58,6 +59,7 @@ LOADS = {
     "emostudy-rate": Load(8000, 200, 200),
     "simulate": Load(None, 100, 500),
 }
+COMPARED = ("threads", "inspect")  # with emostudy, whose load they share
 
 
 @contextlib.contextmanager
@@ -98,7 +100,7 @@ def judged(way: str, url: str) -> dict[str, Any]:
     if way.startswith("emostudy"):
         kind = "sqlite" if way.endswith("sqlite") else "postgres"
         return emostudy(kind, "judge", *common, f"scores-f{load.latency}")
-    python = VENVS / "inspect" / "bin" / "python" if way == "inspect" else PROJECT
+    python = INSPECT if way == "inspect" else PROJECT
     return figures([str(python), "-m", "bench.batch_methods", way, *common, f"judge-f{load.latency}"], {})
 
 
@@ -106,10 +108,6 @@ def simulated(url: str) -> dict[str, Any]:
     load = LOADS["simulate"]
     sizes = ["--dialogues", str(DIALOGUES), "--turns", str(TURNS), "--at-once", str(load.at_once)]
     return emostudy("postgres", "simulate", "--url", url, *sizes, "--model", f"cast-n28-f{load.latency}-g0")
-
-
-def is_there(way: str) -> bool:
-    return way != "inspect" or (VENVS / "inspect" / "bin" / "python").exists()
 
 
 def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -125,14 +123,23 @@ def runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def report(found: list[dict[str, Any]]) -> None:
-    for way in dict.fromkeys(one["name"] for one in found):
-        ours, load = [one for one in found if one["name"] == way], LOADS[way]
-        calls = load.calls or statistics.median(one["calls"] for one in ours)
-        wall, cpu, peak = (statistics.median(one[name] for one in ours) for name in ("wall_s", "cpu_s", "peak_mb"))
+    """A line for each way, and what emostudy takes of the others' time."""
+    ways = {way: [one for one in found if one["name"] == way] for way in dict.fromkeys(one["name"] for one in found)}
+    for way, ours in ways.items():
+        load = LOADS[way]
+        calls = load.calls or median(ours, "calls")
+        wall, cpu, peak = (median(ours, name) for name in ("wall_s", "cpu_s", "peak_mb"))
         print(
             f"{way:16} wall {wall:7.2f} s = {wall / load.ideal(calls):5.2f} x ideal   {calls / wall:5.0f} a second   "
             f"CPU {1000 * cpu / calls:6.2f} ms a call   peak {peak:6.1f} MB   good {min(one['good'] for one in ours)}"
         )
+    for way in [way for way in COMPARED if {way, "emostudy"} <= ways.keys()]:
+        wall, cpu = (median(ways["emostudy"], name) / median(ways[way], name) for name in ("wall_s", "cpu_s"))
+        print(f"emostudy / {way:9} wall {wall:.3f}   CPU {cpu:.3f}")
+
+
+def median(rounds: list[dict[str, Any]], figure: str) -> float:
+    return float(statistics.median(one[figure] for one in rounds))
 
 
 def main() -> None:
@@ -140,7 +147,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--only", nargs="+", choices=LOADS, default=[*LOADS])
     options = parser.parse_args()
-    options.only = [way for way in options.only if is_there(way)]
+    if "inspect" in options.only and not INSPECT.exists():
+        parser.error("inspect_ai is not installed: sh bench/peers.sh inspect")
     VENVS.mkdir(parents=True, exist_ok=True)
     report(list(runs(options)))
 

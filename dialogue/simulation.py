@@ -2,10 +2,13 @@
 people do here). Each step is stored before the next, so whoever takes up a conversation goes on where it stands."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from dialogue import simulated
+from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.group_commit import in_database
 from dialogue.judges.judge import Ask, readable
@@ -29,6 +32,7 @@ TOO_LONG = re.compile(
     r"|(?:too (?:long|large)|exceed).{0,80}\b(?:prompt|input|context)\b",
     re.IGNORECASE | re.DOTALL,
 )  # in the words of OpenAI, vLLM, llama.cpp, Anthropic, Google, Zhipu
+Stored = TypeVar("Stored")
 ENDS = {"walked_out": EndReason.WALKED_OUT, "satisfied": EndReason.SATISFIED}
 
 
@@ -54,7 +58,7 @@ class Seeker:
 @dataclass
 class Simulation:
     """One conversation. `supporter`: what it is called where it fails. `question` bears what the ledger is to know of
-    each of its calls."""
+    each of its calls, `owner` holds its item."""
 
     seeker: Seeker
     conversation: int
@@ -62,6 +66,7 @@ class Simulation:
     seed: str
     supporter: str
     question: Question
+    owner: str
     caller: Caller
     unread: set[int] = field(default_factory=set)  # turns whose thought could not be read
 
@@ -70,7 +75,8 @@ class Simulation:
         return self.seeker.profile.language
 
     async def run(self) -> SoFar:
-        """To its end. Raises ProviderError where a model cannot be reached: then it can be gone on with later."""
+        """To its end. Raises ProviderError where a model cannot be reached, then it can be gone on with later; and Lost
+        where the item was lost, for then somebody else goes on with it."""
         known = await in_database(simulated.so_far, self.conversation)
         while not known.end_reason:
             await self.step(known)
@@ -84,7 +90,7 @@ class Simulation:
             await self.think(known)
         elif len(known.turns) >= self.max_turns:
             known.end_reason = EndReason.CAP
-            await in_database(simulated.finish, self.conversation, EndReason.CAP)
+            await self.stored(simulated.finish, self.conversation, EndReason.CAP)
         else:
             await self.speak(known)
 
@@ -105,12 +111,12 @@ class Simulation:
             self.unread.add(number)
         else:
             known.thoughts[-1] = thought
-            await in_database(simulated.think, self.conversation, number, thought)
+            await self.stored(simulated.think, self.conversation, number, thought)
 
     async def speak(self, known: SoFar) -> None:
         said = await self.utterance(known)
         leaves = ENDS[said.end] if said.end else ""
-        known.end_reason = await in_database(simulated.say, known, said.text, leaves=leaves)
+        known.end_reason = await self.stored(simulated.say, known, said.text, leaves=leaves)
         words = JudgedTurn(len(known.turns) + 1, said.text, "")
         known.due, known.last_words = (None, words) if known.end_reason else (words, None)
 
@@ -134,12 +140,16 @@ class Simulation:
         except ProviderError as error:
             if not is_for_good(error, known):
                 raise
-            await in_database(simulated.break_off, self.conversation, number, error)
+            await self.stored(simulated.break_off, self.conversation, number, error)
             known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
         else:
-            shown = await in_database(simulated.answer, self.conversation, number, reply)
+            shown = await self.stored(simulated.answer, self.conversation, number, reply)
             known.heard(shown)
             known.end_reason = EndReason.SAFETY if shown != reply.text else ""
+
+    async def stored(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
+        assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job
+        return await in_database(store.while_owned, self.owner, self.question.item, rule, *args, **kwargs)
 
     def supporter_question(self, known: SoFar, due: JudgedTurn) -> Question:
         supporter = known.conversation.supporter

@@ -149,7 +149,8 @@ class Caller:
         self.prices = prices or load_prices(settings.PRICES)
         commit = commit or GroupCommit()
         self.close = commit.of(close_attempts)
-        self.open = commit.of(open_attempts)
+        self.open = commit.of(open_attempts, take_back=self.take_back)
+        self.taken_back: set[asyncio.Task[None]] = set()
         self.under_way: dict[str, asyncio.Future[Reply]] = {}
         self.ended: set[int] = set()  # jobs for which nothing is asked any more
         self.stopping = False
@@ -210,6 +211,15 @@ class Caller:
             if not isinstance(opened, NotYet):
                 return opened
             await asyncio.sleep(LOOK_AGAIN)
+
+    def take_back(self, opened: Any) -> None:
+        """Nobody waits for this call any more, so it is not made. Were its row left open, whoever has the item by now
+        would wait for it."""
+        if isinstance(opened, Opened):
+            not_sent = ProviderError("stopped", "Whoever asked was stopped before it was sent.")
+            task = asyncio.create_task(self.close(Closing(opened, not_sent, not_sent.status, sent=False)))
+            self.taken_back.add(task)
+            task.add_done_callback(self.taken_back.discard)
 
     async def known(self, reply: Reply, key: str, status: str) -> Reply:
         """An answer of the ledger. One that came in a batch is read here for the first time."""

@@ -16,6 +16,7 @@ log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 Write = Callable[[Sequence[Any]], Sequence[Any]]
+TakeBack = Callable[[Any], None]
 Waiting = tuple[Write, Any, "asyncio.Future[Any]"]
 
 TRIES = 6  # while the database does not answer: about 15 s in all
@@ -46,14 +47,15 @@ class GroupCommit:
     """
 
     def __init__(self) -> None:
-        self.rules: list[Write] = []
+        self.rules: dict[Write, TakeBack | None] = {}
         self.waiting: list[Waiting] = []
         self.task: asyncio.Task[None] | None = None
 
-    def of(self, write: Write) -> Callable[[Any], Awaitable[Any]]:
+    def of(self, write: Write, *, take_back: TakeBack | None = None) -> Callable[[Any], Awaitable[Any]]:
         """`write` stores a list of things and returns what came of each, in order. Which rule is named first writes
-        first, so that all processes lock rows in the same order."""
-        self.rules.append(write)
+        first, so that all processes lock rows in the same order. `take_back` is told what came of a thing where whoever
+        had it stored was cancelled meanwhile."""
+        self.rules[write] = take_back
         return partial(self.stored, write)
 
     async def stored(self, write: Write, thing: Any) -> Any:
@@ -62,7 +64,16 @@ class GroupCommit:
         self.waiting.append((write, thing, future))
         if self.task is None:
             self.task = asyncio.create_task(self.drain())
-        return await future
+        try:
+            return await future
+        except asyncio.CancelledError:
+            if not future.cancelled() and not future.exception():  # it was stored in the same moment
+                self.nobody_waits(write, future.result())
+            raise
+
+    def nobody_waits(self, write: Write, result: Any) -> None:
+        if take_back := self.rules[write]:
+            take_back(result)
 
     async def drain(self) -> None:
         await asyncio.sleep(0)  # whoever became ready in the same round comes along
@@ -80,26 +91,19 @@ class GroupCommit:
                     await self.commit([one])
                 return
             for _, _, future in batch:
-                tell(future, error=error)
+                if not future.done():
+                    future.set_exception(error)
         else:
-            for future, result in told:
-                tell(future, result)
+            for (write, _, future), result in told:
+                if future.done():
+                    self.nobody_waits(write, result)
+                else:
+                    future.set_result(result)
 
     @transaction.atomic
-    def write_all(self, batch: Sequence[Waiting]) -> list[tuple["asyncio.Future[Any]", Any]]:
-        told: list[tuple[asyncio.Future[Any], Any]] = []
+    def write_all(self, batch: Sequence[Waiting]) -> list[tuple[Waiting, Any]]:
+        told: list[tuple[Waiting, Any]] = []
         for rule in self.rules:
             if ours := [one for one in batch if one[0] == rule]:
-                results = rule([thing for _, thing, _ in ours])
-                told += [(future, result) for (*_, future), result in zip(ours, results, strict=True)]
+                told += zip(ours, rule([thing for _, thing, _ in ours]), strict=True)
         return told
-
-
-def tell(future: "asyncio.Future[Any]", result: Any = None, error: Exception | None = None) -> None:
-    """Nobody may be waiting any more."""
-    if future.done():
-        return
-    if error is None:
-        future.set_result(result)
-    else:
-        future.set_exception(error)

@@ -166,9 +166,11 @@ class Runner:
         return self.handlers.get(job)
 
     def materials(self, handler: Handler, items: Sequence[JobItem]) -> Mapping[int, Any]:
-        """Of those that can be read; one that cannot does not take others with it."""
+        """Of those that can be read, while they are ours; one that cannot does not take others with it."""
         try:
-            return handler.read(items)
+            with transaction.atomic():
+                ours = store.owned(self.owner, [item.pk for item in items])
+                return handler.read([item for item in items if item.pk in ours])
         except AWAY:
             raise
         except Exception as error:
@@ -193,6 +195,8 @@ class Runner:
             await in_database(store.release, self.owner, [item.pk])
         except ProviderError as error:
             await self.failed(item, error)
+        except store.Lost:
+            log.warning("item %s of job %s was left to others: its lease had run out", item.pk, item.job_id)
         except AWAY:
             raise  # its lease runs out, and somebody takes it up once the database is back
         except Exception as error:
@@ -271,6 +275,8 @@ class Runner:
             task.cancel()
         await asyncio.gather(*self.at_work.values(), return_exceptions=True)
         await in_database(store.release, self.owner)
+        if self.caller.taken_back:
+            await asyncio.wait(self.caller.taken_back)
         if self.job is not None:
             await in_database(store.leave, self.job)
         await close_clients()

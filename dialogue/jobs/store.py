@@ -2,11 +2,11 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeVar
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, F, Q
@@ -16,6 +16,7 @@ from dialogue.models import Call, Job, JobItem
 from dialogue.models.job import LEASE, JobItemQuerySet
 from dialogue.providers.registry import MODELS, is_replayed
 
+Result = TypeVar("Result")
 REPLAYS = "replays"  # in a job's plan: it is for processes alone in which recorded answers stand in for models
 ATTENDED = timedelta(seconds=15)  # how long a job waits for the command that began it to speak again
 CHUNK = 500
@@ -187,6 +188,8 @@ def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
     if tried := [one.pk for one in rows if one.attempts]:
         cut_off = Call.objects.filter(item__in=tried, status="started", batch=None)
         cut_off.update(status="stopped", error="Whoever asked was gone before the answer came.")
+    for one in rows:
+        one.owner = owner
     return rows
 
 
@@ -214,6 +217,18 @@ def owned(owner: str, items: Iterable[int]) -> set[int]:
     """Those of `items` that are still this owner's, locked until the transaction ends."""
     rows = JobItem.objects.filter(pk__in=items, owner=owner, state=JobItem.State.WORKING).order_by("pk")
     return set(rows.select_for_update().values_list("pk", flat=True))
+
+
+class Lost(Exception):
+    """Another has the item by now, or nobody."""
+
+
+@transaction.atomic
+def while_owned(owner: str, item: int, rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+    """What `rule` stores on the way to the item's end. Raises Lost where the item is no longer this owner's."""
+    if not owned(owner, [item]):
+        raise Lost
+    return rule(*args, **kwargs)
 
 
 def mark_done(results: Sequence[tuple[int, Mapping[str, Any]]]) -> None:

@@ -162,6 +162,7 @@ class SimulationHandler:
             seed=f"{material.profile.id} {item.replicate}",  # the same for all arms and both conditions
             supporter=f"arm {material.run.arm}",
             question=question,
+            owner=item.owner,
             caller=caller,
         )
 

@@ -1,4 +1,4 @@
-"""`python -m tests.faults`: schedules of faults on real servers, and workers on jobs that are killed."""
+"""`python -m tests.faults`: schedules of faults on real servers, and workers on jobs that are killed or fall asleep."""
 
 import argparse
 import asyncio
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.faults.database import postgres_answers
-from tests.faults.kills import kill_for
+from tests.faults.kills import SLEEPERS, kill_for
 from tests.faults.run import AT_ONCE, Outcome, Round, run_all
 from tests.faults.schedule import backend_of, companions, rounds_of
 from tests.faults.workers import Killed, can_be_run, kill_all
@@ -19,6 +19,7 @@ from tests.llm_server import running
 
 USUAL = 300
 KILL_EVERY = 6  # one worker is killed for so many schedules
+SLEEP_EVERY = 5  # and one falls asleep for so many that are killed
 
 
 def arguments() -> argparse.Namespace:
@@ -27,7 +28,13 @@ def arguments() -> argparse.Namespace:
     which.add_argument("--count", type=int, default=USUAL, help=f"the seeds from 1 to this one (default {USUAL})")
     which.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="these seeds")
     which.add_argument("--seed", type=int, help="this one and those of its round, and all that happened in it")
-    which.add_argument("--kills", type=int, nargs="+", metavar="SEED", help="no people, and these workers killed")
+    which.add_argument(
+        "--kills",
+        type=int,
+        nargs="+",
+        metavar="SEED",
+        help=f"no people, and these workers killed; above {SLEEPERS} they sleep",
+    )
     parser.add_argument("--alone", action="store_true", help="with --seed: without the others of its round")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, metavar="N", help=f"rounds at once (default {AT_ONCE})")
     parser.add_argument("--folder", type=Path, help="where servers write; kept (default: a new one, kept on failure)")
@@ -64,7 +71,8 @@ def seeds_from(given: argparse.Namespace) -> Sequence[int]:
 def kills_from(given: argparse.Namespace) -> Sequence[int]:
     if given.seed or given.seeds:
         return []
-    return given.kills or range(1, given.count // KILL_EVERY + 1)
+    kills = given.count // KILL_EVERY
+    return given.kills or [*range(1, kills + 1), *range(SLEEPERS + 1, SLEEPERS + 1 + kills // SLEEP_EVERY)]
 
 
 def kill_workers(seeds: Sequence[int], folder: Path) -> int:
@@ -72,7 +80,7 @@ def kill_workers(seeds: Sequence[int], folder: Path) -> int:
     killed = asyncio.run(kill_all(wanted, folder=folder, tell=lambda one: print(one, flush=True)))
     wrong = [one.kill.seed for one in killed if one.violations]
     if killed:
-        print(f"\n{len(killed)} workers killed, {len(wrong)} with violations; {told_of(killed)}")
+        print(f"\n{len(killed)} workers killed or asleep, {len(wrong)} with violations; {told_of(killed)}")
     for seed in wrong:
         print(f"  replay it: python -m tests.faults --kills {seed}")
     if len(wanted) < len(seeds):

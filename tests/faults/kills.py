@@ -1,4 +1,4 @@
-"""A worker on jobs is killed: when, drawn from a seed, and what must hold afterwards. Pure."""
+"""A worker on jobs is killed, or sleeps past its leases: when, drawn from a seed, and what must hold then. Pure."""
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,13 +9,15 @@ from tests.faults.site import Broker
 
 MOST_CALLS = 40  # all the work takes some more
 TURNS = 4  # of each simulated conversation
+SLEEPERS = 1000  # above this seed the worker is not killed
+SLEEP = 11.5  # seconds; others take up what it holds after 10
 IN_TIME = 30.0  # seconds from the kill to the end of all work
 
 
 @dataclass(frozen=True)
 class Kill:
-    """One of two workers dies as soon as so many calls have begun: this one, or where it has none under way (as it may
-    still be starting) the other."""
+    """One of two workers dies, or falls asleep, as soon as so many calls have begun: this one, or where it has none
+    under way (as it may still be starting) the other."""
 
     seed: int
     backend: Backend  # SQLite with two runners, or PostgreSQL with two workers of Celery
@@ -23,9 +25,14 @@ class Kill:
     victim: int
     after: int
 
+    @property
+    def sleeps(self) -> bool:
+        return self.seed > SLEEPERS
+
     def __str__(self) -> str:
         how = "two runners" if self.backend == "sqlite" else f"two workers of Celery, {self.broker}"
-        return f"kill {self.seed} ({self.backend}, {how}): number {self.victim + 1} after {self.after} calls"
+        what = "sleep" if self.sleeps else "kill"
+        return f"{what} {self.seed} ({self.backend}, {how}): number {self.victim + 1} after {self.after} calls"
 
 
 def kill_for(seed: int) -> Kill:
@@ -48,8 +55,9 @@ class Dialogue:
 class Seen:
     """What rows and model server tell when all is over. `requests`: how often each body was sent."""
 
-    in_flight: int = 0  # calls of the killed worker at its death
-    seconds: float | None = None  # from the kill to the last result; None: it did not come to an end
+    slept: bool = False  # the worker was not killed
+    in_flight: int = 0  # calls of the worker at that moment
+    seconds: float | None = None  # from then to the last result; None: it did not come to an end
     items: Mapping[tuple[str, str], int] = field(default_factory=dict)  # by role and state
     judged: Mapping[str, int] = field(default_factory=dict)  # responses by their place
     thoughts: Mapping[str, int] = field(default_factory=dict)  # inner states by conversation, turn and source
@@ -100,12 +108,25 @@ def whole_dialogues(seen: Seen) -> Iterator[str]:
 
 
 def nothing_paid_twice(seen: Seen) -> Iterator[str]:
-    if seen.repeats > seen.in_flight:
-        yield f"{seen.repeats} requests were repeated, {seen.in_flight} were in flight at the kill"
     if sum(seen.requests.values()) > sum(seen.calls.values()):
         yield f"{sum(seen.requests.values())} requests, {sum(seen.calls.values())} rows in the ledger"
+    yield from asleep(seen) if seen.slept else killed(seen)
+
+
+def killed(seen: Seen) -> Iterator[str]:
+    if seen.repeats > seen.in_flight:
+        yield f"{seen.repeats} requests were repeated, {seen.in_flight} were in flight at the kill"
     for key, times in seen.answers.items():
         if times > 1:
             yield f"{times} answers to the question {key}"
     if strange := seen.calls.keys() - {"ok", "stopped"}:
+        yield f"the ledger has calls that are {', '.join(sorted(strange))}"
+
+
+def asleep(seen: Seen) -> Iterator[str]:
+    """It has the answers to what it had asked when it wakes, or has waited too long for them; and may ask once more for
+    each item before it learns that another has it."""
+    if seen.repeats > 2 * seen.in_flight:
+        yield f"{seen.repeats} requests were repeated, {seen.in_flight} were in flight when it fell asleep"
+    if strange := seen.calls.keys() - {"ok", "stopped", "timeout"}:
         yield f"the ledger has calls that are {', '.join(sorted(strange))}"

@@ -1,4 +1,4 @@
-"""The checks themselves; and three workers killed on real jobs (`make faults` kills 50)."""
+"""The checks themselves; and three workers killed on real jobs, and one asleep (`make faults`: 50 and 10)."""
 
 import asyncio
 from dataclasses import replace
@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.faults.kills import Dialogue, Seen, kill_for, violations
+from tests.faults.kills import SLEEPERS, Dialogue, Seen, kill_for, violations
 from tests.faults.workers import Killed, can_be_run, kill_all
 
-SEEDS = (1, 2, 4)  # on SQLite; on PostgreSQL with Redis, and with RabbitMQ
+SEEDS = (1, 2, 4, SLEEPERS + 2)  # on SQLite; on PostgreSQL with Redis, and with RabbitMQ; asleep, with Redis
 NOT_THERE = "PostgreSQL, Redis or RabbitMQ did not answer on its standard port: no worker was killed on it"
 
 TALK = Dialogue("closed", (1, 2, 3, 4), thoughts=(1, 2, 3, 4), ratings=1)
@@ -54,6 +54,15 @@ def test_damage_is_seen(words: str) -> None:
     assert [said for said in found if words in said], found
 
 
+def test_who_slept_has_its_own_answers_too() -> None:
+    slept = replace(WHOLE, slept=True, answers={"k": 2, "l": 1}, calls={"ok": 3, "timeout": 1}, requests={"one": 3})
+    assert violations(slept) == []
+    assert violations(replace(slept, requests={"one": 4})) == [
+        "3 requests were repeated, 1 were in flight when it fell asleep"
+    ]
+    assert violations(replace(slept, calls={"ok": 3, "started": 1})) == ["the ledger has calls that are started"]
+
+
 def test_same_seed_draws_the_same_kill_and_half_are_with_celery() -> None:
     kills = [kill_for(seed) for seed in range(1, 51)]
     assert kills == [kill_for(seed) for seed in range(1, 51)]
@@ -69,7 +78,7 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Killed]:
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_everything_is_done_once_though_a_worker_was_killed(seed: int, killed: dict[int, Killed]) -> None:
+def test_everything_is_done_once_though_a_worker_was_killed_or_slept(seed: int, killed: dict[int, Killed]) -> None:
     if seed not in killed:
         pytest.skip(NOT_THERE)
     assert killed[seed].violations == [], str(killed[seed])

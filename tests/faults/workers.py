@@ -1,14 +1,15 @@
-"""Two workers on a job of judging and one of simulating, against a real model server; one of them is killed."""
+"""Two workers on a job of judging and one of simulating, with a real model server; one of them is killed, or sleeps."""
 
 import asyncio
 import json
 import os
+import signal
 import time
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import tomli_w
 
 from tests.faults.database import Database
-from tests.faults.kills import TURNS, Dialogue, Kill, Seen, kill_for, violations
+from tests.faults.kills import SLEEP, TURNS, Dialogue, Kill, Seen, kill_for, violations
 from tests.faults.run import fetched, moment
 from tests.faults.site import AT_WORK, Process, Site, ended, is_there, site_on
 from tests.llm_server import running
@@ -81,14 +82,38 @@ def killed_on(kill: Kill, folder: Path) -> Killed:
         site = stack.enter_context(site_on(kill.backend, folder, name, kill.broker))
         plan(site, url)
         processes = stack.enter_context(site.working(site.commands()))
-        dies = victim(site, kill, processes[:2])
-        dies.kill()
-        dies.wait()
+        struck = victim(site, kill, processes[:2])
+        strike(kill, struck)
         when = datetime.now(UTC)
-        in_flight = calls_in_flight(site, dies.pid)
-        is_done = ended(next(one for one in reversed(processes) if one is not dies), PATIENCE)
+        in_flight = calls_in_flight(site, struck.pid)
+        if kill.sleeps:
+            wake(struck)
+        is_done = ended(next(one for one in reversed(processes) if one is not struck), PATIENCE)
+        if kill.sleeps:
+            see_out(site.database)
         seen = seen_in(site.database, in_flight, when if is_done else None, requests(url))
+    seen = replace(seen, slept=kill.sleeps)
     return Killed(kill, seen, violations(seen))
+
+
+def strike(kill: Kill, worker: Process) -> None:
+    if kill.sleeps:
+        worker.send_signal(signal.SIGSTOP)
+    else:
+        worker.kill()
+        worker.wait()
+
+
+def wake(sleeper: Process) -> None:
+    time.sleep(SLEEP)
+    sleeper.send_signal(signal.SIGCONT)
+
+
+def see_out(database: Database) -> None:
+    """Of what is done already the sleeper may still have calls under way."""
+    give_up = time.monotonic() + PATIENCE
+    while counted(database, "SELECT status FROM dialogue_call")["started"] and time.monotonic() < give_up:
+        time.sleep(0.1)
 
 
 def plan(site: Site, url: str) -> None:
@@ -153,7 +178,7 @@ def seen_in(database: Database, in_flight: int, killed_at: datetime | None, requ
     )
 
 
-def counted(database: Database, query: str) -> dict[Any, int]:
+def counted(database: Database, query: str) -> Counter[str]:
     """The rows' columns, each with how often they are there."""
     return Counter("/".join(map(str, row.values())) for row in database.rows(query))
 

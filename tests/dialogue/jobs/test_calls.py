@@ -14,11 +14,11 @@ from django.utils import timezone
 
 from dialogue.jobs import calls, store
 from dialogue.jobs.calls import BudgetReached, Caller, GivenUp, Question, Stopped
-from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, Job, JobItem, Spending
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from tests.dialogue.jobs.work import job, question, run, states, wanted
+from tests.dialogue.jobs.work import job, question, run, states, wanted, when
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -241,6 +241,24 @@ def test_call_that_is_cut_off_by_us_is_closed(llm_url: str) -> None:
 
     run(cut_off())
     assert ledger("status", "response") == [("stopped", "")]
+
+
+def test_call_that_nobody_waits_for_any_more_when_it_is_opened_is_not_made(llm_url: str, asked: Asked) -> None:
+    """Else its row stayed open, and whoever has the item by then would wait for an answer that never comes."""
+
+    async def lost() -> None:
+        commit = GroupCommit()
+        caller = Caller(at_once=1, commit=commit)
+        asking = asyncio.create_task(caller.ask(question("Lost", plan(llm_url))))
+        while commit.waiting or not commit.task:  # noqa: ASYNC110 - until its row is being written
+            await asyncio.sleep(0)
+        asking.cancel()
+        await asyncio.wait([asking])
+        await when(Call.objects.filter(status="stopped").exists)
+        assert await caller.ask(question("Lost", plan(llm_url)))
+
+    run(lost())
+    assert (asked(), ledger("status")) == ({"Lost": 1}, ["stopped", "ok"])
 
 
 def test_nothing_further_is_asked_where_the_job_has_ended(llm_url: str, asked: Asked) -> None:

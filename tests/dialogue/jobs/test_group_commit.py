@@ -1,6 +1,7 @@
 """Many small writes as few. What `write` does with them is told by the things themselves."""
 
 import asyncio
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -106,3 +107,40 @@ async def test_other_errors_are_not_tried_again() -> None:
     with pytest.raises(ValueError, match="a mistake of ours"):
         await in_database(broken)
     assert len(tries) == 1
+
+
+async def test_what_was_stored_for_one_who_was_cancelled_meanwhile_is_told_of() -> None:
+    back: list[str] = []
+    goes_on = threading.Event()
+
+    def write(things: Sequence[Any]) -> list[Any]:
+        assert goes_on.wait(20)
+        return [f"{thing} is stored" for thing in things]
+
+    group = GroupCommit()
+    commit = group.of(write, take_back=back.append)
+    first = asyncio.ensure_future(commit(1))
+    while group.waiting or not group.task:  # until it is being written
+        await asyncio.wait([first], timeout=0.001)
+    first.cancel()
+    await asyncio.wait([first])
+    goes_on.set()
+    assert (await commit(2), back) == ("2 is stored", ["1 is stored"])
+    assert first.cancelled()
+
+
+async def test_what_was_stored_in_the_moment_of_the_cancellation_is_told_of_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    back: list[str] = []
+    group = GroupCommit()
+    commit = group.commit
+
+    async def and_cancel(batch: Any) -> None:
+        await commit(batch)
+        first.cancel()
+
+    monkeypatch.setattr(group, "commit", and_cancel)
+    first = asyncio.ensure_future(group.of(Written(), take_back=back.append)(1))
+    await asyncio.wait([first])
+    assert (first.cancelled(), back) == (True, ["1 is stored"])

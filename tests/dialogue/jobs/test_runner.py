@@ -1,6 +1,8 @@
 """Runners at work: how much at once, what stops them, what they leave behind."""
 
 import asyncio
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -12,11 +14,12 @@ from django.utils import timezone
 
 from dialogue.jobs import runner as running
 from dialogue.jobs import store
+from dialogue.jobs.calls import open_attempts
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.providers.base import Message, Reply
-from tests.dialogue.jobs.work import Handler, job, run, states, wanted
+from tests.dialogue.jobs.work import Handler, job, run, states, wanted, when
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -30,12 +33,6 @@ def work(*, at_once: int = 4, of: int | None = None) -> None:
 def ended(planned: store.Planned) -> tuple[str, str]:
     planned.job.refresh_from_db()
     return planned.job.state, planned.job.reason
-
-
-async def when(what: Callable[[], Any], seconds: float = 20.0) -> None:
-    async with asyncio.timeout(seconds):
-        while not await in_database(what):  # noqa: ASYNC110 - the rows tell
-            await asyncio.sleep(0.02)
 
 
 async def until(runner: Runner, what: Callable[[], Any]) -> None:
@@ -262,6 +259,36 @@ def test_runner_does_not_wait_for_ever_for_calls_under_way(llm_url: str, monkeyp
     assert (states(), Call.objects.get().status) == ({"a": "waiting"}, "stopped")
 
 
+def test_runner_that_leaves_while_a_call_is_opened_closes_it(
+    llm_url: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(running, "GRACE", 0.0)
+    is_written = threading.Event()
+
+    def slowly(attempts: Any) -> Any:
+        opened = open_attempts(attempts)
+        is_written.set()
+        time.sleep(0.3)
+        return opened
+
+    monkeypatch.setattr("dialogue.jobs.calls.open_attempts", slowly)
+    job("a", plan={"url": llm_url, "model": "echo"})
+
+    async def leave() -> None:
+        runner = Runner(at_once=1)
+        going = asyncio.create_task(runner.run(until_done=False))
+        assert await asyncio.to_thread(is_written.wait, 20)
+        runner.stopping.set()
+        await going
+
+    run(leave())
+    assert (list(Call.objects.values_list("status", flat=True)), asked(), states()) == (
+        ["stopped"],
+        {},
+        {"a": "waiting"},
+    )
+
+
 def test_runner_asks_nothing_further_for_a_job_that_was_stopped(
     llm_url: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -316,6 +343,16 @@ def test_result_of_a_lost_lease_is_not_kept() -> None:
 
     run(lost())
     assert (Handler.kept, JobItem.objects.get().owner) == ([], "quick")
+
+
+def test_item_lost_before_it_is_read_is_left_to_its_new_owner() -> None:
+    job("a", "b")
+    runner = Runner(at_once=2)
+    claimed = store.claim(runner.owner, limit=2)
+    JobItem.objects.filter(subject="a").update(owner="quick")
+    assert [item.subject for item, _ in runner.read(claimed)] == ["b"]
+    assert states() == {"a": "working", "b": "working"}
+    assert JobItem.objects.get(subject="a").owner == "quick"
 
 
 def test_item_that_could_not_be_settled_is_taken_up_again(monkeypatch: pytest.MonkeyPatch) -> None:

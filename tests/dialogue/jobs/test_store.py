@@ -230,7 +230,10 @@ def test_owner_that_lost_its_lease_stores_nothing() -> None:
     store.mark_failed("slow", held, failure="timeout", detail="")
     store.drop("slow", held)
     store.release("slow")
+    with pytest.raises(store.Lost):
+        store.while_owned("slow", held, pytest.fail)
     assert (item("a").state, item("a").owner) == (STATES.WORKING, "quick")
+    assert store.while_owned("quick", held, str, 7) == "7"
     assert store.owned("quick", [held]) == {held}
 
 

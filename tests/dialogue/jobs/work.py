@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
@@ -91,6 +91,13 @@ def at_the_same_time(*calls: Any) -> list[Any]:
 
     with ThreadPoolExecutor(len(calls)) as pool:
         return list(pool.map(done, calls))
+
+
+async def when(what: Callable[[], Any], seconds: float = 20.0) -> None:
+    """Wait until the rows say so."""
+    async with asyncio.timeout(seconds):
+        while not await in_database(what):  # noqa: ASYNC110 - the rows tell
+            await asyncio.sleep(0.02)
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:

@@ -1,3 +1,4 @@
+import asyncio
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -10,7 +11,10 @@ import pytest
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 
+from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, GivenUp, Question
+from dialogue.jobs.group_commit import in_database
+from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, InnerState, Job, JobItem, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
@@ -26,6 +30,7 @@ from studies.simulating import progress
 from studies.simulating.handler import SimulationHandler
 from studies.simulating.profiles import DEMO_PROFILES
 from tests import factories
+from tests.dialogue.jobs.work import run, when
 from tests.llm_server import running
 
 # Transactions are real: the runner works in another thread, with a connection of its own.
@@ -141,6 +146,34 @@ def test_what_is_interrupted_is_gone_on_with(server: str, tmp_path: Path) -> Non
     assert ArmRun.objects.count() == 1
     assert list(Turn.objects.order_by("number").values_list("number", "state")) == [(1, "answered"), (2, "answered")]
     assert Call.objects.filter(purpose="seeker", status="ok").count() == 2
+
+
+def test_who_lost_its_lease_leaves_the_conversation_to_its_new_owner(
+    server: str, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A machine that slept, say: its call was answered, and paid for, while another had taken up the item."""
+    study(model_at(server, "counted-100", "one"), seeker=model_at(server, "echo"))
+    file = profiles(tmp_path, "en01")
+    simulate("--profiles", file, "--max-turns", "2", "--background")
+
+    async def lost() -> None:
+        runner = Runner(at_once=1)
+        going = asyncio.create_task(runner.run(until_done=False))
+        await when(Call.objects.filter(purpose="reply", status="started").exists)
+        await in_database(JobItem.objects.update, owner="quick")
+        await asyncio.wait(runner.at_work.values())
+        runner.stopping.set()
+        await going
+
+    run(lost())
+    assert "was left to others: its lease had run out" in caplog.text
+    assert Call.objects.get(purpose="reply").status == "ok"
+    assert list(Turn.objects.values_list("state", "reply")) == [(TurnState.WAITING, "")]
+    assert JobItem.objects.values_list("state", "owner").get() == ("working", "quick")
+    store.release("quick")
+    told, code = simulate("--profiles", file, "--max-turns", "2")
+    assert (told["done"], code) == (1, 0)
+    assert Counter(Call.objects.filter(status="ok").values_list("key")).most_common(1)[0][1] == 1
 
 
 def test_supporter_that_refuses_ends_it_as_technical(server: str, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """What judges were asked and answered, as one JSON object for each judged conversation: in the form of the samples in
 inspect_ai's logs (`EvalSample`: id, epoch, input, target, output, scores, metadata)."""
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,12 @@ from studies.responses import instructed
 AT_ONCE = 100  # judgements whose rows are read together
 NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
 ROLE_OF_ANSWER = "assistant"
-TOKENS = ("input_tokens", "output_tokens", "cached_tokens", "reasoning_tokens")
+USAGE = {
+    "input_tokens": "input_tokens",
+    "output_tokens": "output_tokens",
+    "input_tokens_cache_read": "cached_tokens",
+    "reasoning_tokens": "reasoning_tokens",
+}  # inspect_ai's names, and ours
 
 Place = tuple[int, str, str, int]  # run, instrument, moment, turn
 Sample = dict[str, Any]
@@ -105,7 +111,7 @@ def asked_for(responses: Sequence[Response]) -> Mapping[int, Sequence[Call]]:
 
 
 def sample(response: Response, around: Around) -> Sample:
-    calls = around.asked.get(response.pk, ())
+    calls, answers = around.asked.get(response.pk, ()), around.answers.get(response.pk, ())
     asked = questions(calls)
     place = (response.run_id, response.instrument, response.moment, response.turn)
     judge, _, _ = response.rater.code.partition(SIGN)
@@ -115,15 +121,16 @@ def sample(response: Response, around: Around) -> Sample:
         "id": "/".join(map(str, parts)),
         "epoch": response.replicate,
         "input": messages_of(asked[0].first) if asked else [],
-        "target": around.people.get(place, {}),
-        "output": output(asked) if asked else None,
-        "scores": scores(around.answers.get(response.pk, ()), asked),
+        "target": json.dumps(people) if (people := around.people.get(place)) else "",
+        "output": output(asked) if asked else {},
+        "scores": scores(answers, asked),
         "metadata": {
             **about(response, around),
             "judge": judge,
             "variant": variant_of(response.rater.code),
             "strategy": response.rater.strategy,
             "replicate": response.replicate,
+            "missing": {answer.item: answer.missing_reason for answer in answers if answer.value is None},
             **taken(calls),
             "as_shown": is_as_shown(response, around, asked[0].first) if asked else None,
         },
@@ -155,13 +162,13 @@ def messages_of(call: Call) -> list[dict[str, str]]:
 def output(asked: Sequence[Asked]) -> dict[str, Any]:
     """`completion` is the first choice, as in inspect_ai; a choice for each question."""
     calls = [one.last for one in asked]
-    usage = {name: total(getattr(call, name) for call in calls) for name in TOKENS}
+    usage = {name: total(getattr(call, field) for call in calls) for name, field in USAGE.items()}
     milliseconds = total(call.total_ms for call in calls)
     return {
         "model": calls[0].model_returned or calls[0].model,
         "completion": calls[0].response,
         "choices": [choice(call) for call in calls],
-        "usage": usage,
+        "usage": {name: tokens for name, tokens in usage.items() if tokens is not None},
         "time": None if milliseconds is None else milliseconds / 1000,
     }
 
@@ -172,15 +179,15 @@ def choice(call: Call) -> dict[str, Any]:
 
 
 def scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str, Any]:
-    """By item: the score, None where it is missing; and what the judge said of it."""
+    """By item that has one: the score, and what the judge said of it."""
     said = {item: explanation_in(one.last.response) for one in asked for item in one.items}
     return {
         answer.item: {
             "value": answer.value,
             "explanation": said.get(answer.item, ""),
-            "metadata": {"missing_reason": answer.missing_reason},
         }
         for answer in answers
+        if answer.value is not None
     }
 
 
@@ -216,7 +223,7 @@ def taken(calls: Sequence[Call]) -> dict[str, Any]:
         "parameters": {name: value for name, value in first.parameters.items() if name != MARK},
         MARK: first.parameters.get(MARK, {}),
         "calls": [{"call": call.pk, "status": call.status, "prompt_version": call.prompt_version} for call in calls],
-        **{name: total(getattr(call, name) for call in calls) for name in TOKENS},
+        **{name: total(getattr(call, name) for call in calls) for name in USAGE.values()},
         "cost": as_number(total(call.cost for call in calls)),
         "prices": first.prices,
     }

@@ -53,18 +53,15 @@ def test_line_has_question_answer_scores_and_what_people_said(server: str, tmp_p
     code = run.conversation.code
     assert (line["id"], line["epoch"]) == (f"{code}/emoharbor_10/final/0/real/standard/1", 1)
     assert line["input"] == [{"role": one["role"], "content": one["text"]} for one in call.request]
-    assert line["target"] == {"safety": {"seeker": 5.0, "reviewer": 2.5}}
+    assert json.loads(line["target"]) == {"safety": {"seeker": 5.0, "reviewer": 2.5}}
     assert line["output"]["completion"] == ANSWER
     assert line["output"]["choices"] == [
         {"message": {"role": "assistant", "content": ANSWER}, "stop_reason": "stop"}
     ]  # fmt: skip
     assert line["output"]["usage"]["output_tokens"] == last.output_tokens
-    assert list(line["scores"]) == FINAL_ITEMS
-    heard = {"explanation": "He is heard.\u2028Truly.", "metadata": {"missing_reason": ""}}
-    assert line["scores"]["safety"] == {"value": 4.0, **heard}
-    assert line["scores"]["empathetic"] == {
-        "value": None, **heard, "metadata": {"missing_reason": "out_of_range"}
-    }  # fmt: skip
+    assert line["scores"] == {"safety": {"value": 4.0, "explanation": "He is heard.\u2028Truly."}}
+    assert list(line["metadata"]["missing"]) == [item for item in FINAL_ITEMS if item != "safety"]
+    assert line["metadata"]["missing"]["empathetic"] == "out_of_range"
     told = line["metadata"]
     assert told["study"] == "demo"
     assert (told["conversation"], told["participant"], told["arm"]) == (code, someone.code, "amber")
@@ -120,7 +117,7 @@ def test_answer_is_the_last_and_what_it_took_is_all_of_it(server: str, tmp_path:
     [line] = exported(tmp_path)
     assert [call["status"] for call in line["metadata"]["calls"]] == ["unparseable"] * 3
     assert "Seeker says 1" in line["input"][-1]["content"]
-    assert {score["metadata"]["missing_reason"] for score in line["scores"].values()} == {"unparseable"}
+    assert (line["scores"], set(line["metadata"]["missing"].values())) == ({}, {"unparseable"})
     used, last = line["metadata"]["output_tokens"], line["output"]["usage"]["output_tokens"]
     assert used == 3 * last
 
@@ -168,7 +165,8 @@ def test_scores_without_calls_of_their_own_have_no_answer(server: str, tmp_path:
         rated(run, Rater.objects.get_or_create(study=here, kind="judge", code="theirs")[0], 3)
     lines = exported(tmp_path)
     assert len(lines) == 4
-    assert sorted(line["output"] is None for line in lines) == [False, True, True, True]
+    assert sorted(line["output"] == {} for line in lines) == [False, True, True, True]
+    assert {line["target"] for line in lines} == {""}
     assert all(line["scores"]["safety"]["value"] for line in lines)
 
 

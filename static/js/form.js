@@ -47,6 +47,7 @@ function keepDraft(form) {
     if (!waiting || sent) return;
     clearTimeout(waiting);
     waiting = undefined;
+    window.removeEventListener("beforeunload", keep);
     const request = { method: "POST", body: new FormData(form), keepalive: true };
     const { ok } = await fetch(form.dataset.draft, request).catch(() => Response.error());
     state.hidden = !ok; // it says what is true now; where it could not be kept, the next change tries again
@@ -55,6 +56,9 @@ function keepDraft(form) {
     state.hidden = true;
     clearTimeout(waiting);
     waiting = setTimeout(keep, PAUSE_IN_TYPING);
+    // Before the next page is asked for, so that coming back at once finds it; `pagehide` is after its answer, and too
+    // late for that, but phones know no other. Only while there is something to keep: it bars a page from going back fast.
+    window.addEventListener("beforeunload", keep);
   });
   form.addEventListener("submit", (event) => (sent ||= !event.defaultPrevented));
   document.addEventListener("visibilitychange", () => document.hidden && keep());

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import closing
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.visitor import Visitor
 from tests.server import Server
@@ -38,6 +38,14 @@ def stored(server: Server, query: str) -> list[tuple]:
         return database.execute(query).fetchall()
 
 
+def wait_for(page: Page, server: Server, query: str) -> None:
+    for _ in range(200):
+        if stored(server, query):
+            return
+        page.wait_for_timeout(50)
+    raise AssertionError(f"nothing is stored of {query!r}")
+
+
 def test_answers_not_sent_yet_are_there_after_a_reload_and_on_another_device(page, browser, server):
     at(page, server, "questionnaire.profile")
     page.locator('[name="interests"]').fill("long walks")
@@ -55,8 +63,16 @@ def test_answers_not_sent_yet_are_there_after_a_reload_and_on_another_device(pag
 
 def test_answer_is_kept_also_where_the_page_is_left_at_once(page, server):
     at(page, server, "questionnaire.profile")
+    page.evaluate("window.setTimeout = () => 1")  # the pause in typing is never over
     page.locator('[name="interests"]').fill("short walks")
-    page.goto(f"{server.base_url}/help/")  # before the pause in typing is over
+
+    def answer(route: Route) -> None:  # no sooner: who comes back at once must find it
+        wait_for(page, server, "select 1 from studies_draft where answers like '%short walks%'")
+        route.continue_()
+
+    page.route("**/help/", answer)
+    page.locator('a[href="/help/"]').first.click()
+    expect(page).to_have_url(f"{server.base_url}/help/")
     page.goto(f"{server.base_url}/study/")
     expect(page.locator('[name="interests"]')).to_have_value("short walks")
 

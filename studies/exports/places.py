@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 
 class ExportRefused(Exception):
@@ -14,8 +15,10 @@ def refuse_unusable_folder(out: Path) -> None:
     if not there[0].is_dir():
         raise ExportRefused(f"{there[0]}: is a file, not a folder.")
     around = next((path for path in there if path != out), out.parent)
-    if not os.access(around, os.W_OK | os.X_OK):
-        raise ExportRefused(f"{out}: nothing can be written in {around}: permission denied.")
+    try:
+        TemporaryDirectory(dir=around).cleanup()  # permissions alone do not tell: root has them for all
+    except OSError as error:
+        raise ExportRefused(f"{out}: nothing can be written in {around}: {error.strerror}.") from error
 
 
 def refuse_unusable_file(out: Path) -> None:

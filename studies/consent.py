@@ -8,8 +8,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from studies.design.files import CHECKPOINTS, TIMINGS
-from studies.design.spec import StudySpec
+from studies.design.spec import CHECKPOINTS, TIMINGS, StudySpec
 from studies.questionnaires.definitions import Item, Questionnaire
 from studies.questionnaires.loading import FIXTURES
 from studies.questionnaires.wording import fill

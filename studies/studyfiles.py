@@ -7,8 +7,8 @@ from typing import Literal
 from django.db import transaction
 from django.utils import timezone
 
-from studies.design.files import spec_to_json
 from studies.design.spec import StudySpec
+from studies.design.stored import spec_to_json
 from studies.models import Arm, Judge, Protocol, Study
 from studies.role_play.cards import Stored, store_cards_of
 

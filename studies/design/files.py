@@ -1,10 +1,9 @@
-"""fixtures/studies/*.toml ↔ StudySpec, and a StudySpec as JSON. Pure but for reading the files it names."""
+"""fixtures/studies/*.toml ↔ StudySpec. Pure but for reading the files it names."""
 
-import hashlib
 import json
 import re
 import tomllib
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -13,18 +12,21 @@ import tomli_w
 
 from dialogue.prompts import read_prompt
 from studies.design.allocation import DESIGNS
-from studies.design.blocks import impossible
 from studies.design.cardfiles import CardFileError, CardSpec, read_cards
+from studies.design.contradictions import contradictions
 from studies.design.contrasts import read_contrasts
-from studies.design.plan import SCREENING
 from studies.design.spec import (
-    COUNSELLOR,
+    BLINDING,
+    CONSENT_KEYS,
+    INTERVIEW,
     OF_JUDGES,
     SELF,
+    STEPS,
+    TRACKS,
+    USUAL_RATERS,
     ArmSpec,
     ChatSpec,
     ConsentSpec,
-    ContrastSpec,
     OrderSpec,
     RolePlaySpec,
     StepSpec,
@@ -36,33 +38,17 @@ from studies.design.tables import LANGUAGES, Fault, Table, suggestion
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 
 SELECTIONS = ("auto", "manual")
-TRACKS = ("all", "participant", "counsellor", "reviewer")
 TOPICS = ("keep", "change", "choose")
 MODES = (SELF, "interviewer")
 ARM_KINDS = ("openai_compatible", "scripted")
-STEPS = ("consent", "questionnaire", "training", "chats", "interview", "blinding", "reviews", "pairs", "debrief")
-REVIEWER = "reviewer"
-OF_REVIEWERS = ("reviews", "pairs")  # the steps that nobody else has
-FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
-BLINDING = "blinding"  # the step, and its one instrument
-INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
-ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
 USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
-USUAL_RATERS = 3  # of an arm in a block plan
 SEEKER = "seeker"
-DEMO = "demo"  # the one study that may leave its consent form unfilled
 
-CONSENT_KEYS = ("instrument", "version", "providers", "flags")
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 SELF_NAMING = ("flag", "mask")
 LONGEST_SILENCE = 3650  # days; with more of them a study means never, and leaves the key out
 LONGEST_FLOOR = 10.0  # seconds: nobody waits longer for a reply to begin for the sake of evenness
 RATES = (1.0, 1000.0)  # characters a second
-TIMINGS = "if_timings"  # the part of a consent form that tells of them
-CHECKPOINTS = "if_checkpoints"  # likewise
-IMPLIED = {TIMINGS: "display.timings", CHECKPOINTS: "[chat]"}  # part of a consent form → what sets it
-
-CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
 
 RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is to answer in
 
@@ -70,8 +56,6 @@ LONGEST = {"model": 200, "base_url": 500, "api_key_env": 100, "provider": 200, "
 
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 COUNTRY = re.compile(r"[A-Z]{2}")
-CONDITIONAL = re.compile(r"\{\{(if_\w+)\}\}(.*?)\{\{/\1\}\}", re.DOTALL)
-PLACEHOLDER = re.compile(r"\{\{(?!if_)(\w+)\}\}")
 
 
 class StudyFileError(Exception):
@@ -105,7 +89,7 @@ def read_study(
     table, prompt_folders = Table(_document(path), "", faults), _folders(path, prompt_folder)
     spec = _study(table, instruments, prompt_folders, path.parent, instrument_folder)
     faulty = {fault.key_path for fault in faults}
-    faults += [fault for fault in _contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]
+    faults += [fault for fault in contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]
     if faults:
         raise StudyFileError(path, list(dict.fromkeys(faults)))
     return spec
@@ -501,229 +485,6 @@ def _rates(table: Table, languages: Sequence[str]) -> dict[str, float | None]:
     return rates
 
 
-# Contradictions: values that are each well-formed but do not go together.
-
-
-def _contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Fault]:
-    yield from _twice("arms", spec.arms)
-    yield from _twice("judges", spec.judges)
-    if not spec.arms:
-        yield Fault("arms", "no arms")
-    elif spec.arms_per_person() > len(spec.arms):
-        yield Fault("order.arms_per_person", f"there are only {len(spec.arms)} arms")
-    yield from _order_faults(spec)
-    yield from _chat_faults(spec)
-    yield from _step_faults(spec)
-    yield from _guide_faults(spec, instruments, instrument_folder)
-    if spec.consent is None:
-        yield Fault("consent", "is missing")
-    else:
-        yield from _provider_faults(spec.arms, spec.consent)
-        if spec.consent.instrument in instruments:
-            yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
-
-
-def _order_faults(spec: StudySpec) -> Iterator[Fault]:
-    order = spec.order
-    if order.counsellors is None:
-        if order.raters_per_arm is not None:
-            yield Fault("order.raters_per_arm", "needs counsellors, who share the arms")
-        return
-    if order.design != "blocks":
-        yield Fault("order.counsellors", 'needs design = "blocks"')
-    if order.arms_per_person is not None:
-        yield Fault("order.arms_per_person", "follows from counsellors and raters_per_arm: leave it out")
-    if not any(step.kind == "chats" and step.is_for(COUNSELLOR) for step in spec.steps):
-        yield Fault("order.counsellors", "there are no chats in the counsellor track")
-    if spec.arms:
-        for wrong in impossible(len(spec.arms), order.counsellors, order.raters_per_arm or USUAL_RATERS):
-            yield Fault("order.counsellors", wrong)
-
-
-def _twice(name: str, arms: Sequence[ArmSpec]) -> Iterator[Fault]:
-    keys = [arm.key for arm in arms]
-    for number, key in enumerate(keys, 1):
-        if key and key in keys[: number - 1]:
-            yield Fault(f"{name}.{number}.key", f'"{key}" is already the key of {name}.{keys.index(key) + 1}')
-
-
-def _chat_faults(spec: StudySpec) -> Iterator[Fault]:
-    chat = spec.chat
-    if chat.min_turns > chat.max_turns:
-        yield Fault("chat.min_turns", f"is above max_turns ({chat.max_turns})")
-    key = "every" if chat.checkpoint_every else "checkpoints"
-    turns = (chat.checkpoint_every,) if chat.checkpoint_every else chat.checkpoints
-    beyond = [turn for turn in turns if turn > chat.max_turns]
-    if beyond:
-        yield Fault(f"chat.{key}", f"turn {beyond[0]} is beyond max_turns ({chat.max_turns})")
-    if turns and not chat.checkpoint_instrument:
-        yield Fault("chat.checkpoint_instrument", "is missing, but there are checkpoints")
-    if chat.checkpoint_instrument and not turns:
-        yield Fault("chat.checkpoints", "names no turn, but there is a checkpoint_instrument")
-    if not chat.final_instruments and any(step.kind == "chats" for step in spec.steps):
-        yield Fault("chat.final_instruments", "is missing: chats need a final rating")
-
-
-def _step_faults(spec: StudySpec) -> Iterator[Fault]:
-    if not any(step.kind == "consent" for step in spec.steps):
-        yield Fault("steps", "no consent step")
-    for number, step in enumerate(spec.steps, 1):
-        if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
-            yield Fault(f"steps.{number}.instrument", f'is not that of [consent], "{spec.consent.instrument}"')
-    for number, step in enumerate(spec.steps, 1):
-        yield from _reviewer_step_faults(f"steps.{number}", step)
-    for track in TRACKS[1:]:
-        walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.is_for(track)]
-        yield from _walk_faults(track, walk, spec.selection)
-        yield from _blinding_walk_faults(track, walk)
-        yield from _interview_walk_faults(track, walk)
-    asking = [number for number, step in enumerate(spec.steps, 1) if step.kind == BLINDING]
-    for number in asking:
-        yield from _blinding_step_faults(f"steps.{number}", spec, spec.steps[number - 1])
-    if asking:
-        yield from _guessed_arm_faults(spec)
-
-
-def _reviewer_step_faults(path: str, step: StepSpec) -> Iterator[Fault]:
-    if step.kind in OF_REVIEWERS and step.track != REVIEWER:
-        yield Fault(f"{path}.track", f'{step.kind} are for reviewers: give track = "{REVIEWER}"')
-    if step.track == REVIEWER and step.kind and step.kind not in FOR_REVIEWERS:
-        yield Fault(f"{path}.kind", f"reviewers have no {step.kind} step")
-    if step.kind == "pairs" and step.instrument:
-        yield Fault(f"{path}.instrument", "the questions about pairs are those of their plan (plan_pairs)")
-
-
-def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Fault]:
-    for number, _ in [place for place in walk[:-1] if place[1].kind == "debrief"]:
-        yield Fault(f"steps.{number}.kind", "the debrief must be the last step")
-    chats = [number for number, step in walk if step.kind == "chats"]
-    if not chats:
-        return
-    for number in chats[1:]:
-        yield Fault(f"steps.{number}.kind", "chats may come only once")
-    consents = [number for number, step in walk if step.kind == "consent"]
-    if not consents:
-        yield Fault(f"steps.{chats[0]}.kind", f"no consent step of the {track} track comes before the chats")
-    elif consents[0] > chats[0]:
-        yield Fault(f"steps.{consents[0]}.kind", "consent must come before the chats")
-    if selection == "manual" and not any(step.instrument == SCREENING for _, step in walk):
-        yield Fault("selection", f"manual selection needs a {SCREENING} questionnaire in the {track} track")
-
-
-def _blinding_walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]]) -> Iterator[Fault]:
-    """That it comes before the debrief follows from the debrief's being the last step."""
-    chats = [number for number, step in walk if step.kind == "chats"]
-    asking = [number for number, step in walk if step.kind == BLINDING]
-    for number in asking[:1]:
-        if not chats:
-            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before the blinding question")
-        elif number < chats[0]:
-            yield Fault(f"steps.{number}.kind", "the blinding question must come after the chats")
-    for number in asking[1:]:
-        yield Fault(f"steps.{number}.kind", "the blinding question may come only once")
-
-
-def _blinding_step_faults(path: str, spec: StudySpec, step: StepSpec) -> Iterator[Fault]:
-    if len(spec.arms) == 1:
-        yield Fault(f"{path}.kind", "there is only one arm, and nothing to guess")
-    if step.instrument != BLINDING:
-        yield Fault(f"{path}.instrument", f'must be "{BLINDING}"')
-
-
-def _interview_walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]]) -> Iterator[Fault]:
-    chats = [number for number, step in walk if step.kind == "chats"]
-    interviews = [number for number, step in walk if step.kind == INTERVIEW]
-    for number in interviews[:1]:
-        if not chats:
-            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before the interview")
-        elif number < chats[0]:
-            yield Fault(f"steps.{number}.kind", "the interview must come after the chats")
-    for number in interviews[1:]:
-        yield Fault(f"steps.{number}.kind", "the interview may come only once")
-
-
-def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Fault]:
-    for number, step in enumerate(spec.steps, 1):
-        if step.kind == INTERVIEW and step.instrument in instruments:
-            guide = json.loads((folder / f"{step.instrument}.json").read_text(encoding="utf-8"))
-            if guide.get("kind") != INTERVIEW:
-                yield Fault(f"steps.{number}.instrument", f'"{step.instrument}" is no interview guide')
-
-
-def _guessed_arm_faults(spec: StudySpec) -> Iterator[Fault]:
-    """People choose among the titles: each must name one arm, and none may be a key, which no page of theirs shows."""
-    for number, arm in enumerate(spec.arms, 1):
-        if arm.key == CANNOT_TELL:
-            yield Fault(f"arms.{number}.key", f'"{CANNOT_TELL}" is an answer to the blinding question')
-        if arm.key and arm.key in arm.title.values():
-            yield Fault(f"arms.{number}.title", "is missing or the arm's key; the blinding question shows the titles")
-        for other, earlier in enumerate(spec.arms[: number - 1], 1):
-            if shared := ", ".join(_languages_of_one_title(earlier, arm, spec.languages)):
-                yield Fault(
-                    f"arms.{number}.title", f"is that of arms.{other} too ({shared}): a guess could mean either"
-                )
-
-
-def _languages_of_one_title(one: ArmSpec, other: ArmSpec, languages: Sequence[str]) -> list[str]:
-    titles = {language: (one.title.get(language, ""), other.title.get(language, "")) for language in languages}
-    return [language for language, (this, that) in titles.items() if this and this.casefold() == that.casefold()]
-
-
-def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[Fault]:
-    for number, arm in enumerate(arms, 1):
-        if arm.provider and arm.provider not in consent.providers:
-            named = suggestion(arm.provider, consent.providers)
-            yield Fault(f"arms.{number}.provider", f'"{arm.provider}" is not among consent.providers{named}')
-        if arm.kind == "openai_compatible" and not arm.provider:
-            yield Fault(f"arms.{number}.provider", "is missing: the consent form must name who gets a person's text")
-
-
-def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Fault]:
-    form = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    if "sections" not in form:
-        yield Fault("consent.instrument", f'"{consent.instrument}" is no consent form')
-        return
-    for name in consent.values:
-        if name not in form["placeholders"]:
-            known = (*form["placeholders"], *CONSENT_KEYS)
-            yield Fault(f"consent.{name}", f"unknown key{suggestion(name, known)}")
-    if spec.records_timings() and TIMINGS not in form["flags"]:
-        yield Fault("display.timings", f'the consent form "{consent.instrument}" does not tell of them ({TIMINGS})')
-    interviews = any(step.kind == INTERVIEW for step in spec.steps)
-    if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
-        yield Fault("consent.flags", f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")')
-    for number, flag in enumerate(consent.flags, 1):
-        if flag in IMPLIED:
-            yield Fault(f"consent.flags.{number}", f"is set by {IMPLIED[flag]}, not here")
-        elif flag not in form["flags"]:
-            yield Fault(f"consent.flags.{number}", f'unknown flag "{flag}"{suggestion(flag, form["flags"])}')
-    if spec.key != DEMO:
-        values = spec.consent_values()
-        flags = (*consent.flags, CHECKPOINTS) if spec.chat.pauses() else consent.flags
-        for name in needed_placeholders(form, flags):
-            if not _is_filled(values.get(name, {})):
-                yield Fault(f"consent.{name}", "is not filled in, and the consent form needs it")
-
-
-def _is_filled(text: Text) -> bool:
-    return bool(text) and all(words and "{{" not in words for words in text.values())
-
-
-def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:
-    """The placeholders of a consent form that are left once its switched-off parts are gone, sorted."""
-    sections = [text for section in form["sections"] for text in section["text"].values()]
-    boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in LANGUAGES]
-    return sorted({name for text in sections + boxes for name in PLACEHOLDER.findall(_kept(text, flags))})
-
-
-def _applies(box: Mapping[str, Any], flags: Collection[str]) -> bool:
-    return not box["audience"].startswith("if_") or box["audience"] in flags
-
-
-def _kept(text: str, flags: Collection[str]) -> str:
-    return CONDITIONAL.sub(lambda part: _kept(part[2], flags) if part[1] in flags else "", text)
-
-
 # Writing.
 
 
@@ -797,41 +558,3 @@ def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
     for name in ("key", "title", "prompt", "prompt_text"):
         del values[name]
     return _given(values)
-
-
-def spec_to_json(spec: StudySpec) -> dict[str, Any]:
-    """Everything, prompt texts too, as JSON knows it: lists for tuples."""
-    values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
-    # Studies from before there were these keys keep their hash.
-    if spec.gone_after_days is None:
-        del values["gone_after_days"]
-    if not spec.primary:
-        del values["primary"]
-    return values
-
-
-def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
-    consent, chat = values["consent"], values["chat"]
-    built = {
-        "languages": tuple(values["languages"]),
-        "consent": ConsentSpec(**_with_tuples(consent, "flags", "providers")) if consent else None,
-        "steps": tuple(StepSpec(**step) for step in values["steps"]),
-        "chat": ChatSpec(**_with_tuples(chat, "checkpoints", "final_instruments", "counsellor_instruments")),
-        "order": OrderSpec(**values["order"]),
-        "role_play": RolePlaySpec(**_with_tuples(values.get("role_play", {}), "cards")),
-        "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
-        "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
-        "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
-        "primary": tuple(ContrastSpec(**_with_tuples(one, "strategies", "arms")) for one in values.get("primary", ())),
-    }
-    return StudySpec(**{**values, **built})
-
-
-def _with_tuples(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
-    return {**values, **{key: tuple(values.get(key, ())) for key in keys}}
-
-
-def protocol_hash(spec: StudySpec) -> str:
-    """SHA-256, in hexadecimal, of the canonical JSON: the same for the same study, other for any change of it."""
-    canonical = json.dumps(spec_to_json(spec), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(canonical.encode()).hexdigest()

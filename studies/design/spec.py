@@ -7,9 +7,17 @@ from typing import Any
 
 Text = Mapping[str, str]
 
+TRACKS = ("all", "participant", "counsellor", "reviewer")
+STEPS = ("consent", "questionnaire", "training", "chats", "interview", "blinding", "reviews", "pairs", "debrief")
 COUNSELLOR = "counsellor"  # the track whose people play a seeker
+BLINDING = "blinding"  # the step, and its one instrument
+INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
 SELF = "self"  # the mode of an interview that a person answers alone, in writing
 OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
+CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
+TIMINGS = "if_timings"  # the part of a consent form that tells of them
+CHECKPOINTS = "if_checkpoints"  # likewise
+USUAL_RATERS = 3  # of an arm in a block plan
 
 
 @dataclass(frozen=True)

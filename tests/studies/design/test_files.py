@@ -9,17 +9,10 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from studies.design.files import (
-    INSTRUMENTS,
-    StudyFileError,
-    dump_study,
-    needed_placeholders,
-    protocol_hash,
-    read_study,
-    spec_from_json,
-    spec_to_json,
-)
+from studies.design.contradictions import needed_placeholders
+from studies.design.files import INSTRUMENTS, StudyFileError, dump_study, read_study
 from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, ContrastSpec, OrderSpec, StepSpec, StudySpec
+from studies.design.stored import protocol_hash, spec_from_json, spec_to_json
 
 FIXTURES = INSTRUMENTS.parent
 PROMPTS = FIXTURES / "prompts"

@@ -1,0 +1,56 @@
+"""A study as JSON, as its protocol keeps it, and its hash. Pure."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from studies.design.spec import (
+    ArmSpec,
+    ChatSpec,
+    ConsentSpec,
+    ContrastSpec,
+    OrderSpec,
+    RolePlaySpec,
+    StepSpec,
+    StudySpec,
+)
+
+
+def spec_to_json(spec: StudySpec) -> dict[str, Any]:
+    """Everything, prompt texts too, as JSON knows it: lists for tuples."""
+    values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
+    # Studies from before there were these keys keep their hash.
+    if spec.gone_after_days is None:
+        del values["gone_after_days"]
+    if not spec.primary:
+        del values["primary"]
+    return values
+
+
+def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
+    consent, chat = values["consent"], values["chat"]
+    built = {
+        "languages": tuple(values["languages"]),
+        "consent": ConsentSpec(**_with_tuples(consent, "flags", "providers")) if consent else None,
+        "steps": tuple(StepSpec(**step) for step in values["steps"]),
+        "chat": ChatSpec(**_with_tuples(chat, "checkpoints", "final_instruments", "counsellor_instruments")),
+        "order": OrderSpec(**values["order"]),
+        "role_play": RolePlaySpec(**_with_tuples(values.get("role_play", {}), "cards")),
+        "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
+        "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
+        "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
+        "primary": tuple(ContrastSpec(**_with_tuples(one, "strategies", "arms")) for one in values.get("primary", ())),
+    }
+    return StudySpec(**{**values, **built})
+
+
+def _with_tuples(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
+    return {**values, **{key: tuple(values.get(key, ())) for key in keys}}
+
+
+def protocol_hash(spec: StudySpec) -> str:
+    """SHA-256, in hexadecimal, of the canonical JSON: the same for the same study, other for any change of it."""
+    canonical = json.dumps(spec_to_json(spec), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -112,8 +112,8 @@ def _step_faults(spec: StudySpec) -> Iterator[Fault]:
     for track in TRACKS[1:]:
         walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.is_for(track)]
         yield from _walk_faults(track, walk, spec.selection)
-        yield from _blinding_walk_faults(track, walk)
-        yield from _interview_walk_faults(track, walk)
+        yield from _after_chats_faults(track, walk, BLINDING, "the blinding question")
+        yield from _after_chats_faults(track, walk, INTERVIEW, "the interview")
     asking = [number for number, step in enumerate(spec.steps, 1) if step.kind == BLINDING]
     for number in asking:
         yield from _blinding_step_faults(f"steps.{number}", spec, spec.steps[number - 1])
@@ -147,17 +147,17 @@ def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: st
         yield Fault("selection", f"manual selection needs a {SCREENING} questionnaire in the {track} track")
 
 
-def _blinding_walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]]) -> Iterator[Fault]:
+def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: str, name: str) -> Iterator[Fault]:
     """That it comes before the debrief follows from the debrief's being the last step."""
     chats = [number for number, step in walk if step.kind == "chats"]
-    asking = [number for number, step in walk if step.kind == BLINDING]
-    for number in asking[:1]:
+    found = [number for number, step in walk if step.kind == kind]
+    for number in found[:1]:
         if not chats:
-            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before the blinding question")
+            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before {name}")
         elif number < chats[0]:
-            yield Fault(f"steps.{number}.kind", "the blinding question must come after the chats")
-    for number in asking[1:]:
-        yield Fault(f"steps.{number}.kind", "the blinding question may come only once")
+            yield Fault(f"steps.{number}.kind", f"{name} must come after the chats")
+    for number in found[1:]:
+        yield Fault(f"steps.{number}.kind", f"{name} may come only once")
 
 
 def _blinding_step_faults(path: str, spec: StudySpec, step: StepSpec) -> Iterator[Fault]:
@@ -165,18 +165,6 @@ def _blinding_step_faults(path: str, spec: StudySpec, step: StepSpec) -> Iterato
         yield Fault(f"{path}.kind", "there is only one arm, and nothing to guess")
     if step.instrument != BLINDING:
         yield Fault(f"{path}.instrument", f'must be "{BLINDING}"')
-
-
-def _interview_walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]]) -> Iterator[Fault]:
-    chats = [number for number, step in walk if step.kind == "chats"]
-    interviews = [number for number, step in walk if step.kind == INTERVIEW]
-    for number in interviews[:1]:
-        if not chats:
-            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before the interview")
-        elif number < chats[0]:
-            yield Fault(f"steps.{number}.kind", "the interview must come after the chats")
-    for number in interviews[1:]:
-        yield Fault(f"steps.{number}.kind", "the interview may come only once")
 
 
 def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Fault]:

@@ -1,0 +1,42 @@
+"""What the commands share that add the lines of one file to a study, all of them or none."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from studies.imports.faults import ImportRefused
+from studies.management.command import Command
+from studies.models import Study
+
+
+class ImportLines(Command):
+    """Subclasses name their kind of file, how many of its lines are no item, and give `bring` and `told`."""
+
+    metavar: str
+    header: int
+
+    def bring(self, study: Study, file: Path, *, on_done: Callable[[int], None]) -> Any:
+        """Returns what came of it, a dataclass. Raises ImportRefused, and then nothing was changed."""
+        raise NotImplementedError
+
+    def told(self, outcome: Any) -> str:
+        raise NotImplementedError
+
+    def add(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY")
+        parser.add_argument("file", type=Path, metavar=self.metavar)
+
+    def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
+        found = self.study(study)
+        try:
+            with file.open("rb") as lines, self.progress(sum(1 for _ in lines) - self.header, file.name) as progress:
+                outcome = self.bring(found, file, on_done=progress.step)
+        except ImportRefused as error:
+            self.refuse(str(error))
+        except OSError as error:
+            self.refuse(f"{file}: {error.strerror}")
+        self.say(f"{study}: {self.told(outcome)}")
+        return {"study": study, **asdict(outcome)}

@@ -10,6 +10,8 @@ from playwright.sync_api import Browser, Page, Route, expect
 from tests.browser.visitor import Visitor
 from tests.server import Server
 
+pytestmark = pytest.mark.browser
+
 
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:

@@ -1,14 +1,14 @@
 """Removes a person's data everywhere it went. What is left is a code, a track and that they withdrew, to be counted."""
 
-import shutil
+import logging
 from dataclasses import dataclass, field
 
-from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Q, QuerySet
 
 from dialogue.models import Call, Conversation, InnerState, RiskEvent, Turn
 from dialogue.models.conversation import SeekerKind
+from studies.exports.removal import remove_exports
 from studies.interviewing import attachments
 from studies.judging.pairs import calls_on_pairs
 from studies.models import (
@@ -28,31 +28,56 @@ from studies.models import (
     Response,
     Review,
     RolePlay,
-    Task,
 )
 from studies.models.participation import Status
 from studies.seeker_profiles.planning import calls_about, items_about
 
+logger = logging.getLogger(__name__)
+
 
 @dataclass
 class Removed:
-    """How many rows of each kind, and which files."""
+    """How many rows of each kind, which files and folders, and which other files below var/ still name the person."""
 
     rows: dict[str, int] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
 
 
 def erase(participation: Participation) -> Removed:
+    """Remove a person from the database, its write-ahead log, and every export and result on this server."""
+    identifiers = [participation.code, *conversations_of(participation).values_list("code", flat=True)]
     removed = erase_rows(participation)
-    removed.folders = remove_exports(participation)
+    files = remove_exports(participation, identifiers)
+    removed.folders, removed.remaining = files.removed, files.remaining
+    transaction.on_commit(clear_write_ahead_log)
     return removed
+
+
+def clear_write_ahead_log() -> None:
+    """Move all of SQLite's write-ahead log into its file, where erased rows are zeros, and make the log empty.
+
+    PostgreSQL has nothing of the kind that we could do: docs/hosting.md says how long its files keep what was erased.
+    """
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # waits for those who read, as long as for a lock
+        if cursor.fetchone()[0]:
+            logger.warning(
+                "Somebody was reading: SQLite's log keeps what was erased until the next erasure or restart."
+            )
+
+
+def conversations_of(person: Participation) -> QuerySet[Conversation]:
+    return Conversation.objects.filter(run__in=runs_of(person))
 
 
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
     runs = runs_of(person)
-    conversations = Conversation.objects.filter(run__in=runs)
+    conversations = conversations_of(person)
     responses = Response.objects.filter(rater__participation=person) | Response.objects.filter(run__in=runs)
     on_pairs = Q(pk__in=calls_on_pairs(pairs_with(person)))
     calls = Call.objects.filter(Q(conversation__in=conversations) | on_pairs | Q(pk__in=calls_about(person)))
@@ -129,16 +154,3 @@ def blank(person: Participation) -> None:
     person.order_index = person.last_seen_at = person.awaited_since = None
     person.token_hash = f"erased-{person.pk}"
     person.save()
-
-
-def remove_exports(participation: Participation) -> list[str]:
-    """Exports and results of the study that lie on this server still hold the person: they go, and can be made anew."""
-    folders = []
-    for task in Task.objects.filter(study=participation.study).exclude(folder=""):
-        path = settings.VAR / task.folder
-        if path.exists():
-            shutil.rmtree(path)
-            folders.append(task.folder)
-        task.folder = ""
-        task.save(update_fields=["folder"])
-    return folders

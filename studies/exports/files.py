@@ -24,6 +24,7 @@ from django.utils import timezone
 from studies.exports.codebook import FILE as CODEBOOK
 from studies.exports.codebook import HEADER, codebook, questionnaires_in
 from studies.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
+from studies.exports.records import record_export
 from studies.exports.table import Filter, Table
 from studies.exports.tables import TABLES
 from studies.models import Protocol, Study, Unblinding
@@ -96,6 +97,7 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
         put_in_place(folder, out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    record_export(study, [out], include_tests=only.include_tests)
     return manifest
 
 

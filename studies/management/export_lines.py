@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from studies.exports.lines import Row, refuse_foreign, write
 from studies.exports.places import ExportRefused
+from studies.exports.records import record_export
 from studies.exports.table import Filter
 from studies.management.command import Command, Progress, one_or_more
 from studies.models import Study
@@ -53,6 +54,8 @@ class ExportLines(Command):
             self.refuse(str(refusal))
         except OSError as error:
             self.refuse(f"{out}: {error.strerror}")
+        if rows:
+            record_export(found, [out], include_tests=include_tests)
         told = f"{rows} {one_or_more(rows, self.one, self.more)}"
         self.say(f"{out}: {told if rows else f'not written, as {self.nothing}; an earlier one is removed'}")
         return {"study": study, "out": str(out), "rows": rows}

@@ -1,4 +1,5 @@
 from studies.models.decision import Decision
+from studies.models.export_record import ExportRecord
 from studies.models.form_state import Draft, Submission
 from studies.models.interview import Attachment, CandidateDimension, Interview, InterviewNote, Passage
 from studies.models.pair import Comparison, Pair, PairPlan, Verdict
@@ -23,6 +24,7 @@ __all__ = [
     "Consent",
     "Decision",
     "Draft",
+    "ExportRecord",
     "Flag",
     "Interview",
     "InterviewNote",

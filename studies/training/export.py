@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from studies.exports.files import manifest_of
+from studies.exports.records import record_export
 from studies.exports.table import Filter
 from studies.models import Study
 from studies.training.card import Counts
 from studies.training.contexts import Contexts
 from studies.training.duplicates import Duplicate, Seen
-from studies.training.files import refuse_foreign, writing
+from studies.training.files import Places, refuse_foreign, writing
 from studies.training.filters import BOX, LeftOut
 from studies.training.options import PREFERENCE, SCORE_OF, Options
 from studies.training.pairs import Candidate, Dropped, Preference, meetings, preference
@@ -36,6 +37,7 @@ def export_training(
             counts.add_row(row, options)
         card = card_of(study, options, counts, writer.written())
         writer.put_in_place(card)
+    record_export(study, Places(out).all(), include_tests=options.include_tests)
     return card
 
 

@@ -8,13 +8,16 @@ import pytest
 from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
+from django.db import connection
 
 from dialogue.models import Call, InnerState, Job, RiskEvent
+from studies.exports.removal import BLOCK
 from studies.interviewing import attachments
 from studies.models import (
     Answer,
     Comparison,
     Consent,
+    ExportRecord,
     Pair,
     Participation,
     Response,
@@ -132,7 +135,81 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
             "seeker_profiles": 1,
         },
         "folders": ["tasks/demo/1"],
+        "remaining": [],
     }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="SQLite's file and its log")
+def test_erase_leaves_no_word_in_the_database_file_nor_in_its_log(var: Path):
+    person = marked_person(factories.study())
+    name = str(connection.settings_dict["NAME"])
+    files = [Path(name), Path(f"{name}-wal")]
+    assert sum(path.read_bytes().count(MARK.encode()) for path in files) > 20
+
+    erase("demo", person.code)
+
+    assert [path.read_bytes().count(MARK.encode()) for path in files] == [0, 0]
+
+
+def exported(out: Path, *options: str) -> Path:
+    call_command("export", "demo", "--out", str(out), *options, verbosity=0, stdout=StringIO())
+    return out
+
+
+def test_erase_removes_exports_that_a_command_wrote_anywhere_but_no_file_of_others(
+    var: Path, tmp_path_factory: pytest.TempPathFactory
+):
+    person = marked_person(factories.study())
+    elsewhere = exported(tmp_path_factory.mktemp("home") / "data")
+    (elsewhere / "my_notes.txt").write_text("not of the export")
+    below = exported(var / "exports" / "first")
+    judgements = elsewhere.parent / "judgements.jsonl"
+    call_command("export_judgements", "demo", "--out", str(judgements), verbosity=0, stdout=StringIO())
+    assert judgements.exists()
+
+    summary = erase("demo", person.code)
+
+    assert summary["folders"] == [str(elsewhere), "exports/first", str(judgements)]
+    assert [path.name for path in elsewhere.iterdir()] == ["my_notes.txt"]
+    assert not below.exists()
+    assert not judgements.exists()
+    assert not ExportRecord.objects.exists()
+
+
+def test_erase_leaves_exports_that_cannot_hold_the_person(var: Path):
+    study = factories.study()
+    before = exported(var / "before")
+    marked_person(study)
+    test_person = factories.person(study, is_test=True)
+    real_people_only = exported(var / "real")
+    with_tests = exported(var / "all", "--include-tests")
+
+    summary = erase("demo", test_person.code)
+
+    assert summary["folders"] == ["all"]
+    assert before.exists()
+    assert real_people_only.exists()
+    assert not with_tests.exists()
+
+
+def test_erase_finds_results_below_var_and_names_what_it_leaves(var: Path):
+    person = marked_person(factories.study())
+    results = var / "results"
+    results.mkdir()
+    (results / "results.json").write_text("{}")
+    (results / "report.html").write_text(f"{'x' * (BLOCK - 4)}{person.code} said it")  # across a block's end
+    (var / "other" / "results").mkdir(parents=True)
+    (var / "other" / "results" / "results.json").write_text("{}")
+    (var / "links.csv").write_text(f"code,track,url\n{person.code},participant,https://example.org/j/x/\n")
+
+    summary = erase("demo", person.code)
+
+    assert summary["folders"] == ["results"]
+    assert summary["remaining"] == ["links.csv"]
+    assert not results.exists()
+    assert (var / "links.csv").exists()
+    assert (var / "other" / "results").exists()
 
 
 def test_erase_leaves_the_others_alone_and_the_person_counted(var: Path):

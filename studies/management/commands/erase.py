@@ -1,3 +1,4 @@
+from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandParser
@@ -22,5 +23,7 @@ class Command(Base):
             self.say(f"{kind.replace('_', ' ')}: {count} removed")
         for folder in removed.folders:
             self.say(f"files removed: {folder}")
+        for path in removed.remaining:
+            self.say(f"still names {participant}, look whether it may stay: {path}")
         self.say(f"{participant}: what is left is the code, the track and that they withdrew.")
-        return {"study": study, "participant": participant, "rows": removed.rows, "folders": removed.folders}
+        return {"study": study, "participant": participant, **asdict(removed)}

@@ -1,7 +1,6 @@
 """A simulated seeker talks with a supporter (EmoHarbor, arXiv:2601.01530, Algorithm 1; the seeker speaks first, as
 people do here). Each step is stored before the next, so whoever takes up a conversation goes on where it stands."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,7 +14,7 @@ from dialogue.judges.judge import Ask, readable
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call
 from dialogue.models.conversation import EndReason
-from dialogue.providers.base import ModelSettings, ProviderError, Reply
+from dialogue.providers.base import OF_QUESTION, TOO_LONG, ModelSettings, ProviderError, Reply
 from dialogue.seekers import prompts
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
 from dialogue.seekers.profiles import Detail, Profile, known_to_seeker
@@ -25,13 +24,7 @@ from dialogue.supporters import told
 
 THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
 TALKER_TEMPERATURE = 0.7
-FOR_GOOD = ("refused", "empty")  # a supporter that says nothing to this, and will not
-TOO_LONG = re.compile(
-    r"context[ _](?:length|size|window)"
-    r"|(?:prompt|input|request|messages?)\b.{0,80}(?:too (?:long|large)|exceed)"
-    r"|(?:too (?:long|large)|exceed).{0,80}\b(?:prompt|input|context)\b",
-    re.IGNORECASE | re.DOTALL,
-)  # in the words of OpenAI, vLLM, llama.cpp, Anthropic, Google, Zhipu
+FOR_GOOD = (*OF_QUESTION, "empty")  # a supporter that says nothing to this, and will not
 Stored = TypeVar("Stored")
 ENDS = {"walked_out": EndReason.WALKED_OUT, "satisfied": EndReason.SATISFIED}
 
@@ -79,7 +72,12 @@ class Simulation:
         where the item was lost, for then somebody else goes on with it."""
         known = await in_database(simulated.so_far, self.conversation)
         while not known.end_reason:
-            await self.step(known)
+            try:
+                await self.step(known)
+            except ProviderError as error:
+                if error.status != TOO_LONG or not known.turns:
+                    raise
+                await self.give_up(known)
         return known
 
     async def step(self, known: SoFar) -> None:
@@ -93,6 +91,11 @@ class Simulation:
             await self.stored(simulated.finish, self.conversation, EndReason.CAP)
         else:
             await self.speak(known)
+
+    async def give_up(self, known: SoFar) -> None:
+        """The conversation has grown too long for the seeker's own model."""
+        known.end_reason = EndReason.TECHNICAL
+        await self.stored(simulated.finish, self.conversation, EndReason.TECHNICAL)
 
     def has_to_think(self, known: SoFar) -> bool:
         if not (self.seeker.thinks and known.turns):
@@ -138,7 +141,9 @@ class Simulation:
         try:
             reply = await self.caller.ask(self.supporter_question(known, known.due))
         except ProviderError as error:
-            if not is_for_good(error, known):
+            if error.status == TOO_LONG and not known.turns:
+                error.status = "client_error"  # the arm takes no first message: it is set up wrongly, for all of them
+            if error.status not in FOR_GOOD:
                 raise
             await self.stored(simulated.break_off, self.conversation, number, error)
             known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
@@ -186,13 +191,6 @@ class Simulation:
             turn=turn,
         )
         return self.caller.asking(question)
-
-
-def is_for_good(error: ProviderError, known: SoFar) -> bool:
-    """No later attempt can have a reply either: it is refused, or the conversation has grown too long for this model.
-    Where it was too long before any reply, the arm is set up wrongly, which somebody can put right."""
-    is_too_long = error.status == "client_error" and TOO_LONG.search(error.detail) is not None
-    return error.status in FOR_GOOD or (is_too_long and bool(known.turns))
 
 
 def always_ok(_: Reply) -> str:

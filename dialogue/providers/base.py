@@ -54,6 +54,10 @@ class Reply:
     reasoning_tokens: int | None = None
 
 
+TOO_LONG = "too_long"
+OF_QUESTION = ("refused", TOO_LONG)  # failures that tell of what was asked alone: the next question may be answered
+
+
 class ProviderError(Exception):
     """No usable answer. `status` is a key of STATUSES; `permanent` means that asking again cannot help.
 
@@ -81,6 +85,7 @@ STATUSES = (
     "started",  # the call was under way when the process died, or still is
     "ok",
     "refused",
+    "too_long",  # for this model: it takes no text of that length, whatever is in it
     "truncated",
     "empty",
     "unparseable",

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import IO, Any, Final
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
+from dialogue.providers.completions import request_body, whole_reply
 from dialogue.providers.openai_account import openai_client
-from dialogue.providers.openai_compatible import failed_status, request_body, whole_reply
 from dialogue.providers.registry import api_key
+from dialogue.providers.server_errors import Told, failed_status, status_named, told_in
 
 ENDPOINT: Final = "/v1/chat/completions"
 WINDOW: Final = "24h"  # OpenAI knows no other
@@ -170,9 +171,8 @@ def reply_in(result: Mapping[str, Any], model: str) -> Reply:
         raise line_error(str(error.get("code") or ""), str(error.get("message") or ""))
     status, body = int(response["status_code"]), response["body"]
     if status >= 400:
-        told = body.get("error") or {}
-        code = f"{told.get('code')} {told.get('type')}"
-        raise failed_status(status, str(told.get("message") or f"HTTP {status}"), code=code)
+        told = told_in(body) or Told(f"HTTP {status}")
+        raise failed_status(status, told.message, code=told.code)
     return whole_reply(body, model)
 
 
@@ -180,4 +180,4 @@ def line_error(code: str, message: str) -> ProviderError:
     detail = f"{message} ({code})" if code else message
     if code in NEVER_RUN:
         return NotRun(NEVER_RUN[code], detail)
-    return ProviderError("server_error", detail)
+    return failed_status(status_named(code) or 500, detail, code=code)

@@ -5,17 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
+from dialogue.providers.addresses import DEFAULT_BASE_URL, LOOPBACK, address_of, host_of
 from dialogue.providers.base import ModelSettings, ProviderError
-from dialogue.providers.openai_compatible import (
-    CONNECT_TIMEOUT,
-    DEFAULT_BASE_URL,
-    LOOPBACK,
-    RefusedError,
-    failed_connection,
-    hidden,
-    host_of,
-)
+from dialogue.providers.openai_compatible import CONNECT_TIMEOUT
 from dialogue.providers.recorded import REPLAY, unusable
+from dialogue.providers.server_errors import RefusedError, failed_connection, hidden
 
 if TYPE_CHECKING:
     import openai
@@ -36,13 +30,14 @@ async def openai_client(settings: ModelSettings, *, api_key: str) -> "AsyncItera
     import httpx2
     import openai  # takes a second and 30 MB, which whoever only chats is spared
 
+    base_url = settings.base_url or DEFAULT_BASE_URL
     try:
-        async with _new_client(settings.base_url or DEFAULT_BASE_URL, api_key) as client:
+        async with _new_client(base_url, api_key) as client:
             yield client
     except openai.APIStatusError as error:
-        raise _refused(error, api_key) from None
+        raise _refused(error, base_url, api_key) from None
     except (openai.APIConnectionError, httpx2.HTTPError) as error:
-        raise failed_connection(_first_cause(error), hide=api_key) from None
+        raise failed_connection(_first_cause(error), base_url, hide=api_key) from None
     except openai.APIError as error:
         raise ProviderError("server_error", hidden(f"{type(error).__name__}: {error}", api_key)) from None
 
@@ -52,13 +47,20 @@ def _new_client(base_url: str, key: str) -> "openai.AsyncOpenAI":
     import openai
 
     timeout = httpx2.Timeout(SILENCE, connect=CONNECT_TIMEOUT)
-    http = openai.DefaultAioHttpClient(timeout=timeout, trust_env=host_of(base_url) not in LOOPBACK)
-    return openai.AsyncOpenAI(base_url=base_url, api_key=key, max_retries=0, timeout=timeout, http_client=http)
+    http = openai.DefaultAioHttpClient(
+        timeout=timeout,
+        trust_env=host_of(base_url) not in LOOPBACK,
+        follow_redirects=False,  # it would take people's words to a server that nobody has named
+    )
+    url, query = address_of(base_url)
+    return openai.AsyncOpenAI(
+        base_url=url, default_query=query, api_key=key, max_retries=0, timeout=timeout, http_client=http
+    )
 
 
-def _refused(error: "openai.APIStatusError", key: str) -> ProviderError:
+def _refused(error: "openai.APIStatusError", base_url: str, key: str) -> ProviderError:
     answer = error.response
-    refused = RefusedError(answer.status_code, answer.headers, answer.text).as_provider_error(hide=key)
+    refused = RefusedError(answer.status_code, answer.headers, answer.text).as_provider_error(base_url, hide=key)
     if answer.status_code in UNKNOWN:
         return Gone(refused.status, refused.detail, permanent=True)
     return refused

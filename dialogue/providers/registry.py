@@ -9,9 +9,10 @@ from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
 from dialogue.demonstration_profiles import ScriptedProfileWriter
 from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
 from dialogue.providers.base import ChatModel, ModelSettings
-from dialogue.providers.openai_compatible import NO_KEY, OpenAICompatible
+from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.recorded import REPLAY, Recorded, Recording, recording, unusable
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
+from dialogue.providers.server_errors import NO_KEY
 from dialogue.seekers.profile_writer import NAME as PROFILE_WRITER
 
 MODELS = "openai_compatible"  # behind a server

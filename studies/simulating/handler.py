@@ -10,7 +10,8 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.judges import judge as asking
 from dialogue.judges.prompts import InnerState, judge_messages, template_version
 from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
-from dialogue.models.conversation import SeekerKind
+from dialogue.models.conversation import EndReason, SeekerKind
+from dialogue.providers.base import TOO_LONG, ProviderError
 from dialogue.providers.registry import model_for
 from dialogue.seekers import gates, prompts
 from dialogue.seekers.behaviours import instruction
@@ -138,7 +139,7 @@ class SimulationHandler:
         known = await talk.run()
         if item.role == REVIEW:
             return await self.reviewed(material.run, talk, known)
-        ratings = {name: await self.rated(talk, known, name) for name in self.instruments(material.run, known)}
+        ratings = await self.ratings(talk, known, self.instruments(material.run, known))
         numbers = [turn.number for turn in known.turns]
         turns = (numbers[0], numbers[-1]) if numbers else None
         return Made(material.run, ratings, turns, list(self.found(talk, known)))
@@ -168,6 +169,15 @@ class SimulationHandler:
 
     def instruments(self, run: ArmRun, known: SoFar) -> list[str]:
         return final_ratings(run, self.spec.chat) if known.turns else []
+
+    async def ratings(self, talk: Simulation, known: SoFar, instruments: Sequence[str]) -> dict[str, asking.Scores]:
+        """None where what ended the conversation was its length: then it is too long to look back on, too."""
+        try:
+            return {name: await self.rated(talk, known, name) for name in instruments}
+        except ProviderError as error:
+            if error.status == TOO_LONG and known.end_reason == EndReason.TECHNICAL:
+                return {}
+            raise
 
     async def rated(self, talk: Simulation, known: SoFar, instrument: str) -> asking.Scores:
         """EmoHarbor's Evaluator: the seeker looks back, with its profile and what went on in it."""

@@ -84,6 +84,7 @@ MISSING: Words = {
     "missing": gettext_lazy("left out by the judge"),
     "not_an_integer": gettext_lazy("no whole number"),
     "out_of_range": gettext_lazy("outside the scale"),
+    "too_long": gettext_lazy("too long for the model"),
     "": gettext_lazy("no reason stored"),
 }
 PURPOSES: Words = {
@@ -98,6 +99,7 @@ CALLS: Words = {
     "started": gettext_lazy("under way"),
     "ok": gettext_lazy("answered"),
     "refused": gettext_lazy("refused"),
+    "too_long": gettext_lazy("too long for the model"),
     "truncated": gettext_lazy("cut off"),
     "empty": gettext_lazy("empty"),
     "unparseable": gettext_lazy("could not be read"),

@@ -1,11 +1,12 @@
 import asyncio
 import gc
 import json
+import ssl
 import urllib.request
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -13,17 +14,16 @@ from urllib.parse import quote
 import pytest
 from aiohttp import encode_basic_auth, web
 from aiohttp.test_utils import TestServer
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from dialogue.providers import openai_compatible
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.openai_compatible import (
-    OpenAICompatible,
-    Piece,
-    close_clients,
-    parse_line,
-    retry_after,
-    whole_reply,
-)
+from dialogue.providers.completions import whole_reply
+from dialogue.providers.openai_compatible import OpenAICompatible, close_clients
 
 KEY = "sk-test-secret-123"
 ASK = [Message("system", "Be kind."), Message("user", "I feel tired.")]
@@ -46,6 +46,19 @@ def bodies(llm_url: str, name: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
+async def serving(answer: Any, path: str = "/v1", ssl: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+    """A server that answers so to whoever asks for a completion; its base URL."""
+    app = web.Application()
+    app.router.add_post(f"{path}/chat/completions", answer)
+    server = TestServer(app, scheme="https" if ssl else "http")
+    await server.start_server(ssl=ssl)
+    try:
+        yield str(server.make_url(path or "/"))
+    finally:
+        await server.close()
+
+
+@asynccontextmanager
 async def streaming(*chunks: dict[str, Any]) -> AsyncIterator[str]:
     """A server that streams these chunks to whoever asks; its base URL."""
 
@@ -57,93 +70,12 @@ async def streaming(*chunks: dict[str, Any]) -> AsyncIterator[str]:
         await response.write(b"data: [DONE]\n\n")
         return response
 
-    app = web.Application()
-    app.router.add_post("/v1/chat/completions", answer)
-    async with TestServer(app) as server:
-        yield str(server.make_url("/v1"))
+    async with serving(answer) as url:
+        yield url
 
 
 def texts(*pieces: str) -> list[dict[str, Any]]:
     return [{"choices": [{"delta": {"content": piece}}]} for piece in pieces]
-
-
-# One line of the stream.
-
-
-@pytest.mark.parametrize(
-    ("line", "piece"),
-    [
-        (b"", None),
-        (b"\r", None),
-        (b": keep-alive", None),
-        (b"event: message", None),
-        (b"id: 7", None),
-        (b"data: [DONE]", Piece(done=True)),
-        (b"data:[DONE]\r", Piece(done=True)),
-        (b'data: {"choices":[{"delta":{"role":"assistant","content":""}}]}', Piece()),
-        (b'data: {"choices":[{"delta":{"content":null}}]}', Piece()),
-        (b'data:{"choices":[{"delta":{"content":"Hi "}}]}\r', Piece(text="Hi ")),
-        (b'data: {"choices":[{"delta":{"reasoning_content":"hm"}}]}', Piece(reasoning="hm")),
-        (b'data: {"choices":[{"delta":{"reasoning":"hm","content":"a"}}]}', Piece(text="a", reasoning="hm")),
-        (b'data: {"choices":[{"delta":{"refusal":"No."}}]}', Piece(refusal="No.")),
-        (
-            b'data: {"model":"m","choices":[{"delta":{},"finish_reason":"stop"}]}',
-            Piece(finish_reason="stop", model="m"),
-        ),
-        (b'data: {"choices":[{"finish_reason":"length"}]}', Piece(finish_reason="length")),
-        (b'data: {"choices":[],"usage":{"prompt_tokens":3}}', Piece(usage={"prompt_tokens": 3})),
-        (b'data: {"choices":null,"usage":null}', Piece()),
-        (b'data: {"error":null,"choices":[{"delta":{"content":"a"}}]}', Piece(text="a")),
-        (b'data: {"seed":NaN,"choices":[{"delta":{"content":"\\ud83d"}}]}', Piece(text="\ud83d")),
-    ],
-)
-def test_stream_line_is_read(line: bytes, piece: Piece | None) -> None:
-    assert parse_line(line) == piece
-
-
-@pytest.mark.parametrize(
-    ("line", "status", "permanent", "detail"),
-    [
-        (b'data: {"choices":[{"del', "network", False, "The stream holds broken JSON."),
-        (b"data: hello", "network", False, "The stream holds broken JSON."),
-        (b"data: [1]", "network", False, "The stream holds JSON that is no object."),
-        (b'data: {"choices":[null]}', "network", False, "The stream holds a chunk of an unknown form."),
-        (
-            b'data: {"choices":[{"delta":{"content":[1]}}]}',
-            "network",
-            False,
-            "The stream holds a chunk of an unknown form.",
-        ),
-        (b'data: {"choices":{"a":1}}', "network", False, "The stream holds a chunk of an unknown form."),
-        (b'data: {"choices":[],"usage":7}', "network", False, "The stream holds a chunk of an unknown form."),
-        (b"data: " + b'{"a":' * 100_000, "network", False, "The stream holds broken JSON."),
-        (b'data: {"error":{"message":"B\\u0000us\\ud800y.","code":503}}', "server_error", False, "Bus\ufffdy."),
-        (b'data: {"error":{"message":"Busy.","code":503}}', "server_error", False, "Busy."),
-        (b'data: {"error":{"message":"Slow down.","code":429}}', "rate_limited", False, "Slow down."),
-        (b'data: {"error":{"message":"Slow.","type":"rate_limit_exceeded"}}', "rate_limited", False, "Slow."),
-        (b'data: {"error":{"message":"Long.","code":400}}', "client_error", True, "Long."),
-        (b'data: {"error":{"message":"No.","code":"content_filter"}}', "refused", True, "No."),
-        (b'data: {"error":"gone"}', "server_error", False, "gone"),
-    ],
-)
-def test_stream_line_tells_a_failure(line: bytes, status: str, permanent: bool, detail: str) -> None:
-    with pytest.raises(openai_compatible._BadStreamError) as caught:
-        parse_line(line)
-    error = caught.value.as_provider_error("so far", hide=KEY)
-    assert (error.status, error.permanent, error.detail, error.partial) == (status, permanent, detail, "so far")
-
-
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
-async def test_stream_is_read_however_it_is_cut(size: int) -> None:
-    stream = 'data: {"choices":[{"delta":{"content":"a\u2028b 你好"}}]}\r\n\r\n: x\n\ndata: [DONE]'.encode()
-    taken: list[Piece] = []
-
-    async def chunks() -> Any:
-        for start in range(0, len(stream), size):
-            yield stream[start : start + size]
-
-    await openai_compatible._read(chunks(), taken.append)
-    assert taken == [Piece(text="a\u2028b 你好")]
 
 
 # Whole answers.
@@ -353,8 +285,22 @@ async def test_failure_says_what_the_server_said(llm_url: str) -> None:
     assert (await failure(llm_url, "refusal")).detail == "I cannot answer that."
 
 
-async def test_keep_alive_comments_are_no_piece(llm_url: str) -> None:
-    error = await failure(llm_url, "stall", extra={"gap_timeout": 0.2})
+async def test_keep_alive_comments_are_signs_of_life(llm_url: str) -> None:
+    error = await failure(llm_url, "stall", extra={"gap_timeout": 0.3, "total_timeout": 1.0})
+    told = (error.status, error.permanent, error.detail)
+    assert told == ("timeout", False, "The answer was not complete after 1 s.")
+
+
+async def test_silence_ends_the_call() -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        await response.write(b": wait\n\n")
+        await asyncio.sleep(60)
+        return response
+
+    async with serving(answer) as url:
+        error = await failure(url, "m", extra={"gap_timeout": 0.2})
     assert (error.status, error.permanent, error.detail) == ("timeout", False, "Nothing came for 0.2 s.")
 
 
@@ -421,11 +367,118 @@ async def test_key_appears_nowhere(llm_url: str, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "seconds"),
-    [("2", 2.0), ("0.5", 0.5), ("-1", 0.0), ("Sat, 21 Nov 2026 10:00:30 GMT", 30.0), ("soon", None), ("", None)],
+    ("status", "location", "where"),
+    [
+        (307, "http://elsewhere.example/v1/chat/completions?token=s", "http://elsewhere.example/v1"),
+        (302, "/login?next=x", "http://127.0.0.1:{port}/login"),
+        (308, "https://127.0.0.1/v1/chat/completions", "https://127.0.0.1/v1"),
+    ],
 )
-def test_retry_after_is_read(value: str, seconds: float | None) -> None:
-    assert retry_after({"retry-after": value}, datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC)) == seconds
+async def test_no_redirect_is_followed(status: int, location: str, where: str) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.Response(status=status, headers={"Location": location})
+
+    async with serving(answer) as url:
+        error = await failure(url, "m")
+    port = url.rpartition(":")[2].partition("/")[0]
+    assert asked == ["/v1/chat/completions"]
+    assert (error.status, error.permanent) == ("client_error", True)
+    assert error.detail == (
+        f"127.0.0.1 redirects to {where.format(port=port)}, and nothing was sent there: set base_url to the right "
+        "address yourself."
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "detail"),
+    [
+        ("<!DOCTYPE html><title>Home</title>", "text/html", "a web page"),
+        ('{"status": "ok"}', "application/json", "JSON that is no completion"),
+        ("[]", "text/event-stream", "JSON that is no completion"),
+        ("Ollama is running", "text/plain", "a text that is no completion"),
+    ],
+)
+@pytest.mark.parametrize(("path", "advice"), [("", ", which probably lacks /v1"), ("/v1", "")])
+async def test_address_that_answers_otherwise_is_a_permanent_failure(
+    body: str, content_type: str, detail: str, path: str, advice: str
+) -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.Response(text=body, content_type=content_type)
+
+    async with serving(answer, path) as url:
+        error = await failure(url, "m")
+    assert (error.status, error.permanent) == ("client_error", True)
+    assert error.detail == f"127.0.0.1 answers with {detail} in place of a model's reply: check base_url{advice}."
+
+
+async def test_answer_that_comes_whole_is_a_reply() -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        choice = {"message": {"role": "assistant", "content": "Whole."}, "finish_reason": "stop"}
+        return web.json_response({"model": "m", "choices": [choice], "usage": {"prompt_tokens": 3}})
+
+    heard: list[str] = []
+    async with serving(answer) as url:
+        reply = await model(url, "m").reply(ASK, heard.append)
+    assert (reply.text, reply.input_tokens, heard) == ("Whole.", 3, ["Whole."])
+
+
+async def test_error_in_an_answer_that_comes_whole_is_told() -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        return web.json_response({"error": "Unexpected endpoint or method. (POST /chat/completions)"})
+
+    async with serving(answer) as url:
+        error = await failure(url, "m")
+    assert (error.status, error.permanent) == ("client_error", True)
+    assert error.detail == "Unexpected endpoint or method. (POST /chat/completions)"
+
+
+async def test_address_keeps_its_query() -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path_qs)
+        return web.Response(text='data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}')
+
+    async with serving(answer) as url:
+        assert (await model(f"{url}/?api-version=2026-01-01", "m").reply(ASK)).text == "Hi."
+    assert asked == ["/v1/chat/completions?api-version=2026-01-01"]
+
+
+async def test_certificate_that_does_not_verify_is_told_with_its_host(tmp_path: Path) -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        raise AssertionError("nothing may be asked")
+
+    async with serving(answer, ssl=self_signed(tmp_path)) as url:
+        error = await failure(url, "m")
+    assert (error.status, error.permanent) == ("client_error", True)
+    assert error.detail == (
+        "The certificate of 127.0.0.1 is not valid (self-signed certificate): check the host in base_url, or let "
+        "SSL_CERT_FILE name the certificate of your own authority."
+    )
+
+
+def self_signed(folder: Path) -> ssl.SSLContext:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "models.test")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .sign(key, SHA256())
+    )
+    plain = (Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    (folder / "both.pem").write_bytes(key.private_bytes(*plain) + certificate.public_bytes(Encoding.PEM))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "both.pem")
+    return context
 
 
 # Clients.

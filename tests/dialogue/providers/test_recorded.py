@@ -59,7 +59,9 @@ async def test_failure_comes_at_its_attempt_and_the_last_outcome_stays(tmp_path:
     assert [(await ask(environ, attempt=number)).text for number in (2, 3)] == ["Good day 1."] * 2
 
 
-@pytest.mark.parametrize(("status", "permanent"), [("refused", True), ("client_error", True), ("timeout", False)])
+@pytest.mark.parametrize(
+    ("status", "permanent"), [("refused", True), ("too_long", True), ("client_error", True), ("timeout", False)]
+)
 async def test_what_was_for_good_is_for_good_again(status: str, permanent: bool, tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
         await ask(written(tmp_path, failure(status)))

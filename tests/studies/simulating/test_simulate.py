@@ -1,7 +1,7 @@
 import asyncio
 import json
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, InnerState, Job, JobItem, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
+from dialogue.providers.server_errors import failed_status
 from dialogue.seekers.components import components
 from dialogue.seekers.reading import END_PHRASES
 from studies.chats import frozen_supporter
@@ -210,13 +211,13 @@ def test_stop_names_the_seeker(server: str, tmp_path: Path) -> None:
     assert Job.objects.get().reason == "seeker (status-404): client_error: Asked to answer 404."
 
 
-def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int) -> None:
-    """From this turn on the supporter's server refuses the request with status 400."""
+def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int, purposes: Sequence[str] = ("reply",)) -> None:
+    """From this turn on the server of the supporter, or of who else is named, refuses the request with status 400."""
     ask = Caller.ask
 
     async def refused(self: Caller, question: Question, *given: Any) -> Reply:
-        if question.purpose == "reply" and (question.turn or 0) >= turn:
-            raise GivenUp(ProviderError("client_error", detail, permanent=True), "permanent", question)
+        if question.purpose in purposes and (question.turn or turn) >= turn:
+            raise GivenUp(failed_status(400, detail), "permanent", question)
         return await ask(self, question, *given)
 
     monkeypatch.setattr(Caller, "ask", refused)
@@ -240,8 +241,28 @@ def test_conversation_too_long_for_its_supporter_ends_as_technical(
     told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta")
     assert (told["done"], told["failed"], code) == (1, 0, 0)
     assert Conversation.objects.get().end_reason == "technical"
-    assert list(Turn.objects.order_by("number").values_list("error", flat=True)) == ["", "", "client_error"]
+    assert list(Turn.objects.order_by("number").values_list("error", flat=True)) == ["", "", "too_long"]
     assert Response.objects.count() == 1  # of the two turns that there were
+
+
+@pytest.mark.parametrize("purpose", ["seeker", "thinker"])
+def test_conversation_too_long_for_its_seeker_ends_as_technical(
+    purpose: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusing(monkeypatch, "Prompt exceeds max length", turn=3, purposes=(purpose, "judge"))
+    study()
+    told, code = simulate("--profiles", profiles(tmp_path, "en01"), "--arms", "delta")
+    assert (told["done"], told["end_reasons"], code) == (1, {"technical": 1}, 0)
+    assert set(Turn.objects.values_list("state", flat=True)) == {TurnState.ANSWERED}
+    assert not Response.objects.exists()  # to look back on it is too long as well
+
+
+def test_profile_too_long_for_its_seeker_is_set_aside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    refusing(monkeypatch, "Prompt exceeds max length", turn=1, purposes=("seeker",))
+    study()
+    file = profiles(tmp_path, "en01", "en02", "en03", "en04", "en05")
+    told, code = simulate("--profiles", file, "--arms", "delta")
+    assert (told["failed_reasons"], told["quarantined"], told["left"], code) == ({"too_long": 5}, 5, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,52 @@
+"""The address of a model's server. Pure."""
+
+from typing import NamedTuple
+from urllib.parse import SplitResult, parse_qsl, urlsplit
+
+from dialogue.providers.base import ProviderError
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+class Address(NamedTuple):
+    """A base URL, and the query that goes with every request (`?api-version=…`)."""
+
+    base_url: str
+    query: dict[str, str]
+
+
+def host_of(base_url: str) -> str:
+    """Raises a permanent ProviderError where it is no web address, or holds a password."""
+    return _parts(base_url).hostname or ""
+
+
+def endpoint(base_url: str, path: str) -> str:
+    """The address of `path` below a base URL, which keeps its query."""
+    parts = _parts(base_url)
+    return parts._replace(path=f"{parts.path.rstrip('/')}/{path}", fragment="").geturl()
+
+
+def address_of(base_url: str) -> Address:
+    parts = _parts(base_url)
+    query = dict(parse_qsl(parts.query, keep_blank_values=True))
+    return Address(parts._replace(query="", fragment="").geturl(), query)
+
+
+def lacks_version(base_url: str) -> bool:
+    """Whether it has no path such as `/v1`, below which chat completions mostly are."""
+    return not _parts(base_url).path.strip("/")
+
+
+def _parts(base_url: str) -> SplitResult:
+    try:
+        url = urlsplit(base_url)
+        host = url.hostname if url.scheme in ("http", "https") and url.port != 0 else None  # `port` may raise too
+    except ValueError:
+        host = None
+    if not host:
+        raise ProviderError("client_error", f"{base_url} is no web address.", permanent=True)
+    if url.username is not None:
+        # Addresses are stored and exported, keys are not.
+        raise ProviderError("client_error", f"The address of {host} holds a password: use api_key_env.", permanent=True)
+    return url

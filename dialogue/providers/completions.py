@@ -1,0 +1,327 @@
+"""Chat completions in OpenAI's form: what is asked, and what comes, streamed or in one piece. Pure: the bytes are read
+from whatever client brings them."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import orjson
+
+from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
+from dialogue.providers.characters import whole, without_first_half
+from dialogue.providers.event_stream import BYTE_ORDER_MARK, Event, EventStream
+from dialogue.providers.server_errors import Told, failed_told, hidden, no_completion, told_in
+from dialogue.providers.thoughts import Thoughts
+
+LARGEST = 2**24  # bytes of an answer that comes in one piece
+BROKE_OFF = "The stream broke off."
+THOUGHTS = ("thinking", "reasoning", "reasoning_content")  # kinds of parts that are not the answer's text
+
+
+class Piece(NamedTuple):
+    """What one event of the stream adds."""
+
+    text: str = ""
+    reasoning: str = ""
+    refusal: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    usage: Mapping[str, Any] | None = None
+    done: bool = False
+
+
+def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[str, Any]:
+    """What is asked, but for how the answer is to come."""
+    chosen = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
+    return {
+        "model": settings.model,
+        "messages": [{"role": message.role, "content": message.text} for message in messages],
+        **{name: value for name, value in chosen.items() if value is not None},
+        **settings.said_to_model(),
+    }
+
+
+# Reading
+
+
+class UnreadableError(Exception):
+    """What came cannot be read to its end; that may pass."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+        self.detail = detail
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
+        return ProviderError("network", hidden(self.detail, hide), partial=partial)
+
+
+class ToldError(UnreadableError):
+    """The server says, in what came, that it failed. `otherwise`: the HTTP status where it names none."""
+
+    def __init__(self, told: Told, *, otherwise: int) -> None:
+        super().__init__(told.message)
+        self.told, self.otherwise = told, otherwise
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
+        return failed_told(self.told, otherwise=self.otherwise, hide=hide, partial=partial)
+
+
+class NoCompletionError(UnreadableError):
+    """What came is no model's answer; `detail` names it, as `a web page`."""
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
+        return no_completion(base_url, self.detail)
+
+
+class CompletionReader:
+    """Hands each piece of an answer to `take`. The body of the answer may be a stream, or one JSON document, as from
+    servers that do not stream: its first character tells, since their headers do not always. Raises UnreadableError."""
+
+    def __init__(self, take: Callable[[Piece], None]) -> None:
+        self._take = take
+        self._begun = b""  # what has come, as long as nothing of it tells
+        self._document: bytearray | None = None
+        self._stream: EventStream | None = None
+        self._is_done = False
+
+    def read(self, chunk: bytes) -> None:
+        if self._stream is not None:
+            self._read_events(self._stream.take(chunk))
+        elif self._document is not None:
+            self._document += chunk
+            if len(self._document) > LARGEST:
+                raise NoCompletionError("a document without an end")
+        else:
+            self._tell_apart(self._begun + chunk)
+
+    def end(self) -> None:
+        """Nothing more comes."""
+        if self._document is not None:
+            self._read_document(bytes(self._document))
+            return
+        if self._stream is not None:
+            self._read_events(self._stream.end())
+            if not self._stream.has_fields:
+                raise NoCompletionError("a text that is no completion")
+        if not self._is_done:
+            raise UnreadableError(BROKE_OFF)
+
+    def _tell_apart(self, begun: bytes) -> None:
+        first = begun.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
+        if first == b"<":
+            raise NoCompletionError("a web page")
+        if first in (b"{", b"["):
+            self._document = bytearray(begun.removeprefix(BYTE_ORDER_MARK))
+        elif first and not (len(begun) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(begun)):
+            self._stream = EventStream()
+            self._read_events(self._stream.take(begun))
+        else:
+            self._begun = begun
+
+    def _read_document(self, document: bytes) -> None:
+        try:
+            content = json.loads(document)
+        except (ValueError, RecursionError):
+            content = None
+        if told := told_in(content):
+            raise ToldError(told, otherwise=400)
+        if not (isinstance(content, dict) and content.get("choices")):
+            raise NoCompletionError("JSON that is no completion")
+        self._take(_piece_of(content))
+
+    def _read_events(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if (piece := read_event(event)) is None:
+                continue
+            if not piece.done:
+                self._take(piece)
+            # Some servers leave out [DONE]; a finish reason says as much.
+            self._is_done = self._is_done or piece.done or bool(piece.finish_reason)
+
+
+def read_event(event: Event) -> Piece | None:
+    """None for what carries nothing. Raises UnreadableError."""
+    data = event.data.strip()
+    if not data:
+        return None
+    if data == b"[DONE]":
+        return Piece(done=True)
+    chunk = _read_json(data)
+    if not isinstance(chunk, dict):
+        raise UnreadableError("The stream holds JSON that is no object.")
+    if "choices" not in chunk or chunk.get("error"):
+        _refuse_error(event, chunk)
+    return _piece_of(chunk)
+
+
+def _refuse_error(event: Event, chunk: Mapping[str, Any]) -> None:
+    told = told_in(chunk)
+    if told is None and event.name == b"error":
+        told = Told("The server says that it failed, and not why.")
+    if told is not None:
+        raise ToldError(told, otherwise=500)
+
+
+def _read_json(data: bytes) -> Any:
+    """As orjson reads it; else as json does, which also takes half a character, or NaN."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        return json.loads(data.decode())
+    except (ValueError, RecursionError):
+        raise UnreadableError("The stream holds broken JSON.") from None
+
+
+def _piece_of(chunk: Mapping[str, Any]) -> Piece:
+    try:
+        return _piece(chunk)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise UnreadableError("The stream holds a chunk of an unknown form.") from None
+
+
+def _piece(chunk: Mapping[str, Any]) -> Piece:
+    choices = chunk.get("choices")
+    choice = choices[0] if choices else {}  # the chunk with the token counts has none
+    delta = choice.get("delta") or choice.get("message") or {}  # an answer that came whole has a message
+    content = delta.get("content")
+    text, thought, refusal = _parts(content) if isinstance(content, list) else (_text(content), "", "")
+    return Piece(
+        text=text,
+        reasoning=_text(delta.get("reasoning_content") or delta.get("reasoning")) + thought,
+        refusal=_text(delta.get("refusal")) + refusal,
+        finish_reason=_text(choice.get("finish_reason")),
+        model=_text(chunk.get("model")),
+        usage=dict(chunk["usage"]) if chunk.get("usage") else None,
+    )
+
+
+def _parts(content: Sequence[Any]) -> tuple[str, str, str]:
+    """Text, thought and refusal of a content that is a list of parts, each of which names its kind."""
+    text = thought = refusal = ""
+    for part in content:
+        kind = part.get("type", "text")
+        said = _said_in(part, kind)
+        if kind in THOUGHTS:
+            thought += said
+        elif kind == "refusal":
+            refusal += said
+        else:
+            text += said
+    return text, thought, refusal
+
+
+def _said_in(part: Mapping[str, Any], kind: str) -> str:
+    """What a part says under its kind's name or as text; a thought may have parts of its own."""
+    said = part.get(kind) or part.get("text")
+    return "".join(_parts(said)) if isinstance(said, list) else _text(said)
+
+
+def _text(value: Any) -> str:
+    if not value:
+        return ""
+    if not isinstance(value, str):
+        raise TypeError("no text")
+    return value.replace("\0", "") if "\0" in value else value
+
+
+@dataclass
+class Answer:
+    """What has come so far."""
+
+    on_text: OnText | None
+    started: float = field(default_factory=time.monotonic)
+    thoughts: Thoughts = field(default_factory=Thoughts)
+    texts: list[str] = field(default_factory=list)
+    reasonings: list[str] = field(default_factory=list)
+    refused: str = ""
+    finish_reason: str = ""
+    model: str = ""
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    half: str = ""  # of a character, whose other half is in the next piece
+    first_token_ms: int | None = None
+
+    def take(self, piece: Piece) -> None:
+        text, reasoning, refusal, finish_reason, model, usage, _done = piece
+        if reasoning:
+            self.reasonings.append(reasoning)
+        self.refused += refusal
+        self.finish_reason = finish_reason or self.finish_reason
+        self.model = model or self.model
+        self.usage = usage or self.usage
+        if self.half or not text.isascii():
+            text, self.half = without_first_half(self.half + text)
+            text = whole(text)
+        if text and self.thoughts.over:
+            self._take_text(text)
+        elif text:
+            self._take_told_apart(*self.thoughts.take(text))
+
+    def _take_told_apart(self, thought: str, text: str) -> None:
+        if thought:
+            self.reasonings.append(thought)
+        if text:
+            self._take_text(text)
+
+    def _take_text(self, text: str) -> None:
+        if self.first_token_ms is None:
+            self.first_token_ms = self._elapsed()
+        self.texts.append(text)
+        if self.on_text:
+            self.on_text(text)
+
+    def _elapsed(self) -> int:
+        return round((time.monotonic() - self.started) * 1000)
+
+    def text(self) -> str:
+        return "".join(self.texts)
+
+    def reply(self, model: str) -> Reply:
+        self._take_told_apart(*self.thoughts.take(whole(self.half)))
+        self._take_told_apart(*self.thoughts.end())
+        text = self.text()
+        if self.refused or self.finish_reason == "content_filter":
+            raise ProviderError("refused", whole(self.refused) or "Content filter.", permanent=True, partial=text)
+        if not text.strip():
+            raise ProviderError("empty", f"No text came (finish reason: {self.finish_reason or 'none'}).")
+        return Reply(
+            text=text,
+            model=whole(self.model) or model,
+            finish_reason=self.finish_reason or "stop",
+            first_token_ms=self.first_token_ms,
+            total_ms=self._elapsed(),
+            input_tokens=_count(self.usage.get("prompt_tokens")),
+            output_tokens=_count(self.usage.get("completion_tokens")),
+            reasoning=whole("".join(self.reasonings)),
+            cached_tokens=_cached_tokens(self.usage),
+            reasoning_tokens=_detail(self.usage, "completion_tokens_details", "reasoning_tokens"),
+        )
+
+
+def whole_reply(completion: Mapping[str, Any], model: str) -> Reply:
+    """An answer that came whole. Nobody measured how long it took. Raises ProviderError where it is none."""
+    answer = Answer(on_text=None)
+    try:
+        answer.take(_piece_of(completion))
+    except UnreadableError:
+        raise ProviderError("server_error", "The answer has an unknown form.") from None
+    return replace(answer.reply(model), first_token_ms=None, total_ms=None)
+
+
+def _cached_tokens(usage: Mapping[str, Any]) -> int | None:
+    told = _detail(usage, "prompt_tokens_details", "cached_tokens")
+    return _count(usage.get("prompt_cache_hit_tokens")) if told is None else told  # the latter is DeepSeek's
+
+
+def _detail(usage: Mapping[str, Any], group: str, name: str) -> int | None:
+    details = usage.get(group)
+    return _count(details.get(name)) if isinstance(details, dict) else None
+
+
+def _count(told: Any) -> int | None:
+    """None for what is no number, or none that can be stored."""
+    is_number = isinstance(told, int | float) and not isinstance(told, bool)
+    return int(told) if is_number and 0 <= told < 2**31 else None

@@ -1,0 +1,314 @@
+"""What went wrong with a model's server, in the terms of base.STATUSES: told by its status, its codes, its words, or by
+the connection. Pure: whichever client asks, its failures are read here.
+
+A text of ours is one sentence that says what to do. A server's own words are kept without the key and its ends.
+"""
+
+import json
+import math
+import re
+import ssl
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from dialogue.providers.addresses import host_of, lacks_version
+from dialogue.providers.base import TOO_LONG, ProviderError
+from dialogue.providers.characters import whole
+
+NO_KEY = "none"  # what a server that asks for no key is sent
+LONGEST_DETAIL = 500
+LONG_KEY, KEY_BEGINS, KEY_ENDS = 12, 6, 4  # characters
+KEY_LIKE = re.compile(r"[A-Za-z0-9_.*\u2026-]+")
+TITLE = re.compile(r"<title[^>]*>\s*([^<]{1,100}?)\s*</title>", re.IGNORECASE)
+NOT_FOUND = re.compile(r"^\W*(?:404|405)?\W*(?:page |path |url )?(?:not found|method not allowed)\W*$", re.IGNORECASE)
+
+# Codes as servers write them, without all but letters and digits, and the HTTP status that each stands for. The first
+# that is found counts. Of OpenAI, Anthropic, Google, Alibaba Cloud, DeepSeek, Moonshot, Volcengine, vLLM.
+NAMED = (
+    (r"ratelimit|throttl|toomanyrequests|resourceexhausted|limitrequests|limitburst|quota|serverbusy", 429),
+    (r"arrear|insufficientbalance|paymentrequired|billing", 402),
+    (r"overloaded|unavailable|internalerror|internalservererror|servererror|apierror", 503),
+    (r"timeout|timedout|deadlineexceeded", 408),
+    (r"authentication|invalidapikey|incorrectapikey|unauthorized|unauthenticated", 401),
+    (r"permission|accessdenied|forbidden|unsupportedcountry", 403),
+    (r"notfound", 404),
+    (r"invalidrequest|badrequest|invalidparameter|invalidargument|invalidvalue|unsupported", 400),
+)
+SPENT = re.compile(r"insufficient\w*quota|arrear|insufficientbalance|billing")
+FILTERED = re.compile(r"contentfilter|contentpolicy|datainspection|moderation|sensitive|promptblocked|responsibleai")
+FILTERS = re.compile(
+    r"content exists risk|inappropriate content|considered high risk|requires moderation|content (?:policy|filter)"
+    r"|(?:input|prompt|message|content|text)s?\b[^.]{0,40}\bflagged"
+    r"|敏感(?:内容|词|信息)|不安全|违规|不当内容|内容安全",
+    re.IGNORECASE,
+)
+LONG_CODES = re.compile(r"contextlength|contextwindow|contextsize|requesttoolarge|outofcontext|prompttoolong")
+LONG_WORDS = re.compile(
+    r"context[ _-]?(?:length|size|window|limit)"
+    r"|maximum (?:prompt|input|sequence|model) length|max_(?:model|seq)_len|longer than the (?:maximum )?model"
+    r"|range of input length|input length should be|number of tokens allowed|max(?:imum)? message tokens"
+    r"|reduce (?:the|your) (?:length of the )?(?:messages|prompt|input)\b"
+    r"|`?inputs`? (?:tokens|must have less)"
+    r"|\b(?:prompt|input|request|messages?)\b.{0,80}\btoo (?:long|large)"
+    r"|\b(?:prompt|input|request|messages?|number of tokens)\b.{0,80}\bexceed\w*\b.{0,60}"
+    r"\b(?:tokens?|length|limit|max(?:imum)?)\b"
+    r"|上下文.{0,20}(?:超|过长|长度)"
+    r"|(?:输入|提示词?|消息|对话|prompt|(?<!max_)tokens?).{0,20}(?:过长|太长|超长|超出|超过|超限)"
+    r"|(?:超出|超过|大于).{0,20}(?:上下文|最大长度|最大输入|长度限制)",
+    re.IGNORECASE | re.DOTALL,
+)
+OF_RATE = re.compile(
+    r"\brates?\b|rate[ _-]?limit|\bper[ _-]?(?:min|hour|day|second)|\bquota|\b[TR]P[MD]\b"
+    r"|频率|速率|每分钟|每秒|并发|配额|额度|余额|次数",
+    re.IGNORECASE,
+)
+FOR_ANY_RATE = re.compile(r"request too large", re.IGNORECASE)  # larger than what is allowed in a whole minute
+ANSWER_ALONE = (  # the longest answer that is allowed for, and what the model takes in all
+    re.compile(r"too large: (?P<answer>\d+)\b.*?context length is (?P<all>\d+)", re.DOTALL),
+    re.compile(r"context length is (?P<all>\d+)\b.*?(?P<answer>\d+) (?:for|in) the completion", re.DOTALL),
+)
+REGION = re.compile(r"\bcountr(?:y|ies)\b|\bregions?\b|\bterritor|地区|国家|区域", re.IGNORECASE)
+OF_KEY = re.compile(r"\bkeys?\b|\btokens?\b|credential|authenticat|authoriz|密钥|令牌|鉴权", re.IGNORECASE)
+
+
+class Told(NamedTuple):
+    """What a server says of an error: its message, and its codes, types and states, as it writes them."""
+
+    message: str
+    code: str = ""
+
+
+def told_in(document: Any) -> Told | None:
+    """The error that a JSON document holds, in the forms of OpenAI, Anthropic, vLLM, Ollama, FastAPI and Alibaba Cloud;
+    None where it holds none."""
+    if isinstance(document, list) and len(document) == 1:  # Google's
+        document = document[0]
+    if not isinstance(document, dict):
+        return None
+    error = document.get("error")
+    if isinstance(error, dict):
+        return _told(error)
+    if error:
+        return Told(_words(error), _codes(document))
+    if "choices" not in document and (document.get("object") == "error" or _message(document)):
+        return _told(document)
+    return None
+
+
+def told_by(http_status: int, body: str) -> Told:
+    """What the body of an answer with such a status says; of a web page its title alone."""
+    if body.lstrip("\ufeff \r\n\t").startswith("<"):
+        found = TITLE.search(body)
+        return Told(f"HTTP {http_status}, a web page{f' ({found[1]})' if found else ''}.")
+    try:
+        told = told_in(json.loads(body))
+    except (ValueError, RecursionError):
+        told = None
+    return told or Told(f"HTTP {http_status}: {body}")
+
+
+def _told(error: Mapping[str, Any]) -> Told:
+    codes = _codes(error)
+    return Told(_message(error) or codes, codes)
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    return next((_words(error[name]) for name in ("message", "msg", "detail") if error.get(name)), "")
+
+
+def _codes(error: Mapping[str, Any]) -> str:
+    found = (error.get(name) for name in ("code", "type", "error_type", "status"))
+    return " ".join(str(one) for one in found if one is not None and not isinstance(one, dict | list))
+
+
+def _words(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def status_named(code: str) -> int | None:
+    """The HTTP status that a code stands for, written as a number or as a word."""
+    for word in code.split():
+        if len(word) == 3 and word.isascii() and word.isdigit() and word[0] in "45":
+            return int(word)
+    squeezed = _squeezed(code)
+    return next((status for pattern, status in NAMED if re.search(pattern, squeezed)), None)
+
+
+def _squeezed(code: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", code.lower())
+
+
+def failed_told(told: Told, *, otherwise: int, hide: str, partial: str = "") -> ProviderError:
+    """A failure that no status told: within a stream, or in the document of an answer that seemed well. `otherwise`:
+    the status where its codes name none."""
+    status = status_named(told.code) or otherwise
+    return failed_status(status, hidden(told.message, hide), code=told.code, partial=partial)
+
+
+def failed_status(
+    http_status: int, detail: str, *, code: str = "", retry_after: float | None = None, partial: str = ""
+) -> ProviderError:
+    """`detail`: the server's words, without the key. `code`: as in Told."""
+    squeezed = _squeezed(code)
+    if is_filtered(http_status, detail, squeezed):
+        return ProviderError("refused", detail, permanent=True, partial=partial)
+    if is_too_long(http_status, detail, squeezed):
+        detail = f"This is too long for the model: {detail}"[:LONGEST_DETAIL]
+        return ProviderError(TOO_LONG, detail, permanent=True, partial=partial)
+    if http_status == 401:
+        # The server's own words may quote the key.
+        return ProviderError("client_error", "The server refused the key (401).", permanent=True)
+    if http_status == 403:
+        return ProviderError("client_error", forbidden(detail), permanent=True, partial=partial)
+    if http_status == 429:
+        spent = SPENT.search(squeezed) is not None
+        return ProviderError("rate_limited", detail, permanent=spent, retry_after=retry_after, partial=partial)
+    if http_status == 408:
+        return ProviderError("timeout", detail, retry_after=retry_after, partial=partial)
+    if http_status < 500:
+        return ProviderError("client_error", detail, permanent=True, partial=partial)
+    return ProviderError("server_error", detail, retry_after=retry_after, partial=partial)
+
+
+def is_filtered(http_status: int, message: str, squeezed_code: str) -> bool:
+    """Whether a filter of contents stopped it: another question may be answered."""
+    if FILTERED.search(squeezed_code):
+        return True
+    return http_status in (400, 403, 451) and FILTERS.search(message) is not None
+
+
+def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
+    """Whether this one question has more text than the model, or its server, takes; a longest answer (`max_tokens`)
+    that is too long by itself is none, for then no question can be asked."""
+    if http_status == 413:
+        return True
+    if http_status == 429:
+        return FOR_ANY_RATE.search(message) is not None
+    if http_status not in (400, 422) and http_status < 500:
+        return False
+    if any((found := one.search(message)) and int(found["answer"]) >= int(found["all"]) for one in ANSWER_ALONE):
+        return False
+    if LONG_CODES.search(squeezed_code):
+        return True
+    return LONG_WORDS.search(message) is not None and OF_RATE.search(message) is None
+
+
+def forbidden(words: str) -> str:
+    """A key, a region, or something else: with the server's own words, which alone may tell."""
+    what = "calls from this country or region" if REGION.search(words) else "the request"
+    if OF_KEY.search(words) and what == "the request":
+        what = "the key"
+    return f"The server refused {what} (403): {words}"[:LONGEST_DETAIL]
+
+
+class RefusedError(Exception):
+    """The server answered with another status than success: what it says of it, and when to come again."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
+        super().__init__(status)
+        self.status = status
+        self.location = headers.get("location", "")
+        self.retry_after = retry_after(headers, datetime.now(UTC))
+        self.message, self.code = told_by(status, body)
+
+    def is_of_stream_options(self) -> bool:
+        text = self.message
+        return self.status in (400, 422) and ("stream_options" in text or "include_usage" in text)
+
+    def as_provider_error(self, base_url: str, *, hide: str) -> ProviderError:
+        if self.status < 400:
+            return self._redirected(base_url, hide)
+        detail = hidden(self.message, hide)
+        if self.status in (404, 405) and not self.code and self._is_of_address():
+            detail = f"{host_of(base_url)} has no chat completions at this address ({self.status}){_advice(base_url)}"
+        return failed_status(self.status, detail, code=self.code, retry_after=self.retry_after)
+
+    def _is_of_address(self) -> bool:
+        words = self.message.removeprefix(f"HTTP {self.status}")
+        return words.startswith(", a web page") or not words.strip(": ") or NOT_FOUND.match(words) is not None
+
+    def _redirected(self, base_url: str, hide: str) -> ProviderError:
+        """To follow it would send people's words to a server that nobody has named."""
+        to = pointed_to(base_url, self.location)
+        where = f" redirects to {to}" if to else f" answers with status {self.status}, a redirect to nowhere"
+        detail = f"{host_of(base_url)}{where}, and nothing was sent there: set base_url to the right address yourself."
+        return ProviderError("client_error", hidden(detail, hide), permanent=True)
+
+
+def pointed_to(base_url: str, location: str) -> str:
+    """Where a redirect leads, as a base URL; its query may hold secrets and is left out."""
+    try:
+        to = urlsplit(urljoin(base_url, location)) if location else None
+        place = f"{to.scheme}://{to.hostname}" if to and to.hostname else ""
+        port = f":{to.port}" if to and to.port else ""
+    except ValueError:
+        return ""
+    return f"{place}{port}{to.path.removesuffix('/chat/completions')}" if to and place else ""
+
+
+def no_completion(base_url: str, what: str) -> ProviderError:
+    """An answer that is no model's, as `a web page`: whoever answers there is asked in vain."""
+    detail = f"{host_of(base_url)} answers with {what} in place of a model's reply{_advice(base_url)}"
+    return ProviderError("client_error", detail, permanent=True)
+
+
+def _advice(base_url: str) -> str:
+    return ": check base_url, which probably lacks /v1." if lacks_version(base_url) else ": check base_url."
+
+
+def failed_connection(error: BaseException, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+    if faults := [one for one in causes(error) if isinstance(one, ssl.SSLCertVerificationError)]:
+        reason = getattr(faults[-1], "verify_message", "") or "it cannot be verified"
+        detail = (
+            f"The certificate of {host_of(base_url)} is not valid ({reason.rstrip('.')}): check the host in base_url, "
+            "or let SSL_CERT_FILE name the certificate of your own authority."
+        )
+        return ProviderError("client_error", hidden(detail, hide), permanent=True, partial=partial)
+    status = "timeout" if isinstance(error, TimeoutError) else "network"
+    return ProviderError(status, hidden(f"{type(error).__name__}: {error}", hide), partial=partial)
+
+
+def causes(error: BaseException) -> Iterator[BaseException]:
+    """The error, and what led to it."""
+    following: BaseException | None = error
+    while following is not None:
+        yield following
+        following = following.__cause__ or following.__context__
+
+
+def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds that the server asks to wait: milliseconds, seconds or a date; None where it says nothing readable."""
+    milliseconds = _number(headers.get("retry-after-ms", ""))
+    if milliseconds is not None:
+        return max(0.0, milliseconds / 1000)
+    value = headers.get("retry-after", "").strip()
+    seconds = _number(value)
+    if seconds is not None:
+        return max(0.0, seconds)
+    try:
+        then = parsedate_to_datetime(value)
+    except (TypeError, ValueError):
+        return None
+    then = then if then.tzinfo else then.replace(tzinfo=UTC)
+    return max(0.0, (then - now).total_seconds())
+
+
+def _number(value: str) -> float | None:
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def hidden(text: str, key: str) -> str:
+    """Without the key, and without words that begin or end as it does: servers quote it as `sk-ab***yz`."""
+    if key != NO_KEY:
+        text = text.replace(key, "***")
+    if key != NO_KEY and len(key) >= LONG_KEY:
+        ends = (key[:KEY_BEGINS], key[-KEY_ENDS:])
+        text = KEY_LIKE.sub(lambda found: "***" if any(end in found[0] for end in ends) else found[0], text)
+    return whole(text)[:LONGEST_DETAIL]

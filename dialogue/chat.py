@@ -15,7 +15,7 @@ from dialogue.compiled import Compiled
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.naming import names_itself
-from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
+from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.registry import answering
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screen import Verdict, level_in_context, screen_message
@@ -391,11 +391,15 @@ def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) ->
 
 @transaction.atomic
 def give_up(assignment: Assignment, error: ProviderError) -> list[frames.Outgoing]:
-    """No reply could be had: a stated outcome that the person can act on, never a dead input box."""
+    """No reply could be had: a stated outcome that the person can act on, never a dead input box. Where what was said
+    so far is too long for this partner, to ask again is useless, and the conversation ends."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, error)
     if not owned(assignment).update(state=TurnState.FAILED, error=error.status, owner="", lease_until=None):
         return []
+    if error.status == TOO_LONG and assignment.answered and conversation.status == Status.OPEN:
+        close(conversation, EndReason.TECHNICAL)
+        return [state_frame(conversation, None)]
     conversation.state_seq = conversation.reserve(1)
     conversation.save(update_fields=["state_seq"])
     return [frames.Failed(seq=conversation.state_seq, turn=assignment.turn)]

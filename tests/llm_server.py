@@ -19,6 +19,8 @@
   `empty`, `filter` and `refusal` (content filter, refusal), `streamerror` (an error object in the stream)
 - `noschema`: 400 where a JSON schema is asked for. All others answer by the schema, where it is one that they can
   answer by (`fault_of_schema`), else with 400; what they say of themselves, as `badjudge`, they say all the same
+- `context-N`: as `echo` for up to N characters in all; more is refused with OpenAI's code for it. `odd-N`: the same
+  with an error 400 that does not say so
 - `quota` (429, spent for good), `nooptions`: 400 where `stream_options` is asked for; `leak`: 400 that quotes the key
 - `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`, or with
   `flaky-N-FAULT+MODEL` that model
@@ -128,6 +130,13 @@ def refused(behaviour: str, body: dict[str, Any], authorization: str) -> web.Res
     if status:
         headers = {"Retry-After": status[2] or "0"} if status[2] or status[1] == "429" else {}
         return error(int(status[1]), f"Asked to answer {status[1]}.", headers=headers)
+    if limited := re.fullmatch(r"(context|odd)-(\d+)", behaviour):
+        length, most = sum(len(message["content"]) for message in body["messages"]), int(limited[2])
+        if length > most and limited[1] == "odd":
+            return error(400, "Bad request.")
+        if length > most:
+            words = f"This model's maximum context length is {most} tokens. However, your messages have {length}."
+            return error(400, words, code="context_length_exceeded")
     if behaviour == "quota":
         return error(429, "You exceeded your quota.", code="insufficient_quota")
     if behaviour == "nooptions" and "stream_options" in body:

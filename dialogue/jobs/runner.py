@@ -24,7 +24,7 @@ from dialogue.jobs.group_commit import AWAY, GroupCommit, in_database
 from dialogue.jobs.handlers import Handler, handler_for
 from dialogue.models import Job, JobItem
 from dialogue.models.job import LEASE
-from dialogue.providers.base import ProviderError
+from dialogue.providers.base import OF_QUESTION, TOO_LONG, ProviderError
 from dialogue.providers.openai_compatible import close_clients
 from dialogue.providers.registry import MODELS, is_replayed
 from dialogue.providers.retrying import PASSING
@@ -38,7 +38,8 @@ GRACE = 5.0  # seconds in which calls under way may end, where we are told to st
 SELDOM = 10_000  # new objects; Python would look for cycles among each 700
 USELESS = 20  # so many answers of no use, and none of use between them, stop a job
 VALID = "valid"  # in a result: whether it is of use; where it is not said, it is
-BROKEN = 3  # so many items in a row that fail in the same way, and none that succeeded, stop a job
+BROKEN = 3  # so many items that fail in the same way, and none that succeeded, stop a job
+BROKEN_LATER = 20  # the same in a row where something has succeeded: the server takes some questions, and not others
 
 
 OF_SERVER = (*PASSING, "client_error")  # failures that whatever is asked of it may end in
@@ -63,6 +64,7 @@ class Runner:
         self.handlers: dict[int, Handler] = {}
         self.unable: set[int] = set()  # jobs that this process cannot work on
         self.failures: dict[int, Counter[str]] = {}  # by job: how often it failed for good, until something succeeds
+        self.has_succeeded: set[int] = set()  # jobs of which something has
         self.in_vain: Counter[int] = Counter()  # by job: answers of no use, until one is of use
         self.at_work: dict[int, asyncio.Task[None]] = {}  # by item
         self.freed = asyncio.Event()
@@ -206,6 +208,7 @@ class Runner:
             await self.failed(item, failures.broken(error))
         else:
             self.failures.pop(item.job_id, None)
+            self.has_succeeded.add(item.job_id)
 
     async def look_at(self, job: int, result: Mapping[str, Any]) -> None:
         """Answers of no use are stored as they are; but who gives nothing else need not be asked to the end."""
@@ -221,20 +224,29 @@ class Runner:
     async def failed(self, item: JobItem, error: ProviderError) -> None:
         detail = failures.tellable(error)
         way = store.way_of(error.status, detail)
-        for_good = (error.permanent or isinstance(error, GivenUp)) and error.status != "refused"
+        for_good = (error.permanent or isinstance(error, GivenUp)) and error.status not in OF_QUESTION
         pause = isinstance(error, GivenUp) and error.because == "pause"
-        stops = pause or (for_good and self.is_broken(item.job_id, way))
+        stops = pause or (for_good and self.is_broken(item.job_id, error, way))
         if stops:
             await self.stop(item.job_id, Job.State.STOPPED, f"{failures.whose(error)}{way}")
-        await in_database(store.mark_failed, self.owner, item.pk, failure=error.status, detail=detail)
+        await in_database(
+            store.mark_failed,
+            self.owner,
+            item.pk,
+            failure=error.status,
+            detail=detail,
+            set_aside=error.status == TOO_LONG,
+        )
         if stops and error.status in OF_SERVER:
             await in_database(store.forgive, item.job_id, way)
 
-    def is_broken(self, job: int, way: str) -> bool:
-        """Count one more of these failures: whether the job is to stop for them."""
+    def is_broken(self, job: int, error: ProviderError, way: str) -> bool:
+        """Count one more of these failures: whether the job is to stop for them. A refused request is not paid for, so
+        where others were taken, more of them show whether it is these items or by now the server."""
         times = self.failures.setdefault(job, Counter())
         times[way] += 1
-        return times[way] >= BROKEN
+        takes_others = error.status == "client_error" and job in self.has_succeeded
+        return times[way] >= (BROKEN_LATER if takes_others else BROKEN)
 
     @transaction.atomic(savepoint=False)
     def keep_finished(self, finished: Sequence[Finished]) -> list[Mapping[str, Any]]:

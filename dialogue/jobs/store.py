@@ -180,7 +180,7 @@ def claim(
 
 @transaction.atomic
 def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
-    rows = list(items.select_for_update(skip_locked=True, of=("self",)).order_by("pk")[:limit])
+    rows = first_untried(items, limit)
     until = timezone.now() + LEASE
     JobItem.objects.filter(pk__in=[one.pk for one in rows]).update(
         state=JobItem.State.WORKING, owner=owner, lease_until=until, attempts=F("attempts") + 1
@@ -190,6 +190,16 @@ def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
         cut_off.update(status="stopped", error="Whoever asked was gone before the answer came.")
     for one in rows:
         one.owner = owner
+    return rows
+
+
+def first_untried(items: JobItemQuerySet, limit: int) -> list[JobItem]:
+    """What has never been taken up comes first: what stopped a job the last time must not stop it again before the
+    others have had their turn."""
+    free = items.select_for_update(skip_locked=True, of=("self",))
+    rows = list(free.filter(attempts=0).order_by("pk")[:limit])
+    if len(rows) < limit:
+        rows += free.filter(attempts__gt=0).order_by("attempts", "pk")[: limit - len(rows)]
     return rows
 
 
@@ -244,14 +254,14 @@ def mark_done(results: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
 
 
 @transaction.atomic
-def mark_failed(owner: str, item: int, *, failure: str, detail: str) -> None:
+def mark_failed(owner: str, item: int, *, failure: str, detail: str, set_aside: bool = False) -> None:
     """Also for all that needs it. What fails the same way so often, each time that it is taken up, goes into
-    quarantine."""
+    quarantine; at once where it is `set_aside`, since it can only fail again."""
     if not owned(owner, [item]):
         return
     row, way = JobItem.objects.get(pk=item), way_of(failure, detail)
     times = row.failed_times + 1 if row.failed_as == way else 1
-    state = JobItem.State.QUARANTINED if times >= ALIKE else JobItem.State.FAILED
+    state = JobItem.State.QUARANTINED if set_aside or times >= ALIKE else JobItem.State.FAILED
     told = {"failure": failure, "detail": detail, "done_at": timezone.now(), "owner": "", "lease_until": None}
     JobItem.objects.filter(pk=item).update(state=state, failed_as=way, failed_times=times, **told)
     JobItem.objects.unfinished().filter(needs=item).update(state=JobItem.State.FAILED, **told)
@@ -346,7 +356,7 @@ def to_send(*, limit: int, queue_is_empty: bool) -> list[int]:
     due = Q(sent_at=None) | Q(state=JobItem.State.WORKING, sent_at__lt=now - LEASE)
     if queue_is_empty:
         due |= Q(state=JobItem.State.WAITING, sent_at__lt=now - LOST_AFTER)
-    items = JobItem.objects.claimable().filter(due).order_by(F("sent_at").asc(nulls_last=True), "pk")
+    items = JobItem.objects.claimable().filter(due).order_by(F("sent_at").asc(nulls_last=True), "attempts", "pk")
     chosen = [one.pk for one in items.select_for_update(skip_locked=True, of=("self",)).only("pk")[:limit]]
     JobItem.objects.filter(pk__in=chosen).update(sent_at=now)
     return chosen

@@ -66,7 +66,7 @@ class JobCommand(Command):
         parser.add_argument(
             "--retry-quarantined",
             action="store_true",
-            help="try again also what failed the same way in three commands in a row",
+            help="try again also what failed the same way in three commands in a row, or is too long for the model",
         )
         parser.add_argument(
             "--estimate",
@@ -192,8 +192,9 @@ def failures(summary: Mapping[str, Any]) -> dict[str, int]:
     """As counts to be said, each with its commonest detail, and what to do where nothing is tried again by itself."""
     told = told_failures(summary["failed_reasons"], summary["failed_details"])
     waits, them = ("waits", "it") if summary["quarantined"] == 1 else ("wait", "them")
-    quarantine = f"{waits} in quarantine: --retry-quarantined tries {them} again"
-    return {**told, f"of them failed the same way three times and {quarantine}": summary["quarantined"]}
+    why = "too long, or failed the same way three times"
+    quarantine = f"of them {waits} in quarantine ({why}): --retry-quarantined tries {them} again"
+    return {**told, quarantine: summary["quarantined"]}
 
 
 def told_failures(reasons: Mapping[str, int], details: Mapping[str, str]) -> dict[str, int]:

@@ -153,6 +153,31 @@ def test_failed_reply_is_told_and_can_be_asked_for_again():
     assert list(Call.objects.order_by("pk").values_list("status", flat=True)) == ["server_error", "started"]
 
 
+def test_conversation_too_long_for_its_partner_ends_and_is_kept():
+    room = conversation()
+    answer(say(room))
+    taken = say(room, "And since then I do not sleep")
+    [closed] = chat.give_up(taken.assignment, ProviderError("too_long", "Prompt exceeds max length", permanent=True))
+    room.refresh_from_db()
+    assert (closed.type, room.status, room.end_reason) == ("closed", Status.CLOSED, EndReason.TECHNICAL)
+    assert list(room.turns.order_by("number").values_list("state", "error")) == [
+        ("answered", ""),
+        ("failed", "too_long"),
+    ]
+    assert chat.retry(room.pk, owner=ME) is None
+    assert [frame.type for frame in chat.missed_after(room.pk, 0).frames][-1] == "closed"
+
+
+def test_first_message_too_long_for_its_partner_is_a_failed_reply():
+    """The arm is set up wrongly; nothing has been said that could be rated."""
+    room = conversation()
+    [failed] = chat.give_up(
+        say(room).assignment, ProviderError("too_long", "Prompt exceeds max length", permanent=True)
+    )
+    room.refresh_from_db()
+    assert (failed.type, room.status) == ("failed", Status.OPEN)
+
+
 def test_retry_without_a_failure_does_nothing():
     room = conversation()
     answer(say(room))

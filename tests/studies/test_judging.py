@@ -2,6 +2,7 @@ import json
 import re
 import socket
 import urllib.request
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
@@ -218,6 +219,53 @@ def test_call_without_an_answer_is_no_response(
     assert not Response.objects.exists()
     assert judge() == (summary(**failed, quarantined=1), 1)
     assert Call.objects.count() == attempts * 3
+
+
+def too_long(here: Study, count: int) -> None:
+    """They come first."""
+    for _ in range(count):
+        talk(here, turns=1, seeker="on and " * 3000)
+
+
+def test_conversations_too_long_for_a_judge_are_set_aside_and_all_others_judged(
+    server: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = study(judge_at(server, "context-20000"))
+    too_long(here, 4)
+    for _ in range(56):
+        talk(here, turns=1)
+    told, code = judge("--replicates", "5", "--concurrency", "8")
+    assert (told["done"], told["failed"], told["left"], code) == (280, 20, 0, 1)
+    assert (told["failed_reasons"], told["quarantined"]) == ({"too_long": 20}, 20)
+    assert told["failed_details"]["too_long"].startswith(
+        "This is too long for the model: This model's maximum context length is 20000 tokens."
+    )
+    assert (Job.objects.get().state, Job.objects.get().reason) == ("done", "")
+    before = Call.objects.count()
+    told, code = judge("--replicates", "5")
+    assert (told["done"], told["skipped_existing"], told["quarantined"], code) == (0, 280, 20, 1)
+    assert Call.objects.count() == before
+    capsys.readouterr()
+    with pytest.raises(SystemExit):
+        call_command("judge", "demo", "--judge", "real", "--strategy", "standard")
+    assert "4 of them wait in quarantine (too long, or failed the same way three times)" in capsys.readouterr().out
+    names = [column.name for column in RATINGS]
+    rows = [dict(zip(names, row, strict=True)) for row in ratings(here, Filter())]
+    assert Counter(row["missing_reason"] for row in rows) == {"": 280 * 10, "too_long": 20 * 10}
+
+
+def test_what_stopped_a_job_comes_last_in_the_next(server: str) -> None:
+    """A text that tells nothing: at first the judge itself may be wrong, but not once others were judged."""
+    here = study(judge_at(server, "odd-20000"))
+    too_long(here, 5)
+    for _ in range(15):
+        talk(here, turns=1)
+    told, code = judge("--concurrency", "1")
+    assert (told["done"], told["failed"], code) == (0, 3, 1)
+    assert Job.objects.latest("pk").state == "stopped"
+    told, code = judge("--concurrency", "1")
+    assert (told["done"], told["failed"], told["left"], code) == (15, 5, 0, 1)
+    assert (Job.objects.latest("pk").state, told["quarantined"]) == ("done", 0)
 
 
 def test_judge_whose_server_was_down_goes_on_with_the_same_command(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,6 +211,36 @@ def test_success_between_failures_lets_the_job_go_on() -> None:
     assert (Counter(states().values()), ended(planned)) == ({"failed": 6, "done": 6}, (Job.State.DONE, ""))
 
 
+def test_server_that_took_others_is_asked_more_often_before_the_job_stops(llm_url: str, asked: Asked) -> None:
+    names = [f"item {n}" for n in range(30)]
+    planned = job("short", *(f"{name} and what came of it" for name in names), plan={"url": llm_url, "model": "odd-10"})
+    work(at_once=1)
+    told = Counter(states().values())
+    assert running.BROKEN_LATER <= told["failed"] <= running.BROKEN_LATER + 2  # what was under way ended as well
+    assert (told["done"], told["waiting"]) == (1, 30 - told["failed"])
+    assert ended(planned) == (Job.State.STOPPED, "client_error: Bad request.")
+
+
+def test_item_that_is_too_long_is_set_aside_and_stops_nothing(llm_url: str, asked: Asked) -> None:
+    long = [f"item {n} and what came of it" for n in range(6)]
+    plan = {"url": llm_url, "model": "context-10"}
+    planned = job(*long, "short", plan=plan)
+    work(at_once=1)
+    assert states() == dict.fromkeys(long, "quarantined") | {"short": "done"}
+    assert ended(planned) == (Job.State.DONE, "")
+    again = job(*long, "short", plan=plan)
+    assert (again.items, again.quarantined) == (0, 6)
+    assert asked() == dict.fromkeys([*long, "short"], 1)
+
+
+def test_what_was_never_tried_comes_before_what_was() -> None:
+    job("a", "b", "c", "d")
+    tried = store.claim("one", limit=2)
+    store.release("one")
+    assert [item.subject for item in tried] == ["a", "b"]
+    assert [item.subject for item in store.claim("two", limit=3)] == ["c", "d", "a"]
+
+
 def test_refusals_stop_nothing(llm_url: str) -> None:
     planned = job(*(f"item {n}" for n in range(6)), plan={"url": llm_url, "model": "refusal"})
     work(at_once=1)

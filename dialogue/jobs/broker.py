@@ -7,22 +7,26 @@ taken and does nothing.
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Coroutine
 from functools import cache
 from typing import Any
 
 from celery import Celery
 from celery.signals import worker_shutdown, worker_shutting_down
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from dialogue.jobs import store
 from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.jobs.runner import Runner
+from dialogue.models import Job
 
 log = logging.getLogger(__name__)
 
 AHEAD = 500  # so many numbers at once are on their way
 SWEEP = 1.0  # seconds between two looks for what has to be sent
+NOBODY = 30.0  # seconds without a sign of any worker, after which a command gives up
 AT_ONCE = 64  # calls at once at one endpoint, by one worker process
 
 app = Celery("emostudy")
@@ -35,12 +39,17 @@ class Dispatcher:
     def __init__(self, job: int | None = None) -> None:
         self.job = job
         self.stopping = asyncio.Event()
+        self.heard_at = time.monotonic()
+        self.looked_at = timezone.now()
+        self.told: set[int] = set()  # jobs of which it is said already that a worker declined them
 
     async def run(self, *, until_done: bool) -> None:
         while not self.stopping.is_set():
             try:
                 await self.send()
                 if not await in_database(store.is_something_left, self.job) and until_done:
+                    break
+                if await self.gives_up():
                     break
             except OperationalError as error:
                 log.error("the broker does not answer (%s); jobs wait for it", error)
@@ -63,11 +72,44 @@ class Dispatcher:
             await in_database(store.not_sent, items)
             raise
 
+    async def gives_up(self) -> bool:
+        """Whether the job was stopped because no worker is there that can do it. Where no command waits for it, it
+        stays open, for workers may come."""
+        if self.job is None:
+            await self.tell_what_was_declined()
+            return False
+        since, self.looked_at = self.looked_at, timezone.now()
+        in_vain = await in_database(store.waits_in_vain, self.job, since)
+        if in_vain is None:
+            self.heard_at = time.monotonic()
+        if in_vain is None or time.monotonic() - self.heard_at < NOBODY:
+            return False
+        await in_database(store.end, self.job, Job.State.STOPPED, reason_of(in_vain))
+        return True
+
+    async def tell_what_was_declined(self) -> None:
+        for job, why in (await in_database(store.reasons_declined)).items():
+            if job not in self.told:
+                self.told.add(job)
+                log.warning("job %s waits for a worker that can do it; one that cannot says: %s", job, why)
+
     async def pause(self) -> None:
         try:
             await asyncio.wait_for(self.stopping.wait(), SWEEP)
         except TimeoutError:
             return
+
+
+def reason_of(in_vain: store.InVain) -> str:
+    if in_vain.why:
+        return (
+            f"No Celery worker can do this. {in_vain.why} Put that right where the workers run, start them again, and "
+            "give the same command again."
+        )
+    return (
+        f"No Celery worker has taken anything from the queue {app.conf.task_default_queue} for {NOBODY:g} s. Start one "
+        "(celery -A emostudy.celery worker --pool threads), and give the same command again."
+    )
 
 
 def numbers_in_queue() -> int:

@@ -62,7 +62,7 @@ class Runner:
         self.keep = commit.of(self.keep_finished)
         self.caller = Caller(at_once=at_once, commit=commit)
         self.handlers: dict[int, Handler] = {}
-        self.unable: set[int] = set()  # jobs that this process cannot work on
+        self.unable: dict[int, str] = {}  # jobs that this process cannot work on, and why
         self.failures: dict[int, Counter[str]] = {}  # by job: how often it failed for good, until something succeeds
         self.has_succeeded: set[int] = set()  # jobs of which something has
         self.in_vain: Counter[int] = Counter()  # by job: answers of no use, until one is of use
@@ -143,7 +143,7 @@ class Runner:
             ours = [item for item in items if item.job_id == job]
             handler = self.handler(job)
             if handler is None:
-                store.release(self.owner, [item.pk for item in ours])
+                store.decline(self.owner, [item.pk for item in ours], self.unable[job])
                 continue
             materials = self.materials(handler, ours)
             for item in ours:
@@ -159,12 +159,12 @@ class Runner:
                 self.handlers[job] = made_handler(job)
             except ProviderError as error:
                 log.warning("job %s is left to others: %s", job, error.detail)
-                self.unable.add(job)
+                self.unable[job] = error.detail
             except AWAY:
                 raise
             except Exception:
                 log.exception("job %s is left to others", job)
-                self.unable.add(job)
+                self.unable[job] = "It broke on a worker: see that worker's log."
         return self.handlers.get(job)
 
     def materials(self, handler: Handler, items: Sequence[JobItem]) -> Mapping[int, Any]:

@@ -4,7 +4,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeVar
 
@@ -111,7 +111,7 @@ def known_items(wanted: Sequence[Wanted]) -> dict[Place, JobItem]:
 
 def take_over(planned: Planned, found: Collection[JobItem], *, retry_quarantined: bool) -> None:
     states = JobItem.State
-    again = [states.FAILED, *([states.QUARANTINED] if retry_quarantined else [])]
+    again = [states.WAITING, states.FAILED, *([states.QUARANTINED] if retry_quarantined else [])]
     for item in found:
         if item.state == states.DONE:
             planned.done_before[item.role] += 1
@@ -183,7 +183,7 @@ def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
     rows = first_untried(items, limit)
     until = timezone.now() + LEASE
     JobItem.objects.filter(pk__in=[one.pk for one in rows]).update(
-        state=JobItem.State.WORKING, owner=owner, lease_until=until, attempts=F("attempts") + 1
+        state=JobItem.State.WORKING, owner=owner, lease_until=until, attempts=F("attempts") + 1, detail=""
     )
     if tried := [one.pk for one in rows if one.attempts]:
         cut_off = Call.objects.filter(item__in=tried, status="started", batch=None)
@@ -286,6 +286,12 @@ def release(owner: str, items: Collection[int] | None = None) -> None:
     rows.update(state=JobItem.State.WAITING, owner="", lease_until=None)
 
 
+def decline(owner: str, items: Collection[int], why: str) -> None:
+    """Give back what this owner cannot do, and say why: none of it was tried."""
+    rows = JobItem.objects.filter(owner=owner, state=JobItem.State.WORKING, pk__in=items)
+    rows.update(state=JobItem.State.WAITING, owner="", lease_until=None, detail=why, attempts=F("attempts") - 1)
+
+
 def drop(owner: str, item: int) -> None:
     """There is nothing to do any more: what it was about has been withdrawn."""
     JobItem.objects.filter(pk=item, owner=owner).delete()
@@ -355,11 +361,52 @@ def to_send(*, limit: int, queue_is_empty: bool) -> list[int]:
     now = timezone.now()
     due = Q(sent_at=None) | Q(state=JobItem.State.WORKING, sent_at__lt=now - LEASE)
     if queue_is_empty:
-        due |= Q(state=JobItem.State.WAITING, sent_at__lt=now - LOST_AFTER)
+        due |= Q(state=JobItem.State.WAITING, detail="", sent_at__lt=now - LOST_AFTER) | Q(pk__in=declined_to_send())
     items = JobItem.objects.claimable().filter(due).order_by(F("sent_at").asc(nulls_last=True), "attempts", "pk")
     chosen = [one.pk for one in items.select_for_update(skip_locked=True, of=("self",)).only("pk")[:limit]]
     JobItem.objects.filter(pk__in=chosen).update(sent_at=now)
     return chosen
+
+
+def declined_to_send() -> list[int]:
+    """Of what workers have declined: all where others work on that job, since those can; else one now and then, to find
+    a worker that can."""
+    recently = timezone.now() - LOST_AFTER
+    declined = JobItem.objects.claimable().filter(state=JobItem.State.WAITING).exclude(detail="")
+    chosen: list[int] = []
+    for job in declined.order_by().values_list("job", flat=True).distinct():
+        of_job = declined.filter(job=job)
+        waiting = of_job.filter(sent_at__lt=recently).order_by("sent_at", "pk").values_list("pk", flat=True)
+        if is_worked_on(job):
+            chosen += waiting
+        elif not of_job.filter(sent_at__gte=recently).exists():
+            chosen += waiting[:1]
+    return chosen
+
+
+def reasons_declined() -> dict[int, str]:
+    """By open job, why a worker could not do it."""
+    declined = JobItem.objects.claimable().filter(state=JobItem.State.WAITING).exclude(detail="")
+    return dict(declined.order_by("-pk").values_list("job", "detail"))
+
+
+@dataclass(frozen=True)
+class InVain:
+    """A job waits, and nobody works on it. `why`: what a worker said that cannot; empty where none has taken any."""
+
+    why: str
+
+
+def waits_in_vain(job: int, since: datetime) -> InVain | None:
+    """None also where there is no need to wait for a worker, or where all are busy with other jobs. `since`: when this
+    was looked at before."""
+    waiting = JobItem.objects.claimable().filter(job=job)
+    if not waiting.exists():
+        return None
+    why = waiting.exclude(detail="").values_list("detail", flat=True).first() or ""
+    at_work = Q(state=JobItem.State.WORKING, lease_until__gt=timezone.now()) | Q(done_at__gte=since)
+    whose = Q(job=job) if why else Q(job__state=Job.State.OPEN)
+    return None if JobItem.objects.filter(at_work, whose).exists() else InVain(why)
 
 
 def not_sent(items: Collection[int]) -> None:

@@ -341,6 +341,62 @@ def test_item_whose_worker_died_is_sent_before_new_ones() -> None:
     assert sent(1) == ["held"]
 
 
+def declined(*names: str, why: str = "The environment variable K is not set.") -> None:
+    for name in names:
+        store.claim("keyless", limit=1, item=item(name).pk)
+    store.decline("keyless", [item(name).pk for name in names], why)
+
+
+def test_what_workers_decline_is_offered_one_at_a_time_until_one_can_do_it() -> None:
+    job("a", "b", "c")
+    sent()
+    declined("a", "b", "c")
+    assert set(JobItem.objects.values_list("state", "attempts", "owner")) == {("waiting", 0, "")}
+    assert sent(queue_is_empty=True) == []
+    sent_long_ago()
+    assert sent(queue_is_empty=True) == ["a"]
+    assert sent(queue_is_empty=True) == []  # the others have to wait until that one has been looked at
+    sent_long_ago()
+    store.claim("able", limit=1, item=item("a").pk)
+    assert item("a").detail == ""
+    assert sent(queue_is_empty=True) == ["b", "c"]
+
+
+def test_job_waits_in_vain_where_nobody_works_on_it() -> None:
+    planned, now = job("a"), timezone.now()
+    assert store.waits_in_vain(planned.job.pk, now) == store.InVain("")
+    declined("a")
+    assert store.waits_in_vain(planned.job.pk, now) == store.InVain("The environment variable K is not set.")
+    assert store.reasons_declined() == {planned.job.pk: "The environment variable K is not set."}
+    store.claim("able", limit=1)
+    assert store.waits_in_vain(planned.job.pk, now) is None
+    assert store.reasons_declined() == {}
+
+
+def test_job_does_not_wait_in_vain_while_workers_are_busy_with_another_unless_they_declined_it() -> None:
+    planned, now = job("a"), timezone.now()
+    job("other")
+    store.claim("busy", limit=1, item=item("other").pk)
+    assert store.waits_in_vain(planned.job.pk, now) is None
+    declined("a")
+    assert store.waits_in_vain(planned.job.pk, now) is not None
+
+
+def test_job_of_which_something_was_done_since_does_not_wait_in_vain() -> None:
+    planned, now = job("a", "b"), timezone.now()
+    [one] = store.claim("able", limit=1)
+    store.mark_done([(one.pk, {})])
+    assert store.waits_in_vain(planned.job.pk, now) is None
+    assert store.waits_in_vain(planned.job.pk, timezone.now()) is not None
+
+
+def test_what_was_declined_begins_anew_with_the_next_command() -> None:
+    job("a")
+    declined("a")
+    job("a")
+    assert item("a").detail == ""
+
+
 @pytest.mark.django_db(transaction=True)
 def test_several_who_send_do_not_send_the_same() -> None:
     job(*(f"item {n}" for n in range(50)))

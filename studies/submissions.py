@@ -1,15 +1,19 @@
-"""A form is taken once, and what is not sent yet is kept.
+"""A form is taken once, and what is not taken yet is kept.
 
 Each showing of a page gives its forms a key. The key and what the form changed are stored in one transaction, so that
 a double click, a second tab or a resend after a lost line changes nothing, whatever the form is about.
+
+A form that cannot be taken as it is raises `ToMend`. Nothing of it is stored but the draft of its page, and the browser
+is sent to that page, which shows the answers and the faults of the draft. So no address of a person ever stands for a
+form that was sent, and Back and reload send nothing again.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 
 from studies.models import Draft, Participation, Submission
 
@@ -17,8 +21,29 @@ FIELD = "idempotency"
 LONGEST = 64
 NOT_DRAFTED = (FIELD, "csrfmiddlewaretoken", "step", "checkpoint", "part", "next")
 DRAFT_LIMIT = 50_000  # characters of one page's answers; the longest questionnaire has a tenth of it
+SUMMARY = "#error-summary"  # where a page says what is to be mended
 
 View = Callable[..., HttpResponse]
+
+
+class ToMend(Exception):
+    """The form is not taken. Its page says what is to be mended; `faults` are those that the form itself does not find.
+
+    `answers`: what the page shows then; without it, what was sent. `counts`: what the form did so far is stored all the
+    same, and its key with it, as with a try of the quiz.
+    """
+
+    def __init__(
+        self, faults: Sequence[str] = (), *, answers: Mapping[str, str] | None = None, counts: bool = False
+    ) -> None:
+        super().__init__(*faults)
+        self.faults = list(faults)
+        self.answers = answers
+        self.counts = counts
+
+
+class SeeOther(HttpResponseRedirect):
+    status_code = 303
 
 
 def key_for_page(_request: HttpRequest) -> dict[str, str]:
@@ -27,19 +52,30 @@ def key_for_page(_request: HttpRequest) -> dict[str, str]:
 
 
 def once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[View], View]:
-    """For a view of a person's posts. A status from 400 on says that the form was not taken: its key stays free, and
-    nothing that it did is kept. `repeated` answers a form that was taken before."""
+    """For a view of a person's posts. `ToMend` and a status from 400 on say that the form was not taken: its key stays
+    free, and nothing that it did is kept. `repeated` answers a form that was taken before."""
 
     def decorate(view: View) -> View:
         @wraps(view)
         def wrapped(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
+            try:
+                return take(request, person, *args)
+            except ToMend as refusal:
+                return lead_to_faults(request, person, refusal)
+
+        def take(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
             key = request.POST.get(FIELD, "")[:LONGEST]
             if not key:
                 return view(request, person, *args)
             with transaction.atomic():
                 if not Submission.objects.get_or_create(participation=person, key=key)[1]:
                     return repeated(request)
-                response = view(request, person, *args)
+                try:
+                    response = view(request, person, *args)
+                except ToMend as refusal:
+                    if not refusal.counts:
+                        raise
+                    return lead_to_faults(request, person, refusal)
                 if response.status_code >= 400:
                     transaction.set_rollback(True)
             return response
@@ -49,14 +85,41 @@ def once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[View], Vi
     return decorate
 
 
-def keep_draft(person: Participation, place: str, posted: Mapping[str, str]) -> None:
-    """Replace what was kept of this page. `place` is the step, with the checkpoint where it has several forms."""
+def lead_to_faults(request: HttpRequest, person: Participation, refusal: ToMend) -> HttpResponse:
+    answers = request.POST if refusal.answers is None else refusal.answers
+    keep_draft(person, place_in(request), answers, faults=refusal.faults)
+    # With a fragment of its own: the browser would keep the one of the page before.
+    return SeeOther(request.get_full_path() + SUMMARY)
+
+
+def place_in(request: HttpRequest) -> str:
+    """Of the page that a form stands on: the step, with the checkpoint or the part where it has several pages."""
+    part = request.POST.get("checkpoint") or request.POST.get("part", "")
+    return place_of(request.POST.get("step") or request.path, part[:8])
+
+
+def place_of(step: str, part: str) -> str:
+    return f"{step}.{part}" if part else step
+
+
+@transaction.atomic
+def keep_draft(
+    person: Participation, place: str, posted: Mapping[str, str], *, faults: Sequence[str] | None = None
+) -> None:
+    """Replace what was kept of this page. `place` is the step, with the checkpoint where it has several forms.
+
+    `faults`: of a form that was sent; without them, those of the last one that was sent stay.
+    """
     # No item has a dot in its name: those are the seconds, and answers to other pages.
     answers = {name: value for name, value in posted.items() if value and name not in NOT_DRAFTED and "." not in name}
-    if sum(map(len, answers.values())) <= DRAFT_LIMIT:
-        Draft.objects.update_or_create(participation=person, step=place, defaults={"answers": answers})
+    if faults is None and sum(map(len, answers.values())) > DRAFT_LIMIT:
+        return
+    # Locked, so that nothing is kept of one whose part ends in the same moment.
+    if Participation.objects.select_for_update().get(pk=person.pk).is_over():
+        return
+    kept = {"answers": answers} if faults is None else {"answers": answers, "faults": faults}
+    Draft.objects.update_or_create(participation=person, step=place, defaults=kept)
 
 
-def draft_of(person: Participation, place: str) -> dict[str, str]:
-    draft = person.drafts.filter(step=place).first()
-    return draft.answers if draft else {}
+def draft_of(person: Participation, place: str) -> Draft:
+    return person.drafts.filter(step=place).first() or Draft()

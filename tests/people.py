@@ -33,6 +33,13 @@ class Person:
     def send(self, data, step=None):
         return self.client.post("/study/", {"step": (step or self.step).key, **data})
 
+    def be_refused(self, data, at="/study/"):
+        """Send what is to be mended; the page that says so."""
+        step = {"step": self.step.key} if at.startswith("/study/") else {}
+        sent = self.client.post(at, {**step, **data})
+        assert (sent.status_code, sent["Location"]) == (303, f"{at}#error-summary")
+        return self.client.get(at)
+
     def answers(self) -> dict[str, str]:
         step = self.step
         match step.kind:

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 CODE_CLASS = "completion-code"
+REFUSED = "data-error-summary"
 TRANSCRIPT = "transcript"
 OWN, PARTNER = "own", "partner"
 TEXT_OF_BUBBLE = "bubble__text"
@@ -55,6 +56,7 @@ class Page:
     forms: list[Form] = field(default_factory=list)
     conversation: str = ""  # the code in `data-conversation`
     completion_code: str = ""
+    is_refused: bool = False  # the form that was sent is to be mended: the page says what is wrong
     heading: str = ""
     transcripts: list[list[tuple[str, str]]] = field(default_factory=list)  # of each: who (own, partner) and what
 
@@ -98,6 +100,7 @@ class _Reader(HTMLParser):
         found = {name: value or "" for name, value in attrs}
         self.in_bubble(found.get("class", "").split())
         self.page.conversation = found.get("data-conversation", self.page.conversation)
+        self.page.is_refused |= REFUSED in found
         if CODE_CLASS in found.get("class", "").split():
             self.telling = "completion_code"
         elif tag == "h1" and not self.page.heading:

@@ -21,7 +21,6 @@ REPLY_PATIENCE = 90.0  # seconds without a frame before the socket is opened ane
 HEARTBEAT = 10.0
 VISITS = 12  # of one step without getting any further
 FLAG = "/study/flag/"
-TO_MEND = 422  # the page again, with what is missing in it
 RETRIES = 5  # of a reply that failed
 AWAY = (aiohttp.ClientConnectionError, aiohttp.ClientPayloadError, ConnectionError, TimeoutError)
 TYPED = {"en": 5.0, "zh": 2.0}  # characters a second
@@ -70,7 +69,8 @@ class Bot:
                 self.place = self.place_of(page)
                 visits[self.progress()] = visits.get(self.progress(), 0) + 1
                 if visits[self.progress()] > VISITS:
-                    raise self.stuck("the same page came again and again")
+                    why = "its form is refused" if page.is_refused else "the same page came"
+                    raise self.stuck(f"{why} again and again")
                 page = await self.take_step(page)
             return page.completion_code
 
@@ -135,7 +135,7 @@ class Bot:
             except AWAY as error:
                 why = f"{type(error).__name__} {error}".strip()
             else:
-                if status < 400 or status == TO_MEND:
+                if status < 400:
                     return read_page(text)
                 why = f"the server answered {status}"
                 if status < 500:

@@ -1,4 +1,4 @@
-"""What a page's forms need beside the answers: keys of those that were taken, and answers that are not sent yet."""
+"""What a page's forms need beside the answers: keys of those that were taken, and answers that are not taken yet."""
 
 from django.db import models
 
@@ -20,12 +20,15 @@ class Submission(models.Model):
 
 
 class Draft(models.Model):
-    """What a person has answered on the page of a step and not sent yet. Gone as soon as the page is sent; in no
-    export."""
+    """What a person has answered on a page and the study has not taken yet: not sent, or sent with something to mend.
+    Gone as soon as it is taken; in no export."""
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="drafts")
     step = models.CharField(max_length=120)
     answers = models.JSONField(default=dict)
+    faults = models.JSONField(
+        null=True, help_text="Null until a form was refused; then what was wrong beside what the form itself says."
+    )
     saved_at = models.DateTimeField(auto_now=True)
 
     class Meta:

@@ -4,17 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from studies.questionnaires.definitions import Questionnaire, Text
+from studies.questionnaires.definitions import Questionnaire
 
 Kind = Literal["eligible", "exclude", "exclude_with_care", "review_by_person", "ask_again"]
 Answers = Mapping[str, str | int | float]
 
 # A missing text comes before the review by a person, who would have to wait for it anyway.
 STRENGTH: tuple[Kind, ...] = ("exclude_with_care", "exclude", "ask_again", "review_by_person", "eligible")
-ASK_AGAIN: Text = {
-    "en": "Please write a little more: what it is about, how it makes you feel, and what you would like from a talk.",
-    "zh": "请再多写一点：是什么事，让您有什么感受，希望从谈话中得到什么。",
-}
 COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
     "eq": lambda answer, value: bool(answer == value),
     "in": lambda answer, value: answer in value,
@@ -28,7 +24,6 @@ class Outcome:
     kind: Kind
     reasons: tuple[str, ...]  # of every rule against taking part, strongest first; for the record, never for the person
     flags: tuple[str, ...]
-    text: Text  # may hold {{review_days}}
     show_help: bool
 
 
@@ -38,12 +33,11 @@ def outcome(
     *,
     track: Literal["participant", "expert"],
     language: str,
-    attempt: int = 1,
 ) -> Outcome:
     """The strongest outcome of all rules. Raises ValueError when a required answer is missing: no rule could see it."""
     _require_answers(questionnaire, answers, track)
     fired = [
-        (_kind(rule["outcome"], attempt), rule)
+        (_kind(rule["outcome"]), rule)
         for rule in questionnaire.raw["rules"]
         if rule["track"] in ("all", track) and _fires(rule["if"], questionnaire, answers, language)
     ]
@@ -51,9 +45,8 @@ def outcome(
     kind = against[0][0] if against else "eligible"
     return Outcome(
         kind=kind,
-        reasons=tuple(dict.fromkeys(rule["reason"] for _, rule in against)),
+        reasons=tuple(dict.fromkeys(rule["reason"] for of, rule in against if of != "ask_again")),
         flags=tuple(rule["reason"] for of, rule in fired if of == "eligible"),
-        text=ASK_AGAIN if kind == "ask_again" else questionnaire.raw["outcomes"][kind],
         show_help=any("crisis_resources" in rule.get("show", ()) for _, rule in fired),
     )
 
@@ -65,9 +58,7 @@ def _require_answers(questionnaire: Questionnaire, answers: Answers, track: str)
         raise ValueError(f"{questionnaire.id}: no answer to {', '.join(missing)}")
 
 
-def _kind(named: str, attempt: int) -> Kind:
-    if named == "ask_again_once_then_exclude":
-        return "ask_again" if attempt == 1 else "exclude"
+def _kind(named: str) -> Kind:
     if named == "flag":
         return "eligible"
     if named not in STRENGTH:

@@ -1,7 +1,7 @@
 """What every kind of step has: a page to show, and a way to take what the person sends."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -11,8 +11,8 @@ from django.utils.functional import cached_property  # functools' takes one lock
 from studies.chats import run_at
 from studies.design.plan import Step
 from studies.design.spec import StudySpec
-from studies.models import ArmRun, Participation
-from studies.submissions import draft_of
+from studies.models import ArmRun, Draft, Participation
+from studies.submissions import draft_of, place_of
 
 SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 
@@ -21,7 +21,6 @@ SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 class Page:
     template: str
     context: Mapping[str, Any] = field(default_factory=dict)
-    taken: bool = False  # the form changed something although the person stays, as a try of the quiz does
 
 
 @dataclass
@@ -31,6 +30,7 @@ class Visit:
     request: HttpRequest
     participation: Participation
     step: Step
+    drafts: dict[str, Draft] = field(default_factory=dict)  # those that were looked up, by their part of the step
 
     @cached_property
     def spec(self) -> StudySpec:
@@ -41,8 +41,22 @@ class Visit:
         return run_at(self.participation, self.step.run) if self.step.run else None
 
     def draft(self, part: str = "") -> dict[str, str]:
-        """What the person has answered on this page and not sent yet."""
-        return draft_of(self.participation, place_of(self.step.key, part))
+        """What the person has answered on this page and the study has not taken yet."""
+        return self._kept(part).answers
+
+    def to_mend(self, part: str = "") -> dict[str, str] | None:
+        """The same where the form was sent and refused: data for a form that is to say what is wrong."""
+        kept = self._kept(part)
+        return None if kept.faults is None else kept.answers
+
+    def faults(self, part: str = "") -> Sequence[str]:
+        """What the step said of a form that was refused, beside what the form itself says."""
+        return self._kept(part).faults or ()
+
+    def _kept(self, part: str) -> Draft:
+        if part not in self.drafts:
+            self.drafts[part] = draft_of(self.participation, place_of(self.step.key, part))
+        return self.drafts[part]
 
     @property
     def seconds(self) -> dict[str, float]:
@@ -59,10 +73,6 @@ class Visit:
         return "expert" if self.participation.track == "counsellor" else "participant"
 
 
-def place_of(step: str, part: str) -> str:
-    return f"{step}.{part}" if part else step
-
-
 def seconds_in(posted: Mapping[str, str]) -> dict[str, float]:
     """As the page measured them; what is no number in a sensible range is left out."""
     measured = {name.removeprefix("seconds."): value for name, value in posted.items() if name.startswith("seconds.")}
@@ -74,6 +84,7 @@ class StepKind(Protocol):
         """The page of this step; None where the person has moved on and should be shown the next one."""
         ...
 
-    def accept(self, visit: Visit) -> Page | None:
-        """Take the form. A page means that something is to be mended on it; None, that the person may go on."""
+    def accept(self, visit: Visit) -> bool:
+        """Take the form. Whether something was saved; False where there was nothing to take, as when the form is about
+        another page than the one at hand. Raises ToMend where something is to be mended."""
         ...

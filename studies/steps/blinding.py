@@ -21,6 +21,7 @@ from studies.questionnaires.loading import ARMS, LANGUAGES, load
 from studies.questionnaires.wording import fill, placeholders
 from studies.responses import rater_for, store
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 PARTNER = "partner"  # the placeholder of the items that are asked of each partner
 WHOLE = 0  # the number that stands for the page as a whole
@@ -34,19 +35,19 @@ class Blinding:
         if not runs:
             progress.advance(visit.participation, done=visit.step)
             return None
-        return self.page(visit, guesses(visit, runs))
+        return self.page(visit, guesses(visit, runs, data=visit.to_mend()))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
         context = {"form": form, "cards": cards(form), "questionnaire": load(visit.step.instrument)}
         return Page("studies/steps/blinding.html", context)
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         runs = runs_with_a_reply(visit.participation)
         form = guesses(visit, runs, data=visit.request.POST)
         if not form.is_valid():
-            return self.page(visit, form)
+            raise ToMend
         self.save(visit, runs, form)
-        return None
+        return True
 
     @transaction.atomic
     def save(self, visit: Visit, runs: Sequence[ArmRun], form: InstrumentForm) -> None:

@@ -12,6 +12,7 @@ from studies.responses import rater_for, store, turns_seen
 from studies.role_play import flags
 from studies.role_play.card_face import CardFace, face_of
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 
 class Chat:
@@ -25,7 +26,8 @@ class Chat:
             progress.advance(visit.participation, done=visit.step)
             return None
         if conversation.status == Status.PAUSED:
-            return self.checkpoint_page(visit, run, self.checkpoint(visit, conversation))
+            to_mend = visit.to_mend(str(conversation.answered_turns()))
+            return self.checkpoint_page(visit, run, self.checkpoint(visit, conversation, data=to_mend))
         grant(visit.request.session, conversation)
         return Page("dialogue/chat.html", {"chat": room(conversation, visit)})
 
@@ -47,16 +49,16 @@ class Chat:
         }
         return Page("studies/steps/checkpoint.html", context)
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         run = chats.opened(visit.participation, visit.step.run)
         assert run.conversation is not None  # noqa: S101 - it has just been opened
         if run.conversation.status != Status.PAUSED or "checkpoint" not in visit.request.POST:
-            return None
+            return False
         form = self.checkpoint(visit, run.conversation, data=visit.request.POST)
         if not form.is_valid():
-            return self.checkpoint_page(visit, run, form)
+            raise ToMend
         self.save_checkpoint(visit, run, form)
-        return None
+        return True
 
     @transaction.atomic
     def save_checkpoint(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> None:

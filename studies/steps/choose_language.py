@@ -1,6 +1,7 @@
 from studies import progress
 from studies.language import remember
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 NAMES = {"en": "English", "zh": "简体中文"}
 
@@ -10,12 +11,12 @@ class ChooseLanguage:
         languages = [(code, NAMES[code]) for code in visit.spec.languages]
         return Page("studies/steps/language.html", {"languages": languages})
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         chosen = visit.request.POST.get("language", "")
         if chosen not in visit.spec.languages:
-            return self.show(visit)
+            raise ToMend
         visit.participation.language = chosen
         visit.participation.save(update_fields=["language"])
         remember(visit.request, chosen)
         progress.advance(visit.participation, done=visit.step)
-        return None
+        return True

@@ -6,6 +6,7 @@ from studies.models import Consent
 from studies.models.participation import Status
 from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 
 class AskConsent:
@@ -13,7 +14,7 @@ class AskConsent:
 
     def show(self, visit: Visit) -> Page:
         text = self.text(visit)
-        return self.page(text, self.boxes(visit, text))
+        return self.page(text, self.boxes(visit, text, data=visit.to_mend()))
 
     def text(self, visit: Visit) -> Form:
         return form_of(visit.spec, language=visit.language, track=visit.participation.track)
@@ -24,13 +25,13 @@ class AskConsent:
     def page(self, text: Form, form: InstrumentForm) -> Page:
         return Page("studies/steps/consent.html", {"consent": text, "form": form, "hash": text.hash()})
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         text = self.text(visit)
         form = self.boxes(visit, text, data=visit.request.POST)
         if not form.is_valid():
-            return self.page(text, form)
+            raise ToMend
         self.sign(visit, text, form)
-        return None
+        return True
 
     @transaction.atomic
     def sign(self, visit: Visit, text: Form, form: InstrumentForm) -> None:

@@ -21,8 +21,8 @@ class Debrief:
         }
         return Page("studies/steps/debrief.html", context)
 
-    def accept(self, visit: Visit) -> Page | None:
-        return None
+    def accept(self, visit: Visit) -> bool:
+        return False
 
 
 def partners(participation: Participation, visit: Visit) -> list[tuple[int, str]]:

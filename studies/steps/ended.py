@@ -21,5 +21,5 @@ class Notice:
         }
         return Page(self.template, context)
 
-    def accept(self, visit: Visit) -> Page | None:
-        return None
+    def accept(self, visit: Visit) -> bool:
+        return False

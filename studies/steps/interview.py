@@ -27,6 +27,7 @@ from studies.questionnaires.guide import (
 )
 from studies.questionnaires.loading import load
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 PART = "part"  # the field that says which page of the guide a form is
 EMPTY_ROWS = 3
@@ -45,18 +46,18 @@ class Interviewing:
             return waiting_page(visit)
         return page_of(visit, wanted(visit.request.GET.get("page", ""), opened(visit)))
 
-    def accept(self, visit: Visit) -> Page | None:
-        """A page that is not open, or stays as it was sent, is shown again instead of being taken."""
+    def accept(self, visit: Visit) -> bool:
+        """A page that is not open, or stays as it was sent, is not taken."""
         if visit.step.mode != SELF or interviews.is_over(visit.participation):
-            return self.show(visit)
+            return False
         found = [page for page in opened(visit) if str(page.number) == visit.request.POST.get(PART)]
         if not found or is_settled(visit, found[0]):
-            return self.show(visit)
+            return False
         form = form_of(visit, found[0], data=visit.request.POST)
         if not form.is_valid() or not are_whole(form):
-            return page_of(visit, found[0], form)
+            raise ToMend
         self.save(visit, found[0], form)
-        return None
+        return True
 
     @transaction.atomic
     def save(self, visit: Visit, page: GuidePage, form: InstrumentForm) -> None:
@@ -111,9 +112,9 @@ def is_settled(visit: Visit, page: GuidePage) -> bool:
 # What stands on it
 
 
-def page_of(visit: Visit, page: GuidePage, form: InstrumentForm | None = None) -> Page:
+def page_of(visit: Visit, page: GuidePage) -> Page:
     settled = is_settled(visit, page)
-    form = None if settled else form or form_of(visit, page)
+    form = None if settled else form_to_show(visit, page)
     rows = form.rows if form else []
     context = {
         "page": page,
@@ -163,6 +164,13 @@ def in_words(item: Item, language: str) -> tuple[str, str]:
 
 
 # The form of a page
+
+
+def form_to_show(visit: Visit, page: GuidePage) -> InstrumentForm:
+    form = form_of(visit, page, data=visit.to_mend(str(page.number)))
+    if form.is_valid():
+        are_whole(form)
+    return form
 
 
 def form_of(visit: Visit, page: GuidePage, data: Any = None) -> InstrumentForm:

@@ -4,7 +4,7 @@ The page calls them the first and the second, and so do its answers: nothing on 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from django.contrib import messages
@@ -21,6 +21,7 @@ from studies.questionnaires.loading import load
 from studies.responses import rater_for
 from studies.second_raters import pairs
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 FIRST, SECOND = "first", "second"
 
@@ -47,7 +48,7 @@ class Compare:
         if comparison is None:
             progress.advance(visit.participation, done=visit.step)
             return None
-        return self.page(visit, comparison, form_of(visit, comparison))
+        return self.page(visit, comparison, form_of(visit, comparison, data=visit.to_mend(str(comparison.pk))))
 
     def page(self, visit: Visit, comparison: Comparison, form: InstrumentForm) -> Page:
         context = {
@@ -59,22 +60,18 @@ class Compare:
         }
         return Page("studies/steps/pairs.html", context)
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         comparison = pairs.begun(rater_for(visit.participation))
         # The field that tells a draft's place among several of one step says here which pair was on the page.
         if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
-            return self.another(visit)
+            # Judged before, or gone to somebody else.
+            messages.info(visit.request, _("That pair is no longer yours to compare. This is where you are now."))
+            return False
         form = form_of(visit, comparison, data=visit.request.POST)
         if not form.is_valid():
-            return self.page(visit, comparison, form)
+            raise ToMend
         pairs.judge(comparison, form.cleaned_answers())
-        return None
-
-    def another(self, visit: Visit) -> Page | None:
-        """The pair of the form that came was judged before, or has gone to somebody else."""
-        messages.info(visit.request, _("That pair is no longer yours to compare. This is where you are now."))
-        page = self.show(visit)
-        return page and replace(page, taken=True)
+        return True
 
 
 def questions_of(comparison: Comparison) -> Questionnaire:

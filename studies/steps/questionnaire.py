@@ -12,6 +12,7 @@ from studies.questionnaires.forms import InstrumentForm, form_for
 from studies.questionnaires.loading import load
 from studies.responses import answers_of, is_rating, rater_for, store, turns_seen
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 PLAIN = "studies/steps/questionnaire.html"
 
@@ -23,19 +24,19 @@ class Answer:
         self.template = template
 
     def show(self, visit: Visit) -> Page:
-        return self.page(visit, form_of(visit))
+        return self.page(visit, form_of(visit, data=visit.to_mend()))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
         return Page(self.template, {"form": form, "questionnaire": instrument_of(visit)})
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         form = form_of(visit, data=visit.request.POST)
         if not form.is_valid():
-            return self.page(visit, form)
+            raise ToMend
         self.save(visit, form)
         if form.given_answers().get("want_support") == "yes":
             show_the_way_to_help(visit)
-        return None
+        return True
 
     @transaction.atomic
     def save(self, visit: Visit, form: InstrumentForm) -> None:

@@ -21,8 +21,10 @@ from studies.questionnaires.loading import load
 from studies.questionnaires.vignettes import Vignette, vignette
 from studies.second_raters import reviews
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 PLACE = 8  # characters by which drafts of one step are told apart
+DECLINE = "decline"  # the button of the smaller form, and what a draft says where that form was refused
 
 
 class DeclineForm(forms.Form):
@@ -74,22 +76,26 @@ class RateOthers:
             return nothing_page(visit)
         if review.scores:
             return feedback_page(visit, review)
-        return rating_page(visit, review, form_of(visit, review))
+        part = part_of(review)
+        if DECLINE in visit.faults(part):
+            return rating_page(visit, review, form_of(visit, review), DeclineForm(visit.to_mend(part)))
+        return rating_page(visit, review, form_of(visit, review, data=visit.to_mend(part)))
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         review = reviews.unfinished(visit.participation)
         if visit.request.POST.get("checkpoint", "") != (place_of(review) if review else ""):
-            return self.another(visit)
+            # What the form is about has been rated before, or has gone to somebody else.
+            messages.info(visit.request, _("That page is no longer yours to rate. This is where you are now."))
+            return False
         if review is None:
-            return leave(visit)
-        if review.scores:
-            return reviews.finish(review)
-        return declined(visit, review) if "decline" in visit.request.POST else rated(visit, review)
-
-    def another(self, visit: Visit) -> Page:
-        """What the form that came was about has been rated before, or has gone to somebody else."""
-        messages.info(visit.request, _("That page is no longer yours to rate. This is where you are now."))
-        return replace(self.show(visit), taken=True)
+            leave(visit)
+        elif review.scores:
+            reviews.finish(review)
+        elif DECLINE in visit.request.POST:
+            give_back(visit, review)
+        else:
+            rate(visit, review)
+        return True
 
 
 def leave(visit: Visit) -> None:
@@ -98,23 +104,22 @@ def leave(visit: Visit) -> None:
         progress.advance(visit.participation, done=visit.step)
 
 
-def rated(visit: Visit, review: Review) -> Page | None:
+def rate(visit: Visit, review: Review) -> None:
     form = form_of(visit, review, data=visit.request.POST)
     if not form.is_valid():
-        return rating_page(visit, review, form)
+        raise ToMend
     if review.vignette:
         reviews.take_vignette(review, form.cleaned_answers())
     else:
         reviews.take(review, scale_of(review), form.cleaned_answers(), language=visit.language, seconds=visit.seconds)
-    return None
 
 
-def declined(visit: Visit, review: Review) -> Page | None:
+def give_back(visit: Visit, review: Review) -> None:
     form = DeclineForm(visit.request.POST)
     if review.vignette or not form.is_valid():
-        return rating_page(visit, review, form_of(visit, review), form)
+        # The scores given so far are in the other form of the page, which was not sent.
+        raise ToMend([DECLINE], answers={**visit.draft(part_of(review)), **visit.request.POST.dict()})
     reviews.give_back(review, form.cleaned_data["because"], form.cleaned_data["note"])
-    return None
 
 
 # What is on the pages
@@ -134,11 +139,15 @@ def place_of(review: Review) -> str:
     return f"{review.pk}.{'seen' if review.scores else number}"
 
 
+def part_of(review: Review) -> str:
+    return place_of(review)[:PLACE]
+
+
 def form_of(visit: Visit, review: Review, data: Any = None) -> InstrumentForm:
     return form_for(
         scale_of(review),
         language=visit.language,
-        earlier=visit.draft(place_of(review)[:PLACE]),
+        earlier=visit.draft(part_of(review)),
         reasons=not review.vignette,
         data=data,
     )

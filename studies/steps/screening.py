@@ -1,5 +1,3 @@
-from dataclasses import replace
-
 from django.db import transaction
 
 from dialogue.safety.resources import resources_for
@@ -12,6 +10,7 @@ from studies.questionnaires.loading import load
 from studies.questionnaires.wording import fill
 from studies.responses import rater_for, store
 from studies.steps.base import Page, Visit
+from studies.submissions import ToMend
 
 EXITS = {"exclude": Status.SCREENED_OUT, "exclude_with_care": Status.SCREENED_OUT, "review_by_person": Status.IN_REVIEW}
 
@@ -20,9 +19,10 @@ class Screening:
     """Whether the study fits this person now. Who it does not fit is thanked, shown help, never told which answer."""
 
     def show(self, visit: Visit) -> Page:
-        return self.page(visit, self.form(visit))
+        form = self.form(visit, data=visit.to_mend())
+        return Page("studies/steps/screening.html", {"form": form, "questionnaire": load("screening")})
 
-    def form(self, visit: Visit, data: object = None) -> InstrumentForm:
+    def form(self, visit: Visit, *, data: object = None, accept_short: bool = False) -> InstrumentForm:
         spec = visit.spec
         values = {
             "duration_total": "",
@@ -36,30 +36,20 @@ class Screening:
             track=visit.track,
             values=values,
             earlier=earlier,
-            accept_short=True,
+            accept_short=accept_short,
             data=data,
         )
 
-    def page(self, visit: Visit, form: InstrumentForm, **context: object) -> Page:
-        return Page("studies/steps/screening.html", {"form": form, "questionnaire": load("screening"), **context})
-
-    def accept(self, visit: Visit) -> Page | None:
-        form = self.form(visit, data=visit.request.POST)
+    def accept(self, visit: Visit) -> bool:
+        """Who is not to take part is told so at once, not asked to write more first."""
+        form = self.form(visit, data=visit.request.POST, accept_short=True)
         if not form.is_valid():
-            return self.page(visit, form)
-        decided = outcome(
-            load("screening"),
-            form.given_answers(),
-            track=visit.track,
-            language=visit.language,
-            attempt=visit.participation.outcome.get("attempt", 1),
-        )
+            raise ToMend
+        decided = outcome(load("screening"), form.given_answers(), track=visit.track, language=visit.language)
         if decided.kind == "ask_again":
-            visit.participation.outcome = {"attempt": 2}
-            visit.participation.save(update_fields=["outcome"])
-            return replace(self.page(visit, form, again=decided.text[visit.language]), taken=True)
+            raise ToMend
         self.settle(visit, form, decided)
-        return None
+        return True
 
     @transaction.atomic
     def settle(self, visit: Visit, form: InstrumentForm, decided: Outcome) -> None:

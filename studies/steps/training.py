@@ -1,4 +1,4 @@
-from dataclasses import replace
+from collections.abc import Sequence
 
 from django.db import transaction
 
@@ -9,6 +9,7 @@ from studies.questionnaires.loading import load
 from studies.questionnaires.quiz import QuizResult, mark
 from studies.steps.base import Page, Visit
 from studies.steps.questionnaire import form_of, keep_form
+from studies.submissions import ToMend
 
 
 class Training:
@@ -16,34 +17,31 @@ class Training:
     nobody is excluded by a quiz."""
 
     def show(self, visit: Visit) -> Page:
-        return self.page(visit, form_of(visit))
-
-    def page(self, visit: Visit, form: InstrumentForm, feedback: list[str] | None = None) -> Page:
         quiz = load(visit.step.instrument)
         context = {
-            "form": form,
+            "form": form_of(visit, data=visit.to_mend()),
             "questionnaire": quiz,
             "samples": quiz.raw["sample_dialogues"],
-            "feedback": feedback or [],
+            "feedback": feedback_on(visit, visit.faults()),
             "chat": visit.spec.chat.for_track(visit.participation.track),
             "arms": visit.spec.arms_per_person(visit.participation.track),
             "lang": visit.language,
         }
         return Page("studies/steps/training.html", context)
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         form = form_of(visit, data=visit.request.POST)
         if not form.is_valid():
-            return self.page(visit, form)
+            raise ToMend
         quiz = load(visit.step.instrument)
         result = mark(quiz, form.given_answers(), track=visit.track)
         visit.participation.quiz_attempts += 1
         visit.participation.save(update_fields=["quiz_attempts"])
         last = visit.participation.quiz_attempts >= quiz.raw["pass_rule"]["attempts"]
         if not result.passed and not last:
-            return replace(self.page(visit, form, feedback=feedback_on(visit, result)), taken=True)
+            raise ToMend(result.wrong, counts=True)
         self.finish(visit, form, result)
-        return None
+        return True
 
     @transaction.atomic
     def finish(self, visit: Visit, form: InstrumentForm, result: QuizResult) -> None:
@@ -53,7 +51,7 @@ class Training:
             progress.set_status(visit.participation, Status.IN_REVIEW)
 
 
-def feedback_on(visit: Visit, result: QuizResult) -> list[str]:
+def feedback_on(visit: Visit, wrong: Sequence[str]) -> list[str]:
     raw = load(visit.step.instrument).raw
     questions = [*raw["questions"], *raw["expert_questions"]]
-    return [question["feedback"][visit.language] for question in questions if question["id"] in result.wrong]
+    return [question["feedback"][visit.language] for question in questions if question["id"] in wrong]

@@ -20,8 +20,8 @@ from studies.models import Participation, Study
 from studies.models.participation import AWAITED
 from studies.responses import store_reply_rating
 from studies.steps import KINDS
-from studies.steps.base import Page, Visit, place_of
-from studies.submissions import keep_draft, once
+from studies.steps.base import Page, Visit
+from studies.submissions import ToMend, keep_draft, once, place_in
 from studies.views.face import face_of, without_models
 from studies.views.outline import outline
 
@@ -119,27 +119,30 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             if not person.is_over():
                 messages.info(request, _("That page was already saved. This is where you are now."))
             return redirect("study")
-        page = kind.accept(visit)
-        if page is None or page.taken:
-            person.drafts.filter(step=place_in(request)).delete()
-        if page is None:
-            tell_saved(visit)
-    else:
-        Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now())
-        page = kind.show(visit)
+        accept(visit)
+        return redirect("study")
+    Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now())
+    page = kind.show(visit)
     return redirect("study") if page is None else show(visit, page)
 
 
+def accept(visit: Visit) -> None:
+    if KINDS[visit.step.kind].accept(visit):
+        visit.participation.drafts.filter(step=place_in(visit.request)).delete()
+        tell_saved(visit)
+
+
 def tell_saved(visit: Visit) -> None:
-    """On the page that comes next; the chat tells the state of each message itself."""
-    if visit.step.kind != "language" and progress.current_step(visit.participation).kind != "chat":
+    """On the page that comes next. The chat tells the state of each message itself, and a page of farewell its own."""
+    told = visit.participation.is_over() or progress.current_step(visit.participation).kind == "chat"
+    if visit.step.kind != "language" and not told:
         messages.success(visit.request, _("Saved"))
 
 
 def settle_language(request: HttpRequest, person: Participation) -> None:
     """A study in one language needs no choice; and who comes back on another device finds their own language."""
     languages = person.design().languages
-    if not person.language and len(languages) == 1:
+    if not person.language and len(languages) == 1 and not person.is_over():
         person.language = languages[0]
         person.save(update_fields=["language"])
     if person.language:
@@ -149,8 +152,7 @@ def settle_language(request: HttpRequest, person: Participation) -> None:
 def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(visit.participation, visit.step, visit.spec)
     context = {"step": visit.step, "outline": far, "progress": far, **surroundings(visit.participation), **page.context}
-    refused = visit.request.method == "POST" and not page.taken
-    return render(visit.request, page.template, context, status=422 if refused else 200)
+    return render(visit.request, page.template, context)
 
 
 def surroundings(person: Participation | None) -> dict[str, object]:
@@ -175,12 +177,6 @@ def draft(request: HttpRequest, person: Participation) -> HttpResponse:
     if request.POST.get("step") == progress.current_step(person).key:
         keep_draft(person, place_in(request), request.POST)
     return back(request) if "next" in request.POST else HttpResponse(status=204)
-
-
-def place_in(request: HttpRequest) -> str:
-    """Of the page that a form stands on: the step, with the checkpoint or the part where it has several pages."""
-    part = request.POST.get("checkpoint") or request.POST.get("part", "")
-    return place_of(request.POST.get("step", ""), part[:8])
 
 
 @require_POST
@@ -236,16 +232,21 @@ def pause(request: HttpRequest, person: Participation) -> HttpResponse:
 @once(to_present_step)
 def leave(request: HttpRequest, person: Participation) -> HttpResponse:
     """Stop at any time: what was given is kept, or deleted everywhere, as the person says."""
-    if request.method == "GET" or request.POST.get("choice") not in ("keep", "delete"):
-        context = {**surroundings(person), "asked": request.method == "POST"}
-        return render(request, "studies/leave.html", context, status=422 if context["asked"] else 200)
-    around = surroundings(person)
+    if request.method == "GET":
+        # Said once: who comes back another day has not been asked yet.
+        asked, _rows = person.drafts.filter(step=request.path).delete()
+        return render(request, "studies/leave.html", {**surroundings(person), "asked": bool(asked)})
+    if request.POST.get("choice") not in ("keep", "delete"):
+        raise ToMend
     if request.POST["choice"] == "keep":
         progress.leave(person)
-        return redirect("study")
-    erasure.erase(person)
-    request.session.flush()
-    return render(request, "studies/erased.html", {**around, "participation": None, "code": person.code})
+    else:
+        erasure.erase(person)
+        request.session.flush()
+        # To be told so, in their language, on a page that can be loaded again.
+        enrolment.bind(request.session, person)
+        remember(request, instrument_language())
+    return redirect("study")
 
 
 @require_POST

@@ -73,8 +73,9 @@ def step_out(request: HttpRequest, person: Participation) -> HttpResponse:
     run = role_play_of(person)
     if run is None or run.conversation is None or run.conversation.status != Status.OPEN:
         return redirect("study")
-    if act := ACTS.get(request.POST.get("act", "")):
-        return act(person, run)
+    if request.method == "POST":
+        act = ACTS.get(request.POST.get("act", ""))
+        return act(person, run) if act else redirect("study-step-out")
     context = {**surroundings(person), "resources": resources_for(country_of(person))}
     return render(request, "studies/step_out.html", context)
 

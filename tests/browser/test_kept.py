@@ -124,3 +124,23 @@ def test_form_that_could_not_be_saved_is_sent_again_by_a_button(page, server):
     page.get_by_role("button", name="Send again").click()
     page.wait_for_load_state()
     assert visitor.name() == "questionnaire.emotion_checkin.pre"
+
+
+def test_back_and_reload_after_a_refused_form_send_nothing(page, server):
+    """A browser asks before it sends a form again; so no page of a person may be the answer to one."""
+    visitor = at(page, server, "questionnaire.profile")
+    page.locator('[name="interests"]').fill("long walks")
+    visitor.send()
+    summary = page.locator("[data-error-summary]")
+    expect(summary).to_be_focused()
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.method) if request.is_navigation_request() else None)
+    page.reload()
+    expect(summary).to_be_visible()
+    page.locator('a[href="/help/"]').first.click()
+    page.go_back()
+    expect(summary).to_be_visible()
+    expect(page.locator('[name="interests"]')).to_have_value("long walks")
+    page.go_back()
+    expect(page.locator('[name="interests"]')).to_be_visible()
+    assert set(sent) <= {"GET"}

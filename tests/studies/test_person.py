@@ -75,10 +75,11 @@ def test_incomplete_form_is_shown_again_with_what_was_answered():
     person.go_to("rating", run=1)
     answers = middle("emoharbor_10")
     answers.pop("safety")
-    page = person.send({**answers, "empathetic": "5"})
-    assert page.status_code == 422
+    page = person.be_refused({**answers, "empathetic": "5"})
     assert Response.objects.filter(instrument="emoharbor_10").count() == 0
-    assert "data-error-summary" in page.content.decode()
+    html = page.content.decode()
+    assert "data-error-summary" in html
+    assert re.search(r'name="empathetic" value="5"[^>]*checked', html)
 
 
 def test_link_works_again_on_another_device():
@@ -113,7 +114,8 @@ def test_consent_needs_every_required_box():
     person.go_to("consent")
     boxes = person.answers()
     boxes.pop("ai")
-    assert person.send(boxes).status_code == 422
+    page = person.be_refused(boxes)
+    assert 'href="#id_ai"' in page.content.decode()
     assert Consent.objects.count() == 0
 
 
@@ -140,12 +142,25 @@ class TestScreening:
         progress.admit(person.row)
         assert person.step.kind == "consent"
 
-    def test_short_text_is_asked_for_once_more_before_it_counts(self):
-        person, page = self.at_screening(issue_text="work")
-        assert page.status_code == 200
-        assert person.step.kind == "screening"
-        person.send({**ELIGIBLE, "issue_text": "work"})
+    def test_nobody_is_turned_away_for_a_short_text(self):
+        person = Person()
+        person.go_to("screening")
+        for _ in range(3):
+            html = person.be_refused({**ELIGIBLE, "issue_text": "work"}).content.decode()
+            assert 'href="#id_issue_text"' in html
+            assert "at least 80 characters. There are 4 so far." in html
+        assert person.row.status == Status.APPLIED
+        assert person.send(ELIGIBLE).status_code == 302
+        assert person.step.kind == "consent"
+
+    def test_who_is_to_be_shown_help_need_not_write_more_first(self):
+        person, _ = self.at_screening(suicidal_2w="yes", issue_text="work")
         assert person.step.kind == "screened_out"
+        assert person.row.outcome["reasons"] == ["safety"]
+
+    def test_page_of_farewell_does_not_open_with_a_note_that_all_went_well(self):
+        person, _ = self.at_screening(age="17")
+        assert "message--success" not in person.page().content.decode()
 
     def test_counsellors_answer_the_expert_screening(self):
         person = Person(track="counsellor")
@@ -160,7 +175,7 @@ def test_third_failed_quiz_goes_to_a_person_and_excludes_nobody():
     person.go_to("training")
     wrong = {**right_answers(), "c1": "a"}
     for _ in range(2):
-        page = person.send(wrong)
+        page = person.be_refused(wrong)
         assert page.context["feedback"] == ["Every partner is an AI program."]
     person.send(wrong)
     assert person.step.kind == "review"
@@ -231,15 +246,16 @@ def test_level_4_ends_the_study_and_is_paid():
 def test_leaving_keeps_or_deletes_as_the_person_says():
     person = Person()
     person.go_to("rating", run=1)
-    assert person.client.post("/leave/", {}).status_code == 422
+    assert "Please choose one of the two." in person.be_refused({}, at="/leave/").content.decode()
+    assert "Please choose one of the two." not in person.client.get("/leave/").content.decode()
     person.client.post("/leave/", {"choice": "keep"})
     assert person.step.kind == "withdrawn"
     assert Turn.objects.count() == 10
 
     other = Person()
     other.go_to("rating", run=1)
-    page = other.client.post("/leave/", {"choice": "delete"})
-    assert page.status_code == 200
+    page = other.client.post("/leave/", {"choice": "delete"}, follow=True)
+    assert "Everything that you gave is deleted" in page.content.decode()
     assert Turn.objects.count() == 10
     assert other.client.get(other.link).status_code == 404
 

@@ -13,6 +13,7 @@ from dialogue.models import Turn
 from studies import enrolment, progress
 from studies.models import Answer, Draft, Response, Study, Submission
 from studies.models.participation import Status
+from studies.submissions import keep_draft
 from tests.answers import middle
 from tests.people import Person
 
@@ -67,7 +68,7 @@ def test_key_of_a_form_to_be_mended_stays_free():
     person = at("rating", run=1)
     key, answers = key_on(person.page()), middle("emoharbor_10")
     lacking = {name: value for name, value in answers.items() if name != "safety"}
-    assert person.send({**lacking, "idempotency": key}).status_code == 422
+    person.be_refused({**lacking, "idempotency": key})
     assert not Submission.objects.filter(key=key).exists()
     assert person.send({**answers, "idempotency": key}).status_code == 302
     assert Response.objects.filter(instrument="emoharbor_10").count() == 1
@@ -182,6 +183,70 @@ def test_overlong_draft_is_not_kept():
     person = at("rating", run=1)
     draft(person, {"comment": "x" * 60_000})
     assert not Draft.objects.exists()
+
+
+# What is to be mended
+
+
+def test_page_of_a_refused_form_shows_its_faults_and_answers_however_often_it_is_opened():
+    person = at("rating", run=1)
+    person.be_refused({"empathetic": "5", "comment": "It listened.", "seconds.empathetic": "2.0"})
+    for _ in range(2):
+        html = person.page().content.decode()
+        assert 'id="error-summary"' in html
+        assert 'href="#id_safety"' in html
+        assert 'href="#id_empathetic"' not in html
+        assert re.search(r'name="empathetic" value="5"[^>]*checked', html)
+        assert "It listened." in html
+
+
+def test_what_is_answered_after_the_refusal_is_kept_beside_the_faults_that_are_left():
+    person = at("rating", run=1)
+    answers = middle("emoharbor_10")
+    person.be_refused({name: value for name, value in answers.items() if name not in ("safety", "empathetic")})
+    draft(person, {name: value for name, value in answers.items() if name != "empathetic"})
+    html = person.page().content.decode()
+    assert 'href="#id_empathetic"' in html
+    assert 'href="#id_safety"' not in html
+
+
+def test_page_whose_form_is_taken_begins_anew():
+    person = at("chat", run=1)
+    person.page()
+    for _ in range(5):
+        person.say("My week was long.")
+    person.be_refused({"understood": "1", "checkpoint": "5"})
+    assert person.send({**middle("turn_checkpoint"), "checkpoint": "5"}).status_code == 302
+    assert not Draft.objects.exists()
+    for _ in range(5):
+        person.say("My week was long.")
+    assert "data-error-summary" not in person.page().content.decode()
+
+
+def test_long_answers_are_not_lost_with_the_refusal():
+    person = at("rating", run=1)
+    html = person.be_refused({"comment": "x" * 60_000}).content.decode()
+    assert "x" * 60_000 in html
+
+
+def test_nothing_is_kept_of_who_has_left_meanwhile():
+    person = at("rating", run=1)
+    step = person.step
+    person.client.post("/leave/", {"choice": "keep"})
+    keep_draft(person.row, step.key, {"safety": "2"}, faults=[])
+    assert not Draft.objects.exists()
+
+
+def test_taking_leave_and_stepping_out_answer_every_form_with_a_redirect():
+    person = at("rating", run=1)
+    sent = [
+        person.client.post("/leave/", {}),
+        person.client.post("/leave/", {"choice": "none", "idempotency": "k"}),
+        person.client.post("/study/step-out/", {"act": "none"}),
+        person.client.post("/leave/", {"choice": "delete", "idempotency": "k"}),
+    ]
+    assert [each.status_code for each in sent] == [303, 303, 302, 302]
+    assert person.page().context["step"].kind == "withdrawn"
 
 
 # What was seen, and how long it took

@@ -1,3 +1,5 @@
+import pytest
+
 from studies.bots.page import Field, Toggle, read_page
 
 PAGE = """
@@ -74,3 +76,8 @@ def test_field_is_shown_and_hidden_by_the_answers_to_others() -> None:
     assert not form.is_shown("why", {"mood": "high"})
     assert not form.is_shown("why", {"mood": "low", "agree": "on"})
     assert form.is_shown("mood", {})
+
+
+@pytest.mark.parametrize(("summary", "is_refused"), [("<div data-error-summary></div>", True), ("", False)])
+def test_page_tells_whether_the_form_that_was_sent_is_to_be_mended(summary, is_refused):
+    assert read_page(f"<h1>Rating</h1>{summary}<form></form>").is_refused is is_refused

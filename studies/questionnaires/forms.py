@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.utils.functional import cached_property
 from django.utils.translation import gettext as _
 
-from studies.questionnaires.countries import COUNTRIES
+from studies.questionnaires.countries import COUNTRIES, in_order
 from studies.questionnaires.definitions import DECLINED, Condition, Item, Option, Questionnaire
 from studies.questionnaires.wording import fill, placeholders
 
@@ -73,6 +73,7 @@ def form_for(
     values: Mapping[str, object] | None = None,
     order_seed: int | None = None,
     accept_short: bool = False,
+    country: str = "",
     reasons: bool = False,
     data: Mapping[str, Any] | None = None,
 ) -> "InstrumentForm":
@@ -80,13 +81,14 @@ def form_for(
 
     `earlier` holds a draft by item key, and the answers from before the chat by `pre.<item key>`. `values` fill the
     placeholders of the texts; a missing one is a KeyError. `accept_short` leaves short texts to the screening rules.
+    `country` is the first one of a list of countries.
     `reasons`: of each score or choice it may be said why, in a field named `why-<item key>`.
     """
     known = {key: _as_chosen(answer) for key, answer in (earlier or {}).items() if answer not in (None, "")}
     before = {key: answer for key, answer in known.items() if key.startswith(BEFORE)}
     words = {**(values or {}), **_in_words(questionnaire, before, language)}
     items = [
-        _prepared(item, language, words, order_seed, accept_short)
+        _prepared(item, language, words, order_seed, accept_short, country)
         for item in (*questionnaire.items_for(track=track, phase=phase), *_closing_remark(questionnaire))
         if _can_be_asked(item, language, before, words)
     ]
@@ -193,12 +195,13 @@ def _about_before(condition: Condition | None) -> Condition | None:
 
 
 def _prepared(
-    item: Item, language: str, words: Mapping[str, object], order_seed: int | None, accept_short: bool
+    item: Item, language: str, words: Mapping[str, object], order_seed: int | None, accept_short: bool, country: str
 ) -> Item:
+    options = item.options if order_seed is None else _shuffled(item.options, order_seed)
     return replace(
         item,
         text={language: fill(item.text[language], words)},
-        options=item.options if order_seed is None else _shuffled(item.options, order_seed),
+        options=tuple(in_order(COUNTRIES, language, first=country)) if item.type == "country" else options,
         minimum_length={} if accept_short else item.minimum_length,
     )
 
@@ -282,8 +285,8 @@ def _single_field(item: Item, language: str, common: dict[str, Any]) -> forms.Fi
     return forms.ChoiceField(choices=choices, widget=forms.RadioSelect, **common)
 
 
-def _country_field(_item: Item, language: str, common: dict[str, Any]) -> forms.Field:
-    choices = [(country.value, country.text[language]) for country in COUNTRIES]
+def _country_field(item: Item, language: str, common: dict[str, Any]) -> forms.Field:
+    choices = [(country.value, country.text[language]) for country in item.options]
     return forms.ChoiceField(choices=[("", _("Please choose")), *choices], **common)
 
 

@@ -37,6 +37,7 @@ class Screening:
             values=values,
             earlier=earlier,
             accept_short=accept_short,
+            country=spec.country,
             data=data,
         )
 

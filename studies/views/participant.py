@@ -18,6 +18,8 @@ from studies.design.spec import StudySpec
 from studies.language import CODES, instrument_language, remember
 from studies.models import Participation, Study
 from studies.models.participation import AWAITED
+from studies.questionnaires.countries import in_order
+from studies.questionnaires.definitions import Option
 from studies.responses import store_reply_rating
 from studies.steps import KINDS
 from studies.steps.base import Page, Visit
@@ -204,11 +206,13 @@ def help_page(request: HttpRequest) -> HttpResponse:
     """Help by country; needs no script, no sign-in and no model."""
     person = participation_for(request)
     country = request.GET.get("country") or country_of(person)
+    language, own = instrument_language(), person.design().country if person else ""
+    known = in_order([Option(code, names) for code, names in countries()], language, first=own)
     context = {
         "resources": resources_for(country),
         "country": country,
-        "countries": [(code, names[instrument_language()]) for code, names in countries()],
-        "header": header()[instrument_language()],
+        "countries": [(one.value, one.text[language]) for one in known],
+        "header": header()[language],
         **surroundings(person),
     }
     return render(request, "studies/help.html", context)

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from studies.questionnaires.countries import COUNTRIES
+from studies.questionnaires.countries import COUNTRIES, in_order
 from studies.questionnaires.definitions import Item, Option, Questionnaire
 from studies.questionnaires.forms import AnswerValue, InstrumentForm, Toggle, form_for
 from studies.questionnaires.loading import FIXTURES, load
@@ -181,6 +181,31 @@ def test_countries_have_all_members_of_the_union_and_none_twice():
 def test_country_is_named_in_the_language_of_the_form():
     choices = dict(screening_form(language="zh").fields["country"].choices)
     assert (choices["IE"], choices["CN"], choices["ZZ"]) == ("爱尔兰", "中国大陆", "其他国家或地区")
+
+
+@pytest.mark.parametrize(
+    ("language", "country", "first", "last"),
+    [
+        ("en", "", ["AR", "AU", "AT"], ["GB", "US", "VN", "ZZ"]),
+        ("en", "IE", ["IE", "AR", "AU"], ["GB", "US", "VN", "ZZ"]),
+        # 阿根廷、阿联酋、埃及、埃塞俄比亚、爱尔兰 … 智利、中国澳门、中国大陆、中国台湾、中国香港
+        ("zh", "", ["AR", "AE", "EG", "ET", "IE"], ["CL", "MO", "CN", "TW", "HK", "ZZ"]),
+        ("zh", "CN", ["CN", "AR", "AE"], ["CL", "MO", "TW", "HK", "ZZ"]),
+    ],
+)
+def test_countries_stand_in_the_order_of_the_language_and_the_study_s_own_first(language, country, first, last):
+    form = form_for(load("screening"), language=language, values=VALUES, country=country)
+    codes = [code for code, _name in form.fields["country"].choices][1:]
+    assert codes[: len(first)] == first
+    assert codes[-len(last) :] == last
+    assert sorted(codes) == sorted(one.value for one in COUNTRIES)
+
+
+def test_name_of_a_country_is_placed_by_how_it_is_read_there():
+    codes = [one.value for one in in_order(COUNTRIES, "zh")]
+    assert (
+        codes.index("BE") < codes.index("PE") < codes.index("IS") < codes.index("MX")
+    )  # 比利时、秘鲁 (bì lǔ)、冰岛、墨西哥
 
 
 def test_hidden_item_is_neither_required_nor_kept():

@@ -79,6 +79,9 @@ class Participation(models.Model):
     outcome = models.JSONField(default=dict, blank=True, help_text="Of the screening: kind, reasons, flags.")
     quiz_attempts = models.PositiveIntegerField(default=0)
     completion_code = models.CharField(max_length=20, blank=True)
+    percent_shown = models.PositiveSmallIntegerField(
+        default=0, help_text="How far the person was told they are, of the minutes of their way; it never falls."
+    )
     active_seconds = models.PositiveIntegerField(default=0)
     last_seen_at = models.DateTimeField(null=True, blank=True)
     awaited_since = models.DateTimeField(

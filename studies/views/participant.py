@@ -123,7 +123,6 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
             return redirect("study")
         accept(visit)
         return redirect("study")
-    Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now())
     page = kind.show(visit)
     return redirect("study") if page is None else show(visit, page)
 
@@ -152,8 +151,11 @@ def settle_language(request: HttpRequest, person: Participation) -> None:
 
 
 def show(visit: Visit, page: Page) -> HttpResponse:
-    far = outline(visit.participation, visit.step, visit.spec)
-    context = {"step": visit.step, "outline": far, "progress": far, **surroundings(visit.participation), **page.context}
+    person = visit.participation
+    far = outline(person, visit.step, visit.spec)
+    if not person.is_over():
+        Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now(), percent_shown=far.percent)
+    context = {"step": visit.step, "outline": far, "progress": far, **surroundings(person), **page.context}
     return render(visit.request, page.template, context)
 
 

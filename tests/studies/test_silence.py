@@ -353,7 +353,7 @@ def test_a_draft_that_comes_too_late_is_let_go():
 def test_they_can_still_have_everything_deleted():
     person = gone_from()
     person.page()
-    assert person.client.post("/leave/", {"choice": "delete"}).status_code == 200
+    assert person.client.post("/leave/", {"choice": "delete"}).status_code == 302
     assert status_of(person.row) == "withdrawn"
     assert not person.row.consents.exists()
 

@@ -313,9 +313,9 @@ def test_reply_is_shown_with_what_came_before_it_and_nothing_after(study):
 def test_head_of_the_page_counts_what_is_done_and_about_what_waits(study):
     plan(study, count=3)
     person = at_the_page()
-    assert "1 of about 3 · about 18 minutes left" in html(person.page())
+    assert "1 of about 3 · about 19 minutes left" in html(person.page())
     person.send(answers(person))
-    assert "2 of about 3 · about 12 minutes left" in html(person.page())
+    assert "2 of about 3 · about 13 minutes left" in html(person.page())
 
 
 def test_others_who_are_at_work_take_their_share(study):

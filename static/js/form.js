@@ -1,5 +1,7 @@
 // Comforts of a questionnaire page. Without this module every form works: the server decides what was to be answered.
 
+import { countCharacters } from "./count.js";
+
 const SECONDS_UNTIL_AGAIN = 10;
 const PAUSE_IN_TYPING = 800; // milliseconds, after which what is answered so far is kept
 
@@ -93,4 +95,5 @@ for (const form of document.querySelectorAll("form[data-instrument]")) {
   if (form.dataset.draft) keepDraft(form);
   if (form.dataset.timings !== undefined) measureSeconds(form);
 }
+for (const line of document.querySelectorAll("[data-count-of]")) countCharacters(line);
 focusErrors();

@@ -158,6 +158,12 @@ class InstrumentForm(forms.Form):
 
 
 class WordsField(forms.CharField):
+    """Words of at least `least` characters, which the page says and counts."""
+
+    def __init__(self, *, least: int = 0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.least = least
+
     def to_python(self, value: Any) -> str:
         """Line ends as the browser counts them: it sends two characters for what `maxlength` takes for one."""
         return str(super().to_python(value)).replace("\r\n", "\n")
@@ -300,7 +306,11 @@ def _text_field(item: Item, language: str, common: dict[str, Any]) -> forms.Fiel
     attributes = {"autocomplete": "off"}
     one_line = (item.maximum_length or ONE_LINE + 1) <= ONE_LINE
     common["error_messages"]["max_length"] = _("Please shorten this to %(limit_value)d characters.")
+    if least := item.minimum_length.get(language, 0):
+        hint = _("At least %(least)d characters.") % {"least": least}
+        common["help_text"] = f"{common['help_text']} {hint}".strip()
     return WordsField(
+        least=least,
         max_length=item.maximum_length,
         validators=[_long_enough(item, language)],
         widget=forms.TextInput(attrs=attributes) if one_line else forms.Textarea(attrs=attributes | {"rows": 4}),

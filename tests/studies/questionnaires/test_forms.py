@@ -1,7 +1,9 @@
 import json
 
 import pytest
+from django.utils import translation
 
+from studies.language import CODES
 from studies.questionnaires.countries import COUNTRIES, in_order
 from studies.questionnaires.definitions import Item, Option, Questionnaire
 from studies.questionnaires.forms import AnswerValue, InstrumentForm, Toggle, form_for
@@ -155,6 +157,15 @@ def test_text_counts_a_line_end_as_the_browser_does():
 def test_track_decides_what_is_asked():
     assert "issue_text" not in screening_form(track="expert").fields
     assert "pro_hours" not in screening_form(track="participant").fields
+
+
+@pytest.mark.parametrize(
+    ("language", "hint", "least"), [("en", "At least 80 characters.", 80), ("zh", "至少写 30 个字。", 30)]
+)
+def test_least_length_is_said_at_the_text(language, hint, least):
+    with translation.override(CODES[language]):
+        field = screening_form(language=language).fields["issue_text"]
+    assert (field.help_text, field.least) == (hint, least)
 
 
 def test_placeholders_are_filled():

@@ -4,6 +4,7 @@ from django.db import transaction
 
 from studies import progress
 from studies.models.participation import Status
+from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.forms import InstrumentForm
 from studies.questionnaires.loading import load
 from studies.questionnaires.quiz import QuizResult, mark
@@ -18,11 +19,13 @@ class Training:
 
     def show(self, visit: Visit) -> Page:
         quiz = load(visit.step.instrument)
+        form = form_of(visit, data=visit.to_mend())
+        mark_wrong(form, quiz, visit.faults(), language=visit.language)
         context = {
-            "form": form_of(visit, data=visit.to_mend()),
+            "form": form,
+            "is_tried": bool(visit.faults()),
             "questionnaire": quiz,
             "samples": quiz.raw["sample_dialogues"],
-            "feedback": feedback_on(visit, visit.faults()),
             "chat": visit.spec.chat.for_track(visit.participation.track),
             "arms": visit.spec.arms_per_person(visit.participation.track),
             "lang": visit.language,
@@ -51,7 +54,8 @@ class Training:
             progress.set_status(visit.participation, Status.IN_REVIEW)
 
 
-def feedback_on(visit: Visit, wrong: Sequence[str]) -> list[str]:
-    raw = load(visit.step.instrument).raw
-    questions = [*raw["questions"], *raw["expert_questions"]]
-    return [question["feedback"][visit.language] for question in questions if question["id"] in wrong]
+def mark_wrong(form: InstrumentForm, quiz: Questionnaire, wrong: Sequence[str], *, language: str) -> None:
+    """Put beside each question that was answered wrongly in the last try what its file says to read again."""
+    for question in (*quiz.raw["questions"], *quiz.raw["expert_questions"]):
+        if question["id"] in wrong:
+            form.add_error(question["id"], question["feedback"][language])

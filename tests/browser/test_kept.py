@@ -1,5 +1,6 @@
 """What a person has typed is not lost: over a reload, on another device, and while the server cannot save."""
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
@@ -7,7 +8,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import TEXTS, Visitor
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -144,3 +145,44 @@ def test_back_and_reload_after_a_refused_form_send_nothing(page, server):
     page.go_back()
     expect(page.locator('[name="interests"]')).to_be_visible()
     assert set(sent) <= {"GET"}
+
+
+def test_least_length_of_a_text_is_counted_and_a_short_one_is_led_back_to(page, server):
+    visitor = at(page, server, "screening")
+    text, line = page.locator('[name="issue_text"]'), page.locator("[data-count-of]")
+    visitor.fill_form("screening")
+    text.fill(" Work. 😀 ")
+    expect(line).to_have_text(re.compile(r"^\s*7 of at least 80 characters\s+7 of at least 80 characters\s*$"))
+    visitor.send()
+    summary = page.locator("[data-error-summary]")
+    expect(summary).to_be_focused()
+    expect(summary).to_be_in_viewport()
+    summary.locator("a").click()
+    expect(text).to_be_in_viewport()
+    expect(text).to_have_attribute("aria-invalid", "true")
+    described = (text.get_attribute("aria-describedby") or "").split()
+    told = " ".join(page.locator(f'[id="{one}"]').inner_text() for one in described)
+    assert "At least 80 characters." in told
+    assert "There are 7 so far." in told
+    text.fill(TEXTS["en"])
+    expect(line).to_contain_text(f"{len(TEXTS['en'])} characters: long enough")
+    visitor.submit("screening")
+    assert visitor.key() == "consent"
+
+
+def test_failed_quiz_comes_back_at_its_summary_and_not_at_the_questions(page, server):
+    visitor = at(page, server, "training")
+    visitor.fill_form("training")
+    visitor.click(page.locator('input[name="c1"][value="a"]'))
+    page.evaluate("location.hash = 'quiz'")
+    visitor.send()
+    summary = page.locator("[data-error-summary]")
+    expect(summary).to_be_focused()
+    expect(summary).to_be_in_viewport()
+    assert page.url.endswith("/study/#error-summary")
+    wrong = page.locator(".item--wrong")
+    assert [one.get_attribute("data-item") for one in wrong.all()] == ["c1"]
+    expect(wrong).to_contain_text("Every partner is an AI program.")
+    visitor.click(page.locator('input[name="c1"][value="b"]'))
+    visitor.submit("training")
+    assert "#" not in page.url

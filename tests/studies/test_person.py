@@ -176,11 +176,33 @@ def test_third_failed_quiz_goes_to_a_person_and_excludes_nobody():
     wrong = {**right_answers(), "c1": "a"}
     for _ in range(2):
         page = person.be_refused(wrong)
-        assert page.context["feedback"] == ["Every partner is an AI program."]
+        assert page.context["form"].errors == {"c1": ["Every partner is an AI program."]}
     person.send(wrong)
     assert person.step.kind == "review"
     progress.admit(person.row)
     assert person.step.kind == "questionnaire"
+
+
+def test_failed_quiz_opens_at_a_summary_of_the_wrong_questions_which_are_marked():
+    person = Person()
+    person.go_to("training")
+    html = person.be_refused({**right_answers(), "c1": "a", "c5": "a"}).content.decode()
+    summary = html[html.index('id="error-summary"') : html.index("</ul>", html.index('id="error-summary"'))]
+    assert "Please read these points once more" in summary
+    assert re.findall(r'href="#id_(\w+)"', summary) == ["c1", "c5"]
+    assert html.index('id="error-summary"') < html.index('id="quiz"')
+    assert html.count('id="error-summary"') == 1
+    assert re.findall(r'item--wrong"\s+data-item="(\w+)"', html) == ["c1", "c5"]
+    assert html.count("At least ten; short ratings come after turns 5 and 10.") == 1
+
+
+def test_changed_answer_says_nothing_of_the_quiz_before_it_is_sent():
+    """Or people could try answers by loading the page, without a try that counts."""
+    person = Person()
+    person.go_to("training")
+    person.be_refused({**right_answers(), "c1": "a"})
+    person.client.post("/study/draft/", {"step": "training", **right_answers(), "c2": "a"})
+    assert list(person.page().context["form"].errors) == ["c1"]
 
 
 def test_checkpoint_sent_twice_rates_once_and_leaves_the_next_pause_alone():

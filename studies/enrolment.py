@@ -73,6 +73,17 @@ def asks_for_consent(participation: Participation) -> bool:
     return any(step.kind == "consent" for step in participation.steps())
 
 
+def is_unsigned(participation: Participation) -> bool:
+    """Whether consent is asked of them and not given: then nothing of theirs may stay when they leave."""
+    return asks_for_consent(participation) and not participation.consents.exists()
+
+
+def is_forgotten(participation: Participation) -> bool:
+    """Whether they have left and nothing of theirs was kept."""
+    left = participation.status == Status.WITHDRAWN
+    return left and (not participation.plan or is_unsigned(participation))
+
+
 def draw_order(participation: Participation) -> None:
     """Give the person the next place in the design, and put the steps of their arms into the plan.
 

@@ -1,10 +1,12 @@
-"""Removes a person's data everywhere it went. What is left is a code, a track and that they withdrew, to be counted."""
+"""Removes a person's data everywhere it went. What is left is a code, a track and that they withdrew, to be counted; of
+one who never agreed to take part also how far they came."""
 
 import logging
 from dataclasses import dataclass, field
 
 from django.db import connection, transaction
 from django.db.models import Q, QuerySet
+from django.utils import timezone
 
 from dialogue.models import Call, Conversation, InnerState, RiskEvent, Turn
 from dialogue.models.conversation import SeekerKind
@@ -46,12 +48,17 @@ class Removed:
 
 def erase(participation: Participation) -> Removed:
     """Remove a person from the database, its write-ahead log, and every export and result on this server."""
-    identifiers = [participation.code, *conversations_of(participation).values_list("code", flat=True)]
+    identifiers = get_identifiers(participation)
     removed = erase_rows(participation)
     files = remove_exports(participation, identifiers)
     removed.folders, removed.remaining = files.removed, files.remaining
     transaction.on_commit(clear_write_ahead_log)
     return removed
+
+
+def get_identifiers(person: Participation) -> list[str]:
+    """The codes by which files name a person: their own, and those of their conversations."""
+    return [person.code, *conversations_of(person).values_list("code", flat=True)]
 
 
 def clear_write_ahead_log() -> None:
@@ -76,6 +83,38 @@ def conversations_of(person: Participation) -> QuerySet[Conversation]:
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
+    events, _by_model = RiskEvent.objects.filter(subject=person.code).delete()
+    removed = remove_rows(person)
+    removed.rows["risk_events"] = events
+    blank(person)
+    return removed
+
+
+def forget_unsigned(participation: Participation) -> None:
+    """Delete what was given by one who leaves without having agreed to take part.
+
+    What is left is counted: a code, a track, how far they came and when, and events of safety, which others acted on.
+    """
+    identifiers = get_identifiers(participation)
+    if forget_rows(participation):
+        remove_exports(participation, identifiers)
+        transaction.on_commit(clear_write_ahead_log)
+
+
+@transaction.atomic
+def forget_rows(participation: Participation) -> bool:
+    person = Participation.objects.select_for_update().get(pk=participation.pk)
+    if person.is_over() or person.consents.exists():
+        return False
+    RiskEvent.objects.filter(subject=person.code).update(conversation=None)  # it would go with its conversation
+    remove_rows(person)
+    clear(person)
+    person.ended_at = timezone.now()
+    person.save()
+    return True
+
+
+def remove_rows(person: Participation) -> Removed:
     runs = runs_of(person)
     conversations = conversations_of(person)
     responses = Response.objects.filter(rater__participation=person) | Response.objects.filter(run__in=runs)
@@ -101,12 +140,10 @@ def erase_rows(participation: Participation) -> Removed:
             "candidate_dimensions": person.candidate_dimensions.count(),
             "decisions": Decision.objects.filter(Q(participation=person) | Q(run__in=runs)).count(),
             "consents": Consent.objects.filter(participation=person).count(),
-            "risk_events": RiskEvent.objects.filter(subject=person.code).count(),
             "seeker_profiles": person.seeker_profiles.count(),
         }
     )
     conversation_ids = list(conversations.values_list("pk", flat=True))
-    RiskEvent.objects.filter(subject=person.code).delete()
     calls.delete()
     items_about(person).delete()
     runs.delete()
@@ -120,7 +157,6 @@ def erase_rows(participation: Participation) -> Removed:
     person.drafts.all().delete()
     person.submissions.all().delete()
     person.seeker_profiles.all().delete()
-    blank(person)
     return removed
 
 
@@ -147,10 +183,16 @@ def pairs_with(person: Participation) -> QuerySet[Pair]:
 
 
 def blank(person: Participation) -> None:
-    person.status = Status.WITHDRAWN
-    person.language = person.country = person.completion_code = person.exclusion_reason = ""
-    person.plan, person.order, person.cards, person.outcome = [], [], [], {}
-    person.position = 0
-    person.order_index = person.last_seen_at = person.awaited_since = None
+    clear(person)
+    person.plan, person.position = [], 0
     person.token_hash = f"erased-{person.pk}"
     person.save()
+
+
+def clear(person: Participation) -> None:
+    """All but how far they came, and the link."""
+    person.status = Status.WITHDRAWN
+    person.language = person.country = person.completion_code = person.exclusion_reason = ""
+    person.order, person.cards, person.outcome = [], [], {}
+    person.quiz_attempts = person.percent_shown = 0
+    person.order_index = person.last_seen_at = person.awaited_since = None

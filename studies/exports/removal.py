@@ -7,6 +7,7 @@ from shutil import rmtree
 
 from django.conf import settings
 from django.db import connection
+from django.db.models import Q
 
 from studies.exports.files import MANIFEST, earlier_manifest
 from studies.models import ExportRecord, Participation, Task
@@ -24,13 +25,15 @@ class RemovedFiles:
 
 
 def remove_exports(person: Participation, identifiers: Collection[str]) -> RemovedFiles:
-    """Remove every export and result on this server that may hold the person; all of them can be made anew.
+    """Remove every export and result on this server that may hold the person; all of them can be made anew. What was
+    written before the person came cannot hold them.
 
     `identifiers` are the codes of the person and of their conversations, by which files below var/ are found that no
     record names, such as results that were computed from an export.
     """
     files = RemovedFiles()
-    for task in Task.objects.filter(study=person.study).exclude(folder=""):
+    of_study = Task.objects.filter(study=person.study).exclude(folder="")
+    for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=person.created_at)):
         if remove_whole(settings.VAR / task.folder):
             files.removed.append(task.folder)
         task.folder = ""
@@ -49,7 +52,7 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
 
 
 def records_that_may_hold(person: Participation) -> Iterator[ExportRecord]:
-    """Exports that were written before the person came, or without test data where the person is a test, cannot."""
+    """Not those that leave test data out, where the person is a test."""
     for record in person.study.export_records.filter(written_at__gte=person.created_at):
         if record.include_tests or not person.is_test:
             yield record

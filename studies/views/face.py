@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from studies.design.spec import StudySpec
+from studies.enrolment import is_forgotten
 from studies.models import Participation
 
 
@@ -13,6 +14,7 @@ class Face:
     status: str
     outcome: str  # of the screening
     has_begun: bool
+    is_forgotten: bool  # left, and nothing of theirs was kept
 
 
 def face_of(person: Participation) -> Face:
@@ -22,6 +24,7 @@ def face_of(person: Participation) -> Face:
         status=person.status,
         outcome=person.outcome.get("kind", ""),
         has_begun=bool(person.plan),
+        is_forgotten=is_forgotten(person),
     )
 
 

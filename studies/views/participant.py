@@ -237,11 +237,19 @@ def pause(request: HttpRequest, person: Participation) -> HttpResponse:
 @needs_person
 @once(to_present_step)
 def leave(request: HttpRequest, person: Participation) -> HttpResponse:
-    """Stop at any time: what was given is kept, or deleted everywhere, as the person says."""
+    """Stop at any time: what was given is kept, or deleted everywhere, as the person says. Of one who has not agreed to
+    take part nothing is kept."""
+    if enrolment.is_forgotten(person):
+        return redirect("study")
+    declines = not person.is_over() and enrolment.is_unsigned(person)
     if request.method == "GET":
         # Said once: who comes back another day has not been asked yet.
         asked, _rows = person.drafts.filter(step=request.path).delete()
-        return render(request, "studies/leave.html", {**surroundings(person), "asked": bool(asked)})
+        context = {**surroundings(person), "asked": bool(asked), "declines": declines}
+        return render(request, "studies/leave.html", context)
+    if declines:
+        erasure.forget_unsigned(person)
+        return redirect("study")
     if request.POST.get("choice") not in ("keep", "delete"):
         raise ToMend
     if request.POST["choice"] == "keep":

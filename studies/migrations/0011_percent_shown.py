@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0009_faults_of_drafts'),
+        ('studies', '0010_faults_of_drafts'),
     ]
 
     operations = [

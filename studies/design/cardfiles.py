@@ -12,7 +12,7 @@ from typing import Any
 
 from dialogue.seekers.components import STRONGEST
 from studies.design.behaviours import behaviour_keys
-from studies.design.tables import LANGUAGES, Fault, Table
+from studies.design.tables import LANGUAGES, Fault, Table, unkept_values
 
 REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
 BELONGINGS = {"fixed_belief": "rigid_negative_interpretation", "trigger_word": "emotional_volatility"}
@@ -70,25 +70,9 @@ def _document(content: bytes, name: str) -> Mapping[str, Any]:
         raise CardFileError(name, [Fault("", f"no JSON: {error}")]) from error
     if not isinstance(document, dict):
         raise CardFileError(name, [Fault("", "is no JSON object")])
-    if unkept := [Fault(path, "holds a character that cannot be kept") for path in _unkept(document, "")]:
+    if unkept := list(unkept_values(document)):
         raise CardFileError(name, unkept)
     return document
-
-
-def _unkept(node: Any, path: str) -> Iterator[str]:
-    """Where there is a NUL or half of a surrogate pair, which no database takes. Members of a list count from 1."""
-    if isinstance(node, str) and _is_unkept(node):
-        yield path
-    if isinstance(node, dict | list):
-        for key, member in node.items() if isinstance(node, dict) else enumerate(node, 1):
-            if _is_unkept(str(key)):
-                yield path
-            else:
-                yield from _unkept(member, f"{path}.{key}" if path else str(key))
-
-
-def _is_unkept(text: str) -> bool:
-    return any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def _twice(cards: Sequence[CardSpec]) -> Iterator[Fault]:

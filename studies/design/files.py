@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
 
 from dialogue.prompts import read_prompt
 from studies.design.allocation import DESIGNS
@@ -33,7 +35,7 @@ from studies.design.spec import (
     StudySpec,
     Text,
 )
-from studies.design.tables import LANGUAGES, Fault, Table, suggestion
+from studies.design.tables import LANGUAGES, Fault, Table, is_unkept, suggestion, unkept_values
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 
@@ -47,14 +49,23 @@ SEEKER = "seeker"
 DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 SELF_NAMING = ("flag", "mask")
 LONGEST_SILENCE = 3650  # days; with more of them a study means never, and leaves the key out
+MOST_TURNS = 1000  # of a conversation
+MOST_COUNSELLORS = 1000
+MOST_TOKENS = 2**31 - 1  # what the database has room for
 LONGEST_FLOOR = 10.0  # seconds: nobody waits longer for a reply to begin for the sake of evenness
 RATES = (1.0, 1000.0)  # characters a second
 
 RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is to answer in
 
-LONGEST = {"model": 200, "base_url": 500, "api_key_env": 100, "provider": 200, "prompt": 200}  # characters
+LONGEST = {"model": 200, "base_url": 500, "api_key_env": 100, "provider": 200}  # characters
+LONGEST_PROMPT = 200  # characters of its file's name
+
+LARGEST_FILE = 1_000_000  # bytes, of a study file or a prompt: a hundred times ours
+TOO_LARGE = f"is larger than {LARGEST_FILE // 1_000_000} MB"
+LONGEST_EMAIL = 254  # characters (RFC 5321)
 
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
+TOO_MANY_DIGITS = re.compile(r"[0-9][0-9_]{4300}")  # of a number that Python reads (sys.get_int_max_str_digits)
 COUNTRY = re.compile(r"[A-Z]{2}")
 
 
@@ -75,6 +86,7 @@ class Surroundings:
     instruments: Collection[str]
     prompt_folders: tuple[Path, ...]
     card_folders: tuple[Path, ...]
+    taken_keys: Collection[str]
 
 
 def read_study(
@@ -83,11 +95,16 @@ def read_study(
     instruments: Collection[str],
     prompt_folder: Path | None,
     instrument_folder: Path = INSTRUMENTS,
+    taken_keys: Collection[str] = (),
 ) -> StudySpec:
-    """`instruments` are the ids that a study may use. Prompts are sought beside the file, then in `prompt_folder`."""
+    """`instruments` are the ids that a study may use; none of `taken_keys` may be its own. Prompts are sought beside the
+    file, then in `prompt_folder`; what is not below these folders is not read."""
     faults: list[Fault] = []
     table, prompt_folders = Table(_document(path), "", faults), _folders(path, prompt_folder)
-    spec = _study(table, instruments, prompt_folders, path.parent, instrument_folder)
+    around = Surroundings(
+        _languages(table), instruments, prompt_folders, (path.parent, instrument_folder), taken_keys
+    )
+    spec = _study(table, around, instrument_folder)
     faulty = {fault.key_path for fault in faults}
     faults += [fault for fault in contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]
     if faults:
@@ -101,28 +118,43 @@ def _folders(path: Path, prompt_folder: Path | None) -> tuple[Path, ...]:
 
 def _document(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise StudyFileError(path, [Fault("", f"cannot be read: {error.strerror}")]) from error
+    if len(content) > LARGEST_FILE:
+        raise StudyFileError(path, [Fault("", TOO_LARGE)])
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise StudyFileError(path, [Fault("", "is not UTF-8: save it so")]) from error
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"\(at line (\d+)", str(error))
-        line = place[1] if place else len(text.splitlines())
-        raise StudyFileError(path, [Fault(f"line {line}", f"no TOML: {error}")]) from error
+        document = tomllib.loads(text)
+    except RecursionError as error:
+        raise StudyFileError(path, [Fault("", "is nested too deeply")]) from error
+    except ValueError as error:
+        raise StudyFileError(path, [_syntax_fault(text, error)]) from error
+    if unkept := list(unkept_values(document)):
+        raise StudyFileError(path, unkept)
+    return document
+
+
+def _syntax_fault(text: str, error: ValueError) -> Fault:
+    """`error`: of the parser, or of Python, which reads no number of thousands of digits and does not say where."""
+    if not isinstance(error, tomllib.TOMLDecodeError):
+        digits = TOO_MANY_DIGITS.search(text)
+        return Fault(f"line {text.count(chr(10), 0, digits.start()) + 1}" if digits else "", "a number is too long")
+    place = re.search(r"\(at line (\d+)", str(error))
+    line = place[1] if place else len(text.splitlines())
+    return Fault(f"line {line}", f"no TOML: {error}")
 
 
 # Reading: each value by itself.
 
 
-def _study(
-    table: Table, instruments: Collection[str], prompt_folders: tuple[Path, ...], folder: Path, instrument_folder: Path
-) -> StudySpec:
-    around = Surroundings(_languages(table), instruments, prompt_folders, (folder, instrument_folder))
+def _study(table: Table, around: Surroundings, instrument_folder: Path) -> StudySpec:
     spec = StudySpec(
-        key=table.slug("key"),
+        key=_key(table, around),
         title=_required_text(table, "title", around.languages),
         languages=around.languages,
         country=_country(table),
@@ -141,9 +173,16 @@ def _study(
         role_play=_role_play(table.table("role_play"), around),
         seeker=_seeker(table.table("seeker")) if table.has("seeker") else None,
     )
-    spec = replace(spec, primary=read_contrasts(table, spec, instruments, instrument_folder))
+    spec = replace(spec, primary=read_contrasts(table, spec, around.instruments, instrument_folder))
     table.refuse_unknown()
     return spec
+
+
+def _key(table: Table, around: Surroundings) -> str:
+    key = table.slug("key")
+    if key in around.taken_keys:
+        table.fault("key", f'"{key}" is a word of the server\'s own addresses: choose another')
+    return key
 
 
 def _languages(table: Table) -> tuple[str, ...]:
@@ -175,17 +214,18 @@ def _country(table: Table) -> str:
 
 
 def _gone_after_days(table: Table) -> int | None:
-    days = table.optional_integer("gone_after_days", minimum=1)
-    if days is not None and days > LONGEST_SILENCE:
-        table.fault("gone_after_days", f"must be at most {LONGEST_SILENCE}")
-        return None
-    return days
+    return table.optional_integer("gone_after_days", minimum=1, maximum=LONGEST_SILENCE)
 
 
 def _oncall_email(table: Table) -> str:
+    """One plain address: it stands in the head of a mail."""
     address = _required_string(table, "oncall_email")
-    if address and "@" not in address:
-        table.fault("oncall_email", "must be an e-mail address")
+    table.at_most("oncall_email", address, LONGEST_EMAIL)
+    try:
+        if address:
+            validate_email(address)
+    except ValidationError:
+        table.fault("oncall_email", "must be an e-mail address and nothing else, as oncall@example.org")
     return address
 
 
@@ -256,8 +296,8 @@ def _chat(table: Table, around: Surroundings) -> ChatSpec:
     usual = ChatSpec()
     checkpoints, every = _checkpoints(table)
     chat = ChatSpec(
-        min_turns=table.integer("min_turns", usual.min_turns, minimum=1),
-        max_turns=table.integer("max_turns", usual.max_turns, minimum=1),
+        min_turns=table.integer("min_turns", usual.min_turns, minimum=1, maximum=MOST_TURNS),
+        max_turns=table.integer("max_turns", usual.max_turns, minimum=1, maximum=MOST_TURNS),
         checkpoints=checkpoints,
         checkpoint_every=every,
         checkpoint_instrument=_instrument(table, "checkpoint_instrument", around),
@@ -294,8 +334,8 @@ def _checkpoints(table: Table) -> tuple[tuple[int, ...], int | None]:
 
 def _order(table: Table) -> OrderSpec:
     usual = OrderSpec()
-    counsellors = table.optional_integer("counsellors", minimum=1)
-    raters = table.optional_integer("raters_per_arm", minimum=1)
+    counsellors = table.optional_integer("counsellors", minimum=1, maximum=MOST_COUNSELLORS)
+    raters = table.optional_integer("raters_per_arm", minimum=1, maximum=MOST_COUNSELLORS)
     order = OrderSpec(
         design=table.choice("design", DESIGNS, usual.design),
         arms_per_person=table.optional_integer("arms_per_person", minimum=1),
@@ -335,19 +375,33 @@ def _cards(table: Table, key: str, name: str, around: Surroundings) -> tuple[Car
 
 def card_file(name: str, folders: Sequence[Path]) -> Path | None:
     """A file name with or without its ending; never one in another folder."""
-    candidates = (folder / each for folder in folders for each in (name, f"{name}.json"))
-    return next((file for file in candidates if name == Path(name).name and file.is_file()), None)
+    found = (file_below(folder, each) for folder in folders for each in (name, f"{name}.json"))
+    return next((file for file in found if file and name == Path(name).name), None)
+
+
+def file_below(folder: Path, name: str) -> Path | None:
+    """Return the file of this name; None where there is none, or where it is elsewhere than in this folder or below it
+    once links are followed. What a study file names goes to providers, so no other file may be named."""
+    file = folder / name
+    try:
+        return file if file.resolve().is_relative_to(folder.resolve()) and file.is_file() else None
+    except (OSError, RuntimeError):  # the name is too long for a file, or links lead in a circle
+        return None
 
 
 def _arm(table: Table, around: Surroundings) -> ArmSpec:
-    arm = _model(table, around)
+    arm, prompt = _model(table, around), table.string("prompt")
+    table.at_most("prompt", prompt, LONGEST_PROMPT)
     table.refuse_unknown()
-    return arm
+    return replace(arm, prompt=prompt, prompt_text=_prompt(table, prompt, around) if prompt else {})
 
 
 def _judge(table: Table, around: Surroundings) -> ArmSpec:
     """A model like an arm, with keys of its own, which stand in `extra`."""
     judge = _model(table, around)
+    if table.has("prompt"):
+        table.known.append("prompt")
+        table.fault("prompt", "cannot be given yet: judges are asked with emostudy's own prompts. Leave it out")
     chosen = {name: True for name in OF_JUDGES if table.boolean(name)}
     if "structured" in chosen and RESPONSE_FORMAT in judge.extra:
         table.fault(f"extra.{RESPONSE_FORMAT}", "is what structured = true sets: leave out one of them")
@@ -359,7 +413,6 @@ def _model(table: Table, around: Surroundings) -> ArmSpec:
     key = table.slug("key")
     table.require("kind")
     kind = table.choice("kind", ARM_KINDS, "") if table.has("kind") else ""
-    prompt = table.string("prompt")
     arm = ArmSpec(
         key=key,
         title=table.text("title", around.languages) if table.has("title") else dict.fromkeys(around.languages, key),
@@ -368,10 +421,8 @@ def _model(table: Table, around: Surroundings) -> ArmSpec:
         model=table.string("model"),
         api_key_env=table.string("api_key_env"),
         provider=table.string("provider"),
-        prompt=prompt,
-        prompt_text=_prompt(table, prompt, around) if prompt else {},
         temperature=table.optional_number("temperature", minimum=0, maximum=2),
-        max_tokens=table.optional_integer("max_tokens", minimum=1),
+        max_tokens=table.optional_integer("max_tokens", minimum=1, maximum=MOST_TOKENS),
         extra=_extra(table),
     )
     for name, maximum in LONGEST.items():
@@ -392,7 +443,7 @@ def _seeker(table: Table) -> ArmSpec:
         api_key_env=table.string("api_key_env"),
         provider=table.string("provider"),
         temperature=table.optional_number("temperature", minimum=0, maximum=2),
-        max_tokens=table.optional_integer("max_tokens", minimum=1),
+        max_tokens=table.optional_integer("max_tokens", minimum=1, maximum=MOST_TOKENS),
         extra=_extra(table),
     )
     for name, maximum in LONGEST.items():
@@ -431,26 +482,31 @@ def _check_connection(table: Table, arm: ArmSpec) -> None:
 def _prompt(table: Table, name: str, around: Surroundings) -> dict[str, str]:
     """`x.txt` is one text for all languages; `supporter` stands for `supporter.en.txt` and `supporter.zh.txt`."""
     for folder in around.prompt_folders:
-        if (folder / name).is_file():
-            return {"": _prompt_text(table, folder / name)}
-        by_language = {language: folder / f"{name}.{language}.txt" for language in LANGUAGES}
-        found = {language: file for language, file in by_language.items() if file.is_file()}
+        if file := file_below(folder, name):
+            return {"": _prompt_text(table, file)}
+        by_language = {language: file_below(folder, f"{name}.{language}.txt") for language in LANGUAGES}
+        found = {language: file for language, file in by_language.items() if file}
         if found:
             for language in around.languages:
                 if language not in found:
                     table.fault("prompt", f"there is {name}.{'/'.join(found)}.txt, but no {name}.{language}.txt")
             return {language: _prompt_text(table, file) for language, file in found.items()}
     files = f'"{name}" or "{name}.{LANGUAGES[0]}.txt"'
-    table.fault("prompt", f"no file {files} beside the study file or among the prompts")
+    table.fault("prompt", f"no file {files} in the study file's folder or below it, nor among the prompts")
     return {}
 
 
 def _prompt_text(table: Table, file: Path) -> str:
     try:
-        return read_prompt(file).text
-    except (OSError, UnicodeDecodeError) as error:
+        if file.stat().st_size > LARGEST_FILE:
+            raise ValueError(f"it {TOO_LARGE}")
+        text = read_prompt(file).text
+        if is_unkept(text):
+            raise ValueError("it holds a character that cannot be kept")
+    except (OSError, ValueError) as error:
         table.fault("prompt", f"{file.name} cannot be read: {error}")
         return ""
+    return text
 
 
 def _display(table: Table, around: Surroundings) -> dict[str, Any]:

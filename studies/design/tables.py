@@ -2,7 +2,7 @@
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ from studies.design.spec import Text
 LANGUAGES = ("en", "zh")
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LONGEST_SLUG = 60  # characters
+DEEPEST = 20  # tables and lists within each other; our own files have five
+WHOLE_NUMBERS = range(-(2**63), 2**63)  # TOML's own, and what a database has room for
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,31 @@ class Fault:
 def suggestion(word: str, known: Iterable[str]) -> str:
     nearest = difflib.get_close_matches(word, list(known), n=1)
     return f'; did you mean "{nearest[0]}"?' if nearest else ""
+
+
+def unkept_values(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Return what no database takes, each with its place: a whole number beyond 64 bits, a text with a NUL or half of a
+    surrogate pair, and tables or lists too deep within each other."""
+    nodes: list[tuple[Any, str, int]] = [(document, "", 0)]
+    while nodes:
+        node, path, depth = nodes.pop()
+        if isinstance(node, int) and node not in WHOLE_NUMBERS:
+            yield Fault(path, "must be a whole number of at most 64 bits")
+        if isinstance(node, str) and is_unkept(node):
+            yield Fault(path, "holds a character that cannot be kept")
+        if isinstance(node, dict | list) and depth > DEEPEST:
+            yield Fault(".".join(path.split(".")[:DEEPEST]), f"is nested more than {DEEPEST} deep")
+        elif isinstance(node, dict | list):
+            members = list(node.items() if isinstance(node, dict) else enumerate(node, 1))
+            if any(is_unkept(str(key)) for key, _ in members):
+                yield Fault(path, "has a key with a character that cannot be kept")
+                continue
+            below = [(member, f"{path}.{key}" if path else str(key), depth + 1) for key, member in members]
+            nodes += reversed(below)
+
+
+def is_unkept(text: str) -> bool:
+    return any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 class Table:
@@ -80,14 +107,17 @@ class Table:
     def boolean(self, key: str) -> bool:
         return bool(self._take(key, bool, "true or false"))
 
-    def integer(self, key: str, default: int, *, minimum: int | None = None) -> int:
-        value = self.optional_integer(key, minimum=minimum)
+    def integer(self, key: str, default: int, *, minimum: int | None = None, maximum: int | None = None) -> int:
+        value = self.optional_integer(key, minimum=minimum, maximum=maximum)
         return default if value is None else value
 
-    def optional_integer(self, key: str, *, minimum: int | None = None) -> int | None:
+    def optional_integer(self, key: str, *, minimum: int | None = None, maximum: int | None = None) -> int | None:
         value: int | None = self._take(key, int, "a whole number")
         if value is not None and minimum is not None and value < minimum:
             self.fault(key, f"must be at least {minimum}")
+            return None
+        if value is not None and maximum is not None and value > maximum:
+            self.fault(key, f"must be at most {maximum}")
             return None
         return value
 

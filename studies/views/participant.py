@@ -263,8 +263,19 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
     return redirect("study")
 
 
+def needs_role(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    @wraps(view)
+    def wrapped(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
+        if person.track != Participation.Track.COUNSELLOR:
+            return JsonResponse({"error": "only counsellors play a role"}, status=403)
+        return view(request, person, *args)
+
+    return wrapped
+
+
 @require_POST
 @needs_person
+@needs_role
 @once(saved_before)
 def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     """In role-play: were these words the role's or the counsellor's own?"""

@@ -10,6 +10,7 @@ from django.core.management import call_command
 
 from dialogue.models import RiskEvent
 from studies import oncall
+from studies.models import Participation
 from tests.people import Person
 
 pytestmark = pytest.mark.django_db
@@ -94,3 +95,16 @@ def test_alarm_is_tried_again_until_the_mail_server_is_back(box, person, setting
     assert waited == list(oncall.WAITS[:3])
     assert len(box.mails) == 1
     assert RiskEvent.objects.get().mail_error == ""
+
+
+def test_address_from_before_it_was_checked_adds_no_line_to_the_head_of_a_mail(
+    box, person, django_capture_on_commit_callbacks
+):
+    protocol = Participation.objects.get().protocol
+    protocol.design["oncall_email"] = "oncall@example.org\r\nBcc: stranger@example.org"
+    protocol.save()
+    with django_capture_on_commit_callbacks(execute=True):
+        person.say("I want to kill myself")
+    event = RiskEvent.objects.get()
+    assert (box.mails, event.mail_due, event.mailed_at) == ([], True, None)
+    assert event.mail_error.startswith("Invalid address")

@@ -8,7 +8,7 @@ from django.core.management import call_command
 
 from dialogue.models import Conversation, RiskEvent, Turn
 from studies import progress
-from studies.models import Arm, ArmRun, Consent, Participation, Response
+from studies.models import Arm, ArmRun, Consent, Participation, Response, Submission
 from studies.models.participation import Status
 from tests.answers import AFTER, ELIGIBLE, MOOD, middle, right_answers
 from tests.people import Person
@@ -439,6 +439,15 @@ class TestRolePlay:
     def test_level_4_always_pauses(self, counsellor):
         counsellor.say("I am going to kill myself tonight")
         assert counsellor.step.kind == "held"
+
+    def test_who_plays_no_role_cannot_answer(self):
+        person = Person()
+        person.go_to("chat", run=1)
+        person.page()
+        person.say("I want to kill myself")
+        assert self.say_it_was(person, "role").status_code == 403
+        assert self.say_it_was(person, "me").status_code == 403
+        assert (RiskEvent.objects.get().role_answer, Submission.objects.count()) == ("", 0)
 
     def test_other_answers_are_refused(self, counsellor):
         assert self.say_it_was(counsellor, "perhaps").status_code == 400

@@ -42,6 +42,14 @@ def test_stored_study_says_the_same_as_its_file(demo, load, settings):
     assert load(demo).spec() == spec
 
 
+@pytest.mark.parametrize("key", ["sign-in", "planning", "api", "new", "healthz", "research", "quality"])
+def test_study_may_not_be_called_as_an_address_of_the_server(key, demo, load):
+    spoiled = demo.replace('key = "demo"', f'key = "{key}"', 1)
+    with pytest.raises(CommandError, match=f'study.toml: key: "{key}" is a word of the server'):
+        load(spoiled)
+    assert not Study.objects.exists()
+
+
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
     from studies.design.files import dump_study
 

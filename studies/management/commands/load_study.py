@@ -4,6 +4,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from studies.addresses import words_of_addresses
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, read_study
 from studies.management.command import Command as Base
@@ -21,7 +22,12 @@ class Command(Base):
     def work(self, file: Path, **_options: Any) -> dict[str, Any]:
         known = [*instrument_ids(), *template_ids()]
         try:
-            spec = read_study(file, instruments=known, prompt_folder=settings.FIXTURES / "prompts")
+            spec = read_study(
+                file,
+                instruments=known,
+                prompt_folder=settings.FIXTURES / "prompts",
+                taken_keys=words_of_addresses(),
+            )
         except StudyFileError as error:
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
         except OSError as error:

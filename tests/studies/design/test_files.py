@@ -1,5 +1,6 @@
 import json
 import tomllib
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -62,7 +63,7 @@ def small() -> dict[str, Any]:
 def read(folder: Path, document: dict[str, Any] | str) -> StudySpec:
     file = folder / "study.toml"
     file.write_text(document if isinstance(document, str) else tomli_w.dumps(document), encoding="utf-8")
-    return read_study(file, instruments=KNOWN, prompt_folder=PROMPTS)
+    return read_study(file, instruments=KNOWN, prompt_folder=PROMPTS, taken_keys=["sign-in"])
 
 
 def faults_of(folder: Path, document: dict[str, Any] | str) -> list[str]:
@@ -208,6 +209,16 @@ FAULTS = [
     ("languages", ["en", "zh", "en"], 'languages.3: "en" is listed twice'),
     ("country", "Germany", "country: must be two capital letters, as in ISO 3166"),
     ("oncall_email", "me", "oncall_email: must be an e-mail address"),
+    ("oncall_email", "a@example.org\r\nBcc: b@example.org", "oncall_email: must be an e-mail address"),
+    ("oncall_email", "a@example.org, b@example.org", "oncall_email: must be an e-mail address"),
+    ("oncall_email", "Ann <a@example.org>", "oncall_email: must be an e-mail address"),
+    ("key", "sign-in", 'key: "sign-in" is a word of the server\'s own addresses: choose another'),
+    ("title", "a\x00b", "title: holds a character that cannot be kept"),
+    ("arms.2.extra", {"a\x00": 1}, "arms.2.extra: has a key with a character that cannot be kept"),
+    ("chat.max_turns", 10**6, "chat.max_turns: must be at most 1000"),
+    ("order.counsellors", 10**9, "order.counsellors: must be at most 1000"),
+    ("arms.2.max_tokens", 2**31, "arms.2.max_tokens: must be at most 2147483647"),
+    ("role_play.cards", ["x" * 300], "role_play.cards.1: no file"),
     ("selection", "manuel", 'selection: "manuel" is none of auto, manual; did you mean "manual"?'),
     ("key", "My study", "key: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
     ("arms.1.key", "a>b", "arms.1.key: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
@@ -225,7 +236,9 @@ FAULTS = [
     ("chat.emotion_instrument", "zzz", 'chat.emotion_instrument: unknown instrument "zzz"'),
     ("chat.counsellor_instruments", ["zzz"], 'chat.counsellor_instruments.1: unknown instrument "zzz"'),
     ("chat.de_roling_instrument", "zzz", 'chat.de_roling_instrument: unknown instrument "zzz"'),
-    ("arms.1.prompt", "suporter", 'arms.1.prompt: no file "suporter" or "suporter.en.txt" beside the study file or'),
+    ("arms.1.prompt", "suporter", 'arms.1.prompt: no file "suporter" or "suporter.en.txt" in the study file'),
+    ("arms.1.prompt", "x" * 200, "arms.1.prompt: no file"),
+    ("judges", [{"key": "j", "kind": "scripted", "model": "judge", "prompt": "x"}], "judges.1.prompt: cannot be given"),
     # numbers out of range
     ("chat.max_turns", 9, "chat.min_turns: is above max_turns (9)"),
     ("chat.min_turns", 0, "chat.min_turns: must be at least 1"),
@@ -402,6 +415,69 @@ def test_checkpoints_may_be_every_so_many_turns(tmp_path: Path, checkpoints: Any
     document["chat"] |= {"checkpoint_instrument": "turn_checkpoint", **checkpoints}
     chat = read(tmp_path, document).chat
     assert (chat.checkpoints, chat.checkpoint_every, chat.pauses()) == ((), 10, (10, 20, 30))
+
+
+@pytest.mark.parametrize(
+    ("written", "fault"),
+    [
+        ("x = " + "[" * 5000, "is nested too deeply"),
+        ("a" + ".a" * 5000 + " = 1", "a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a: is nested more than 20 deep"),
+        ('key = "a"\nseed = ' + "9" * 5000, "line 2: a number is too long"),
+        ("[order]\nseed = 0x" + "f" * 5000, "order.seed: must be a whole number of at most 64 bits"),
+        ('title = "' + "x" * 50_000_000 + '"', "is larger than 1 MB"),
+    ],
+    ids=["lists", "tables", "digits", "hexadecimal", "line"],
+)
+def test_study_file_made_to_break_its_reader_is_one_plain_fault(tmp_path: Path, written: str, fault: str) -> None:
+    assert faults_of(tmp_path, written) == [fault]
+
+
+@pytest.fixture
+def lure(tmp_path: Path) -> Path:
+    """A folder for a study file, with a prompt of its own, and links that lead out of it and in a circle."""
+    (tmp_path / "secret.txt").write_text("the password", encoding="utf-8")
+    folder = tmp_path / "study"
+    (folder / "prompts").mkdir(parents=True)
+    (folder / "prompts" / "kind.txt").write_text("Be kind.", encoding="utf-8")
+    (folder / "link.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "spoken.en.txt").symlink_to(tmp_path / "secret.txt")
+    (folder / "round.txt").symlink_to(folder / "round.txt")
+    return folder
+
+
+def test_prompt_may_lie_in_a_folder_below_the_study_file(lure: Path) -> None:
+    document = small()
+    spoil(document, "arms.1.prompt", "prompts/kind.txt")
+    assert read(lure, document).arms[0].prompt_text == {"": "Be kind."}
+
+
+@pytest.mark.parametrize("name", ["{}/secret.txt", "../secret.txt", "link.txt", "spoken", "round.txt", "prompts/.."])
+def test_prompt_elsewhere_is_not_read(lure: Path, name: str) -> None:
+    document = small()
+    spoil(document, "arms.1.prompt", name.format(lure.parent))
+    (fault,) = faults_of(lure, document)
+    assert fault.startswith("arms.1.prompt: no file ")
+    assert fault.endswith(" in the study file's folder or below it, nor among the prompts")
+
+
+def test_role_cards_behind_a_link_are_not_read(lure: Path) -> None:
+    (lure.parent / "cards.json").write_text('{"profiles": []}', encoding="utf-8")
+    (lure / "cards.json").symlink_to(lure.parent / "cards.json")
+    document = small()
+    spoil(document, "role_play.cards", ["cards"])
+    assert faults_of(lure, document)[0].startswith('role_play.cards.1: no file "cards"')
+
+
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [(b"x" * 1_000_001, "it is larger than 1 MB"), (b"a\x00b", "it holds a character that cannot be kept")],
+    ids=["large", "NUL"],
+)
+def test_prompt_that_cannot_be_kept_is_refused(tmp_path: Path, content: bytes, fault: str) -> None:
+    (tmp_path / "odd.txt").write_bytes(content)
+    document = small()
+    spoil(document, "arms.1.prompt", "odd.txt")
+    assert faults_of(tmp_path, document) == [f"arms.1.prompt: odd.txt cannot be read: {fault}"]
 
 
 def test_api_key_in_the_file_is_not_repeated(tmp_path: Path) -> None:
@@ -595,7 +671,9 @@ def test_needed_placeholders_leave_out_the_switched_off_parts() -> None:
 # There and back
 
 words = (
-    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r"), min_size=1).map(str.strip).filter(bool)
+    st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\r\0"), min_size=1)
+    .map(str.strip)
+    .filter(bool)
 )
 slugs = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,9}", fullmatch=True)
 PROMPT_TEXTS: dict[str, dict[str, str]] = {"": {}, "x.txt": {"": "Be kind."}}
@@ -608,8 +686,8 @@ def texts(languages: tuple[str, ...]) -> st.SearchStrategy[dict[str, str]]:
 
 
 @st.composite
-def arm_specs(draw: st.DrawFn, key: str, languages: tuple[str, ...]) -> ArmSpec:
-    prompt = draw(st.sampled_from(sorted(PROMPT_TEXTS)))
+def arm_specs(draw: st.DrawFn, key: str, languages: tuple[str, ...], prompts: Sequence[str]) -> ArmSpec:
+    prompt = draw(st.sampled_from(prompts))
     return ArmSpec(
         key=key,
         title=draw(texts(languages)),
@@ -698,8 +776,8 @@ def study_specs(draw: st.DrawFn) -> StudySpec:
             arms_per_person=draw(st.none() | st.integers(1, len(keys))),
             seed=draw(st.integers(-9, 2**40)),
         ),
-        arms=tuple(draw(arm_specs(key, languages)) for key in keys),
-        judges=tuple(draw(arm_specs(key, languages)) for key in keys[:1]),
+        arms=tuple(draw(arm_specs(key, languages, sorted(PROMPT_TEXTS))) for key in keys),
+        judges=tuple(draw(arm_specs(key, languages, [""])) for key in keys[:1]),
         primary=draw(contrast_specs(keys)),
         display=draw(
             st.fixed_dictionaries(

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
 from dialogue.demonstration_profiles import ScriptedProfileWriter
 from dialogue.demonstration_seekers import SEEKER_MODELS, ScriptedSeeker
-from dialogue.providers.base import ChatModel, ModelSettings
+from dialogue.providers.base import ChatModel, ModelSettings, ProviderError
 from dialogue.providers.openai_compatible import OpenAICompatible
 from dialogue.providers.recorded import REPLAY, Recorded, Recording, recording, unusable
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
@@ -102,6 +102,15 @@ def api_key(variable: str, environ: Mapping[str, str]) -> str:
     if not key:
         raise unusable(f"The environment variable {variable} is not set.")
     return key
+
+
+def has_key(variable: str, environ: Mapping[str, str] = os.environ) -> bool:
+    """Whether a model whose key stands in `variable` can be asked; also where it names none and needs none."""
+    try:
+        api_key(variable, environ)
+    except ProviderError:
+        return False
+    return True
 
 
 def _key_in_file(variable: str, environ: Mapping[str, str]) -> str:

@@ -32,6 +32,14 @@ class Stuck(Exception):
     """The bot cannot go on; the text says where and why."""
 
 
+class NoReply(Stuck):
+    """A reply has failed too often in the conversation of this code."""
+
+    def __init__(self, text: str, conversation: str) -> None:
+        super().__init__(text)
+        self.conversation = conversation
+
+
 @dataclass
 class Talk:
     """A conversation as the bot saw it. `acked` holds what the server said it had stored: message id → (turn, text)."""
@@ -242,7 +250,8 @@ class Line:
     async def on_failed(self, frame: dict[str, Any]) -> None:
         self.talk.retries += 1
         if self.talk.retries > RETRIES:
-            raise self.bot.stuck(f"no reply to turn {frame['turn']} after {RETRIES} retries")
+            stuck = self.bot.stuck(f"no reply to turn {frame['turn']} after {RETRIES} retries")
+            raise NoReply(str(stuck), self.talk.code)
         await asyncio.sleep(min(10.0, 0.2 * 2**self.talk.retries))
         await self.send(type="retry")
 

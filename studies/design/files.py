@@ -97,13 +97,11 @@ def read_study(
     instrument_folder: Path = INSTRUMENTS,
     taken_keys: Collection[str] = (),
 ) -> StudySpec:
-    """`instruments` are the ids that a study may use; none of `taken_keys` may be its own. Prompts are sought beside the
+    """`instruments` are the ids that a study may use; `taken_keys` may not be its own. Prompts are sought beside the
     file, then in `prompt_folder`; what is not below these folders is not read."""
     faults: list[Fault] = []
     table, prompt_folders = Table(_document(path), "", faults), _folders(path, prompt_folder)
-    around = Surroundings(
-        _languages(table), instruments, prompt_folders, (path.parent, instrument_folder), taken_keys
-    )
+    around = Surroundings(_languages(table), instruments, prompt_folders, (path.parent, instrument_folder), taken_keys)
     spec = _study(table, around, instrument_folder)
     faulty = {fault.key_path for fault in faults}
     faults += [fault for fault in contradictions(spec, instruments, instrument_folder) if fault.key_path not in faulty]

@@ -8,6 +8,7 @@ from django.conf import settings
 from dialogue.jobs import store
 from dialogue.jobs.estimate import Cost, cost_of
 from dialogue.prices import load_prices, told_amount
+from dialogue.providers.registry import has_key, is_free
 from studies.management.command import one_or_more
 from studies.simulating.estimate import Answers, Estimate
 
@@ -35,6 +36,7 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
         "currency": price.currency,
         "unpriced": list(price.unpriced),
         "at_usual_price": list(price.at_usual_price),
+        "unset_keys": unset_keys(estimate),
         "turns": {turns.condition: turns.number for turns in estimate.turns},
         "assumed": list(assumptions(estimate)),
     }
@@ -49,9 +51,17 @@ def lines(estimate: Estimate) -> Iterator[str]:
     if price.at_usual_price:
         names = ", ".join(price.at_usual_price)
         yield f"{settings.PRICES} has no price for batches of {names}: the usual one was taken."
+    for variable in unset_keys(estimate):
+        yield f"The variable {variable} is not set here: set it before you start."
     yield from assumptions(estimate)
     yield ROUGH
     yield "Nothing was asked and nothing stored."
+
+
+def unset_keys(estimate: Estimate) -> list[str]:
+    """The variables without which the run itself cannot start."""
+    asked = [load.settings for load in estimate.loads if not is_free(load.settings.kind)]
+    return sorted({model.api_key_env for model in asked if not has_key(model.api_key_env)})
 
 
 def told_number(estimate: Estimate) -> str:

@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import ROUND_DOWN, Decimal, InvalidOperation
 from typing import Any
 
@@ -25,6 +25,7 @@ from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.registry import is_free, replayed
 from studies.management import estimates
 from studies.management.command import Command, Progress, one_or_more
+from studies.simulating.choice import Unfit, refuse_unreachable
 from studies.simulating.estimate import Estimate
 
 TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
@@ -92,15 +93,23 @@ class JobCommand(Command):
             if options[name] > number:
                 self.refuse(f"--{name.replace('_', '-')} must be at most {number}.")
 
-    def job_options(self, options: dict[str, Any], *models: ModelSettings) -> dict[str, Any]:
-        """What planning is told. `models`: who will be asked, so that a budget can be kept."""
+    def job_options(self, options: dict[str, Any], models: Mapping[str, ModelSettings]) -> dict[str, Any]:
+        """What planning is told. `models`: who will be asked; each must have its key, and a price for a budget."""
+        self.refuse_unreachable(models)
         return {
-            "budget": self.budget(options["budget"], models),
+            "budget": self.budget(options["budget"], models.values()),
             "attended": not options["background"],
             "retry_quarantined": options["retry_quarantined"],
         }
 
-    def budget(self, given: str | None, models: tuple[ModelSettings, ...]) -> Decimal | None:
+    def refuse_unreachable(self, models: Mapping[str, ModelSettings]) -> None:
+        try:
+            for name, model in models.items():
+                refuse_unreachable(name, model)
+        except Unfit as error:
+            self.refuse(str(error))
+
+    def budget(self, given: str | None, models: Iterable[ModelSettings]) -> Decimal | None:
         prices = self.prices()
         if given is None and settings.DAILY_BUDGET is None:
             return None

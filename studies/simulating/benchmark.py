@@ -66,11 +66,12 @@ class Benchmark:
         """Conversations, once all are held."""
         return len(self.setups) * len(self.arms) * len(self.profiles) * self.replicates
 
-    def models(self) -> Iterator[ModelSettings]:
-        """All that are asked, so that a budget can be kept."""
-        yield from (setup.model() for setup in self.setups)
-        yield from (supporter_settings(arm, self.protocol.spec()) for arm in self.arms)
-        yield from (judge_settings(configuration.judge) for configuration in self.judges)
+    def models(self) -> dict[str, ModelSettings]:
+        """All that are asked, by what they are called in a refusal."""
+        spec = self.protocol.spec()
+        seekers = {"seeker": self.setups[0].model()}
+        arms = {f"arm {arm.key}": supporter_settings(arm, spec) for arm in self.arms}
+        return seekers | arms | {f"judge {each.judge.key}": judge_settings(each.judge) for each in self.judges}
 
     def keep_profiles(self) -> None:
         """Of a file, before anything is planned: where judges find them. The study's own are there, and one that is

@@ -10,14 +10,13 @@ from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.profiles import Profile, ProfilesRefused
 from studies.chats import frozen_supporter
 from studies.design.spec import ArmSpec, StudySpec
-from studies.judging.settings import judge_settings
 from studies.models import Study
 from studies.simulating.profiles import OtherProfiles, found_profiles
 from studies.simulating.setup import Setup
 
 
 class Unfit(Exception):
-    """It is not there, or cannot be reached; the text says what is wrong where, and what to do."""
+    """It is not there, or cannot be asked; the text says what is wrong where, and what to do."""
 
 
 class Fitting(NamedTuple):
@@ -35,9 +34,7 @@ def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
             f"The study file of {spec.key} names no model that plays the seeker. Add a table [seeker] with kind, "
             "base_url and model (see docs/simulation.md) and load it again."
         )
-    setup = Setup(seeker=spec.seeker, **values)
-    refuse_unreachable("seeker", setup.model())
-    return setup
+    return Setup(seeker=spec.seeker, **values)
 
 
 def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
@@ -46,7 +43,6 @@ def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
     for key in keys or arms:
         if key not in arms:
             raise Unfit(f"--arms: the study {spec.key} has no arm {key!r}. It has: {', '.join(arms)}.")
-        refuse_unreachable(f"arm {key}", supporter_settings(arms[key], spec))
     return [arms[key] for key in dict.fromkeys(keys or arms)]
 
 
@@ -54,7 +50,6 @@ def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
     judges = {judge.key: judge for judge in spec.judges}
     if key not in judges:
         raise Unfit(f"--judge: the study {spec.key} has no judge {key!r}. It has: {', '.join(judges) or 'none'}.")
-    refuse_unreachable(f"judge {key}", judge_settings(judges[key]))
     return judges[key]
 
 
@@ -91,6 +86,7 @@ def told_states(states: Mapping[str, str]) -> str:
 
 
 def refuse_unreachable(name: str, settings: ModelSettings) -> None:
+    """Where it cannot be asked from here, as without its key. An estimate asks nobody, and does without."""
     try:
         model_for(settings)
     except ProviderError as error:

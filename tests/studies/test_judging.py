@@ -702,6 +702,16 @@ def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
     assert not Rater.objects.exists()
 
 
+def test_estimate_and_preview_need_no_key() -> None:
+    run = talk(study(judge_at("http://127.0.0.1:9/v1", "x", api_key_env="NO_SUCH_KEY")))
+    told, code = judge("--estimate")
+    assert (told["estimate"]["judgements"], told["estimate"]["calls"], code) == (1, 1, 0)
+    assert told["estimate"]["unset_keys"] == ["NO_SUCH_KEY"]
+    assert len(judge("--preview", run.conversation.code)[0]["previews"]) == 1
+    assert not Rater.objects.filter(kind="judge").exists()
+    assert not Call.objects.exists()
+
+
 @pytest.mark.parametrize(
     ("track", "condition", "asked"),
     [

@@ -261,6 +261,19 @@ def test_design_is_told_in_words(desk, study):
     }
 
 
+def test_design_names_the_models_whose_key_is_not_set(desk, study, monkeypatch):
+    monkeypatch.setenv("BIRCH_KEY", "secret")
+    remote = {"kind": "openai_compatible", "base_url": "https://models.example.org/v1", "model": "m"}
+    protocol = study.current()
+    protocol.arms.filter(key="amber").update(**remote, api_key_env="AMBER_KEY")
+    protocol.arms.filter(key="birch").update(**remote, api_key_env="BIRCH_KEY")
+    protocol.judges.update(**remote, api_key_env="JUDGE_KEY")
+    page = desk.get(address("design"))
+    assert page.context["unset_keys"] == [("arm amber", "AMBER_KEY"), ("judge demo", "JUDGE_KEY")]
+    assert page.content.decode().count("not set</span>") == 2
+    assert "secret" not in page.content.decode()
+
+
 def test_design_names_the_primary_contrasts_where_some_are_declared(desk, study):
     assert "Primary contrasts" not in desk.get(address("design")).content.decode()
     contrast = ContrastSpec(arms=("amber", "birch"), item="*", instrument="emoharbor_10", seekers="person")

@@ -1,5 +1,7 @@
 """A study file into the database: refused whole, changed while a draft, a new version once people are under way."""
 
+import json
+
 import pytest
 from django.core.management import CommandError, call_command
 
@@ -48,6 +50,21 @@ def test_study_may_not_be_called_as_an_address_of_the_server(key, demo, load):
     with pytest.raises(CommandError, match=f'study.toml: key: "{key}" is a word of the server'):
         load(spoiled)
     assert not Study.objects.exists()
+
+
+def test_models_whose_key_is_not_set_are_named_and_the_study_is_loaded(demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("JUDGE_KEY", "secret")
+    remote = 'kind = "openai_compatible"\nbase_url = "https://models.example.org/v1"\nprovider = "Lab"'
+    text = demo.replace("providers = []", 'providers = ["Lab"]', 1)
+    arm = f'\n[[arms]]\nkey = "far"\ntitle = "Far"\n{remote}\nmodel = "m"\napi_key_env = "FAR_KEY"\n'
+    judge = f'\n[[judges]]\nkey = "far"\n{remote}\nmodel = "m"\napi_key_env = "JUDGE_KEY"\n'
+    path = tmp_path / "study.toml"
+    path.write_text(text + arm + judge, encoding="utf-8")
+    call_command("load_study", str(path), "--json")
+    told = capsys.readouterr()
+    assert told.err == "Warning: arm far cannot be asked yet: the variable FAR_KEY is not set here.\n"
+    assert json.loads(told.out.splitlines()[-1])["unset_keys"] == [{"model": "arm far", "variable": "FAR_KEY"}]
+    assert Study.objects.get(key="demo").current().arms.filter(key="far").exists()
 
 
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):

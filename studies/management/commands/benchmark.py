@@ -51,7 +51,8 @@ class Command(SimulatingCommand, JudgingCommand):
         run = self.benchmark(found, options)
         if options["estimate"]:
             return self.told_estimate(Estimating(run).run())
-        budget = self.budget(options["budget"], tuple(run.models()))
+        self.refuse_unreachable(run.models())
+        budget = self.budget(options["budget"], run.models().values())
         if options["background"] and budget is not None:
             self.refuse("--budget is kept from one job to the next, which --background cannot. Leave one of them out.")
         run.keep_profiles()

@@ -3,8 +3,6 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.providers.base import ProviderError
-from dialogue.providers.registry import model_for
 from dialogue.seekers.components import LANGUAGES
 from studies.design.spec import ArmSpec, StudySpec
 from studies.management.command import one_or_more
@@ -38,10 +36,11 @@ class Command(JobCommand):
         self.refuse_below_one(options, "concurrency", "limit")
         writer = self.writer(found.current().spec(), model)
         work = work_for(found, writer, include_tests=include_tests)
-        people, asked = work.people[: options["limit"]], writer_settings(writer)
+        people = work.people[: options["limit"]]
         if options["estimate"]:
             return self.told_estimate(estimated(writer, people))
-        planned = plan_profiles(found, writer, people, include_tests=include_tests, **self.job_options(options, asked))
+        terms = self.job_options(options, {writer.key: writer_settings(writer)})
+        planned = plan_profiles(found, writer, people, include_tests=include_tests, **terms)
         if options["background"]:
             self.say_planned(planned, "profile", "profiles")
         else:
@@ -62,10 +61,6 @@ class Command(JobCommand):
                 f"The study file of {spec.key} names no model that writes profiles. Add a table [seeker] with kind, "
                 "base_url and model and load it again, or name an arm or a judge with --model."
             )
-        try:
-            model_for(writer_settings(writer))
-        except ProviderError as error:
-            self.refuse(f"{writer.key}: {error.detail}")
         return writer
 
     def summary(self, planned: Planned, work: Work) -> dict[str, Any]:

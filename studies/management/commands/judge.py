@@ -92,7 +92,11 @@ class Command(JudgingCommand):
         if options["estimate"]:
             return self.told_estimate(estimated(found, configuration, limited, batch=options["batch"]))
         planned = plan_judging(
-            found, configuration, limited, batch=options["batch"], **self.job_options(options, settings)
+            found,
+            configuration,
+            limited,
+            batch=options["batch"],
+            **self.job_options(options, {f"judge {judge}": settings}),
         )
         if options["background"]:
             self.say_planned(planned)

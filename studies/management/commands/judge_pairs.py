@@ -41,7 +41,8 @@ class Command(JudgingCommand):
         showings = work.limited(options["limit"])
         if options["estimate"]:
             return self.told_estimate(estimated(found, chosen, showings))
-        planned = plan_pairs(found, chosen, showings, **self.job_options(options, judge_settings(chosen)))
+        terms = self.job_options(options, {f"judge {judge}": judge_settings(chosen)})
+        planned = plan_pairs(found, chosen, showings, **terms)
         if options["background"]:
             self.say_planned(planned)
         else:

@@ -8,6 +8,7 @@ from studies.addresses import words_of_addresses
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, read_study
 from studies.management.command import Command as Base
+from studies.model_keys import unset_keys
 from studies.questionnaires.loading import instrument_ids
 from studies.role_play.cards import Stored
 from studies.studyfiles import load_spec
@@ -36,7 +37,15 @@ class Command(Base):
         self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {len(spec.arms)} arms.")
         if spec.role_play.cards:
             self.say(told_of_cards(loaded.cards))
-        return {"study": spec.key, "outcome": loaded.outcome, "version": loaded.protocol.version}
+        unset = list(unset_keys(spec))
+        for key in unset:
+            self.stderr.write(f"Warning: {key.model} cannot be asked yet: the variable {key.variable} is not set here.")
+        return {
+            "study": spec.key,
+            "outcome": loaded.outcome,
+            "version": loaded.protocol.version,
+            "unset_keys": [key._asdict() for key in unset],
+        }
 
 
 def told_of_cards(cards: Stored) -> str:

@@ -12,13 +12,14 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from dialogue.models import Call
 from studies.bots.answers import Person
-from studies.bots.walker import Bot, Stuck
+from studies.bots.walker import Bot, NoReply, Stuck
 from studies.design.spec import StudySpec
 from studies.enrolment import invite
 from studies.management.command import Command as Base
 from studies.management.command import Progress
-from studies.models import Participation, Study
+from studies.models import ArmRun, Participation, Study
 from studies.models.participation import ALPHABET, digest
 from studies.workers import work_through
 
@@ -87,7 +88,7 @@ class Command(Base):
             try:
                 await bot.walk()
             except Stuck as stuck:
-                failed.append(str(stuck))
+                failed.append(await database_sync_to_async(told)(stuck))
             await database_sync_to_async(progress.step)()
 
         progress: Progress
@@ -97,6 +98,16 @@ class Command(Base):
             "".join(f"{line}\n" for line in failed) + f"{len(bots) - len(failed)} of {len(bots)} bots are through."
         )
         return failed
+
+
+def told(stuck: Stuck) -> str:
+    """Where a bot could not go on; where no reply came, also which arm it was and what the ledger says of it."""
+    if not isinstance(stuck, NoReply):
+        return str(stuck)
+    run = ArmRun.objects.filter(conversation__code=stuck.conversation).first()
+    failed = Call.objects.filter(conversation__code=stuck.conversation, purpose=Call.Purpose.REPLY).exclude(error="")
+    call = failed.order_by("pk").last()
+    return f"{stuck}; arm {run.arm}: no reply: {call.error}" if run and call else str(stuck)
 
 
 @transaction.atomic

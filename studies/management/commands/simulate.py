@@ -56,7 +56,7 @@ class Command(SimulatingCommand):
         )
         if options["estimate"]:
             return self.told_estimate(Estimating(run).run())
-        terms = self.job_options(options, *run.models())
+        terms = self.job_options(options, run.models())
         run.keep_profiles()
         planned = self.planned(run, setup, **terms)
         if options["background"]:

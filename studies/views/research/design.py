@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from studies.design.files import dump_study
 from studies.design.spec import StudySpec
+from studies.model_keys import unset_keys
 from studies.models import Participation, Protocol, Study
 from studies.role_play.block_rows import shown_rows
 from studies.views.research import labels
@@ -24,6 +25,8 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "spec": spec,
         "steps": list(steps_of(spec)),
         "words": words_of(spec),
+        "unset_keys": list(unset_keys(spec)),
+        "unset_variables": {key.variable for key in unset_keys(spec)},
         "arms": protocol.arms.all(),
         "judges": protocol.judges.all(),
         "versions": study.protocols.count(),

@@ -246,6 +246,18 @@ def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
     assert not Job.objects.exists()
 
 
+def test_estimate_needs_no_key_and_a_run_does() -> None:
+    remote = {"kind": "openai_compatible", "base_url": "http://127.0.0.1:9/v1", "model": "m", "api_key_env": "NO_KEY"}
+    spec = factories.demo_spec()
+    factories.study(seeker=replace(spec.seeker, **remote), arms=(replace(spec.arms[0], **remote),))
+    told = benchmark("--estimate")[0]["estimate"]
+    assert told["calls"] > 0
+    assert (told["cost"], told["unset_keys"]) == (None, ["NO_KEY"])
+    with pytest.raises(CommandError, match="seeker: The environment variable NO_KEY is not set"):
+        benchmark()
+    assert not Job.objects.exists()
+
+
 def test_study_without_a_seeker_says_what_to_add() -> None:
     spec = replace(factories.demo_spec(), seeker=None)
     factories.study(seeker=spec.seeker)

@@ -1,6 +1,7 @@
 from django.urls import path
 
 from studies.views.research import (
+    asking_first,
     benchmark,
     calls,
     cards,
@@ -98,6 +99,7 @@ urlpatterns = [
     path("<slug:study_key>/analysis/unblind/", live_unblinding.unblinding, name="research-unblind"),
     path("<slug:study_key>/analysis/precision/", planner_precision.precision, name="research-precision"),
     path("<slug:study_key>/export/", work.export, name="research-export"),
+    path("<slug:study_key>/confirm/", asking_first.confirm, name="research-confirm"),
     path("<slug:study_key>/tasks/", work.states, name="research-tasks"),
     path("<slug:study_key>/tasks/start/<str:command>/", work.start, name="research-start"),
     path("<slug:study_key>/tasks/<int:number>/report/", work.report, name="research-report"),

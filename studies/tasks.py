@@ -16,7 +16,6 @@ from studies.management.command import TASK_VARIABLE
 from studies.models import Study, Task
 
 COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan")
-PAIRS = "pairs"  # among the arguments of `judge`
 RADAR = "--radar"  # among those of `analyse`, whose others are of its export
 LOG = "log.txt"
 LAST_LINES = 5

@@ -19,7 +19,7 @@ from dialogue.jobs.failures import commonest
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import Planned
-from dialogue.models import Job, JobItem
+from dialogue.models import Call, Job, JobItem
 from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
 from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.registry import is_free, replayed
@@ -183,6 +183,7 @@ class JobCommand(Command):
             "left": 0 if in_background else waiting,
             **({"waiting": waiting} if in_background else {}),
             "cost": float(job.spent),
+            "unpriced": is_unpriced(job),
             "budget_reached": job.state == Job.State.BUDGET,
         }
 
@@ -210,6 +211,11 @@ def told_failures(reasons: Mapping[str, int], details: Mapping[str, str]) -> dic
     """A detail is a sentence of its own, which gets its full stop where it is said."""
     said = {reason: f". {detail.rstrip('.')}" for reason, detail in details.items()}
     return {f"failed: {reason}{said.get(reason, '')}": count for reason, count in reasons.items()}
+
+
+def is_unpriced(job: Job) -> bool:
+    """Whether some of its calls have no price, so that `spent` is not all that it cost."""
+    return Call.objects.filter(item__job=job, cost=None).exists()
 
 
 def in_brackets(counts: Mapping[str, int]) -> str:

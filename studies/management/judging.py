@@ -6,13 +6,13 @@ from typing import Any
 
 from dialogue.jobs.store import Planned
 from dialogue.judges.judge import AGAIN, REPAIR
-from dialogue.models import Call, Job
+from dialogue.models import Job
 from studies.design.spec import ArmSpec
 from studies.judging.asking import ways_in
 from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
 from studies.management.command import one_or_more
-from studies.management.jobs import JobCommand, failures, in_brackets
+from studies.management.jobs import JobCommand, failures, in_brackets, is_unpriced
 from studies.models import Study
 
 
@@ -88,10 +88,6 @@ def of_answers(job: Job, role: str) -> dict[str, Any]:
 
 def share(part: float, whole: int) -> float | None:
     return round(part / whole, 6) if whole else None
-
-
-def is_unpriced(job: Job) -> bool:
-    return Call.objects.filter(item__job=job, cost=None).exists()
 
 
 def unreadable(summary: Mapping[str, Any], one: str, more: str) -> str:

@@ -24,6 +24,7 @@ class Task(models.Model):
     done = models.PositiveIntegerField(default=0)
     total = models.PositiveIntegerField(default=0)
     message = models.TextField(blank=True)
+    outcome = models.JSONField(default=dict, blank=True, help_text="Counts and cost of what asked models.")
     folder = models.CharField(max_length=500, blank=True, help_text="What it wrote, below var/.")
     started_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     started_at = models.DateTimeField(auto_now_add=True)

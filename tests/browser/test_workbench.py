@@ -23,6 +23,8 @@ def test_researcher_judges_analyses_and_exports_by_buttons(browser: Browser, ser
     sign_in(page, server)
     page.goto(f"{server.base_url}/research/demo/analysis/")
     page.get_by_role("button", name="Start the judge").click()
+    survey(page, "research/confirm/")
+    page.get_by_role("button", name="Start", exact=True).click()
     page.locator('[data-state="done"]').first.wait_for(timeout=LONG)
     expect(page.locator('[data-state="failed"]')).to_have_count(0)
 

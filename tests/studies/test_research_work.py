@@ -75,7 +75,6 @@ def task_of(study, command, *arguments, **fields):
         ("analyse", {"include_tests": "on"}, ["--include-tests"], "analysis"),
         ("analyse", {"include_tests": "on", "radar": "on"}, ["--include-tests", "--radar"], "analysis"),
         ("export", {"radar": "on"}, [], "export"),
-        ("judge", {"judge": "demo", "strategies": ["standard"]}, ["demo", "standard"], "analysis"),
     ],
 )
 def test_start_keeps_what_was_asked_for(
@@ -198,7 +197,7 @@ def test_judge_task_tries_every_strategy_and_says_which_failed(monkeypatch, stud
 
     asked = []
 
-    def judge(command, *arguments):
+    def judge(command, *arguments, **_streams):
         asked.append((command, *arguments))
         if "user_aware" in arguments:
             raise SystemExit(1)
@@ -210,16 +209,30 @@ def test_judge_task_tries_every_strategy_and_says_which_failed(monkeypatch, stud
         run_task.Command().handle(task=task.pk)
 
     task.refresh_from_db()
-    assert [arguments[-1] for arguments in asked] == ["standard", "user_aware", "state_aware"]
-    assert asked[0] == ("judge", "demo", "--judge", "demo", "--strategy", "standard")
+    assert [arguments[5] for arguments in asked] == ["standard", "user_aware", "state_aware"]
+    assert asked[0] == ("judge", "demo", "--judge", "demo", "--strategy", "standard", "--json")
     assert task.state == "failed"
-    assert task.message == "A part failed: user_aware. Start it again: what is done is not done twice."
+    told = "It was stopped, or a part failed: user_aware. Start it again: what is done is not done twice."
+    assert task.message == told
+
+
+@pytest.mark.django_db(transaction=True)
+def test_judge_task_keeps_what_came_of_it(study):
+    factories.run_with_turns(study)
+    task = task_of(study, "judge", "demo", "standard")
+
+    call_command("run_task", task.pk)
+
+    task.refresh_from_db()
+    assert task.state == "done"
+    assert (task.outcome["done"], task.outcome["failed"], task.outcome["reasons"]) == (1, 0, {})
+    assert task.outcome["cost"] == "0.0"
 
 
 def test_task_that_failed_tells_how_its_items_did(monkeypatch, study):
     from studies.management.commands import run_task
 
-    def judge(*_arguments):
+    def judge(*_arguments, **_streams):
         job = Job.objects.create(kind="judge", scope=study.key, title="demo (standard)", plan={})
         told = {"state": "failed", "failure": "client_error", "detail": "Asked to answer 404."}
         job.items.create(subject="run 1", role="judge", configuration="x", **told)

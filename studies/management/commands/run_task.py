@@ -1,9 +1,11 @@
 import shutil
+import sys
 import threading
 import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from io import StringIO
 from typing import Any
 
 from django.core.management import call_command
@@ -14,10 +16,11 @@ from django.utils import timezone
 from dialogue.jobs.failures import commonest
 from dialogue.models import JobItem
 from studies import analysis
-from studies.management.command import BUDGET_REACHED, PART_FAILED
+from studies.management.command import BUDGET_REACHED
 from studies.management.jobs import told_failures
 from studies.models import Task
-from studies.tasks import PAIRS, RADAR, finish, folder_of
+from studies.paid_work import command_lines, last_summary, outcome_of
+from studies.tasks import RADAR, finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
 
@@ -68,26 +71,35 @@ def export(task: Task) -> None:
     shutil.make_archive(str(folder_of(task) / f"{task.study.key}-export"), "zip", folder)
 
 
-def judge(task: Task) -> None:
-    """All strategies are tried, also after one of them failed in part. What begins with -- is an option of each."""
-    key, *asked = task.arguments
-    options = [word for word in asked if word.startswith("--")]
-    failed = [strategy for strategy in asked if strategy not in options and not judged(task, key, strategy, *options)]
-    if failed:
-        raise CommandError(f"A part failed: {', '.join(failed)}. Start it again: what is done is not done twice.")
+def ask_models(task: Task, *more: str) -> None:
+    """Run each command of a task that is paid for, also after one of them failed in part, and keep what came of it.
+    `more`: words of each that the page did not give."""
+    summaries, codes = [], {}
+    for name, line in command_lines(task.study.key, task.command, task.arguments).items():
+        Task.objects.filter(pk=task.pk).update(message=name)
+        summary, codes[name] = run([*line, *more])
+        summaries.append(summary)
+        Task.objects.filter(pk=task.pk).update(outcome=outcome_of(summaries))
+    if failed := [name for name, code in codes.items() if code]:
+        raise CommandError(why_left(max(codes.values()), failed))
 
 
-def judged(task: Task, key: str, strategy: str, *options: str) -> bool:
-    """With PAIRS in the place of a strategy the judge compares pairs."""
-    Task.objects.filter(pk=task.pk).update(message=strategy)
+def why_left(code: int, failed: list[str]) -> str:
+    if code == BUDGET_REACHED:
+        return "The budget is spent. What has been done is kept."
+    return f"It was stopped, or a part failed: {', '.join(failed)}. Start it again: what is done is not done twice."
+
+
+def run(line: list[str]) -> tuple[dict[str, Any], int]:
+    """The summary of a command and its exit code; what it prints goes into the log too."""
+    out, code = StringIO(), 0
     try:
-        if strategy == PAIRS:
-            call_command("judge_pairs", task.study.key, "--judge", key)
-        else:
-            call_command("judge", task.study.key, "--judge", key, "--strategy", strategy, *options)
+        call_command(*line, "--json", stdout=out)
     except SystemExit as stop:  # how our commands say that a part failed
-        return not stop.code
-    return True
+        code = int(stop.code or 0)
+    finally:
+        sys.stdout.write(out.getvalue())
+    return last_summary(out.getvalue()), code
 
 
 def analyse(task: Task) -> None:
@@ -103,24 +115,11 @@ def analyse(task: Task) -> None:
 
 
 def benchmark(task: Task) -> None:
-    try:
-        call_command("benchmark", task.study.key, "--out", str(folder_of(task)), *task.arguments)
-    except SystemExit as stop:
-        raise CommandError(WHY_LEFT[stop.code]) from stop
-
-
-def build_profiles(task: Task) -> None:
-    call_command("build_profiles", task.study.key, *task.arguments)
+    ask_models(task, "--out", str(folder_of(task)))
 
 
 def plan(task: Task) -> None:
     call_command("plan", "precision", task.study.key, "--out", str(folder_of(task) / "plan.json"), *task.arguments)
-
-
-WHY_LEFT = {
-    PART_FAILED: "It was stopped, or a part failed. Start it again: what is done is not done twice.",
-    BUDGET_REACHED: "The budget is spent. What has been held and judged is kept.",
-}
 
 
 def told(error: BaseException) -> str:
@@ -142,9 +141,9 @@ def failed_since(task: Task) -> list[str]:
 
 WORK: dict[str, Callable[[Task], None]] = {
     "export": export,
-    "judge": judge,
+    "judge": ask_models,
     "analyse": analyse,
     "benchmark": benchmark,
-    "build_profiles": build_profiles,
+    "build_profiles": ask_models,
     "plan": plan,
 }

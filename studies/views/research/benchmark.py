@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
@@ -24,7 +26,7 @@ from studies.management import estimates
 from studies.models import Study
 from studies.simulating import progress
 from studies.simulating.benchmark import Estimating, Wish
-from studies.simulating.choice import Fitting, Unfit
+from studies.simulating.choice import Fitting, Unfit, refuse_unreachable
 from studies.simulating.estimate import Estimate
 from studies.simulating.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulating.progress import Tally
@@ -32,6 +34,7 @@ from studies.simulating.setup import MOST_REPLICATES, MOST_TURNS
 from studies.views.research import benchmark_charts as charts
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
+from studies.views.research.asking_first import ask_first
 from studies.views.research.overview import demonstrations
 from studies.views.research.work import STRATEGIES, recent
 
@@ -138,12 +141,14 @@ def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
     """With the profiles that it is of. None where it cannot be had; the form then says why."""
     try:
         run, fitting = form.wish().of(study)
+        for name, model in run.models().items():
+            refuse_unreachable(name, model)
     except Unfit as refusal:
         form.add_error(None, str(refusal))
         return None
     estimate = Estimating(run).run()
     unpriced = estimates.cost(estimate).unpriced
-    if unpriced and form.cleaned_data["budget"] is not None:
+    if unpriced and budgets_of(form):
         form.add_error(
             "budget",
             _("The price table has no price for %(models)s, so what is spent cannot be known.")
@@ -154,18 +159,25 @@ def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
 
 
 def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, Any]:
-    cost, budget = estimates.cost(estimate), form.cleaned_data["budget"]
+    cost, budgets = estimates.cost(estimate), budgets_of(form)
     return {
         "estimate": estimate,
         "facts": facts_of(estimate),
         "cost": cost,
         "amount": told_amount(cost.amount),
         "mild": fitting.mild,
-        "too_dear": budget is not None and cost.amount > budget,
+        "budgets": [(name, told_amount(amount)) for name, amount in budgets.items()],
+        "too_dear": any(cost.amount > amount for amount in budgets.values()),
         "turns": [(labels.word(labels.CONDITIONS, turns.condition), turns) for turns in estimate.turns],
         "answers": [(labels.word(labels.PURPOSES, each.purpose), each) for each in estimate.answers()],
         "confirm": fingerprint(form),
     }
+
+
+def budgets_of(form: RunForm) -> dict[str, Decimal]:
+    """That are set, by name: the run's own, and that of a day."""
+    budgets = {_("Budget of this run"): form.cleaned_data["budget"], _("Budget of a day"): settings.DAILY_BUDGET}
+    return {name: amount for name, amount in budgets.items() if amount is not None}
 
 
 def facts_of(estimate: Estimate) -> list[tuple[str, str]]:
@@ -214,7 +226,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
     if stopped is None:
         return redirect("research-benchmark", study.key)
     if task and stopped.created_at >= task.started_at and not tasks.running_task(study, "benchmark"):
-        return started(request, study, progress.to_go_on(task))
+        return ask_first(study, "benchmark", progress.to_go_on(task), back="research-benchmark")
     progress.reopen(progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
     messages.success(request, _("It goes on."))
     return redirect("research-benchmark", study.key)

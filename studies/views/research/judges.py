@@ -7,73 +7,28 @@ from typing import NamedTuple
 
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_POST
 
 from dialogue.judges.fields import FIELDS, variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
-from studies import tasks
 from studies.design.spec import ArmSpec
 from studies.judging.planning import MOMENTS, runs_to_judge
 from studies.judging.preview import Place, Preview, places_in, preview, run_named
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
 from studies.models.response import RaterKind
+from studies.paid_work import PAIRS
 from studies.views.research import judge_fields, labels
 from studies.views.research.access import show, study_page
+from studies.views.research.asking_first import ask_first
 from studies.views.research.calls import Text, without_secrets
 from studies.views.research.overview import demonstrations
+from studies.views.research.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, WORDS
 from studies.views.research.rating_tables import title_of
 from studies.views.research.tables import Choice
 from studies.views.research.work import STRATEGIES, recent
-
-REPEAT, ORDER_SWAP = "repeat", "order_swap"
-REPLICATES = 3
-WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
-    "apart": (
-        gettext_lazy("One by one"),
-        gettext_lazy("Each dimension is asked in a call of its own: does one score colour the next?"),
-    ),
-    "padding": (
-        gettext_lazy("Padded replies"),
-        gettext_lazy("Every reply is followed by words that say nothing: does length alone please?"),
-    ),
-    "reversed_scale": (
-        gettext_lazy("Scale turned round"),
-        gettext_lazy("The lowest number is the best, and the score is turned back: a fair judge gives the same."),
-    ),
-    "paraphrase": (
-        gettext_lazy("Other words"),
-        gettext_lazy("A second wording of the questions, ours and not validated: do the words matter, or the meaning?"),
-    ),
-    "item_order": (
-        gettext_lazy("Dimensions in reverse"),
-        gettext_lazy("The last question comes first: does the first score anchor the others?"),
-    ),
-    "arm_name": (
-        gettext_lazy("Model named"),
-        gettext_lazy("The prompt says which model wrote the replies and who made it: does a name sway?"),
-    ),
-    "language": (
-        gettext_lazy("Other language"),
-        gettext_lazy("The questions are in the other language than the conversation."),
-    ),
-    WARM: (
-        gettext_lazy("Warmer, again and again"),
-        gettext_lazy("Three answers to each question at temperature 0.7, beside three at the judge's own."),
-    ),
-    REPEAT: (
-        gettext_lazy("The same again"),
-        gettext_lazy("Three answers to each question: how much is chance?"),
-    ),
-    ORDER_SWAP: (
-        gettext_lazy("Pairs in both orders"),
-        gettext_lazy("The pairs of all plans, each shown twice with the sides exchanged: does the place decide?"),
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -157,7 +112,7 @@ def ways_of_asking() -> Iterator[tuple[str, str]]:
     yield PLAIN, _("as it is")
     yield from ((key, str(WORDS[key][0])) for key in VARIANTS)
     for key in FIELDS:
-        yield variant_without(key), _("without: %(field)s") % {"field": judge_fields.WORDS[key][0]}
+        yield variant_without(key), _("without: %(field)s") % {"field": FIELD_WORDS[key][0]}
 
 
 def words_of(place: Place) -> str:
@@ -188,18 +143,16 @@ def counted(study: Study, what: str) -> dict[str, int]:
 @require_POST
 @study_page
 def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
-    """Twice does no harm: what is running already goes on alone."""
     judge, strategy, probe = (request.POST.get(name, "") for name in ("judge", "strategy", "probe"))
     known = [judge.key for judge in study.current().spec().judges]
     if judge not in known or strategy not in dict(STRATEGIES) or probe not in WORDS:
         raise Http404
-    tasks.start(study, "judge", arguments(judge, strategy, probe), request.user)
-    return redirect("research-judges", study.key)
+    return ask_first(study, "judge", arguments(judge, strategy, probe), back="research-judges")
 
 
 def arguments(judge: str, strategy: str, probe: str) -> list[str]:
     if probe == ORDER_SWAP:
-        return [judge, tasks.PAIRS]
+        return [judge, PAIRS]
     variant = [] if probe == REPEAT else [f"--variant={probe}"]
     replicates = [f"--replicates={REPLICATES}"] if probe in (REPEAT, WARM) else []
     return [judge, strategy, *variant, *replicates]

@@ -15,7 +15,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.seekers.components import LANGUAGES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
-from studies import tasks
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval
 from studies.seeker_profiles.approval import Refused
@@ -25,6 +24,7 @@ from studies.seeker_profiles.planning import Work, work_for
 from studies.simulating.profiles import OtherProfiles, keep
 from studies.views.research import profile_face
 from studies.views.research.access import show, study_page
+from studies.views.research.asking_first import ask_first
 from studies.views.research.tables import (
     Choice,
     Column,
@@ -177,10 +177,9 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @study_page
 def build(request: HttpRequest, study: Study) -> HttpResponse:
-    """Twice does no harm: what is running already goes on alone."""
     form = BuildForm(request.POST)
     if form.is_valid() and study.current().spec().seeker:
-        tasks.start(study, COMMAND, form.arguments(), request.user)
+        return ask_first(study, COMMAND, form.arguments(), back="research-profiles")
     return redirect("research-profiles", study.key)
 
 

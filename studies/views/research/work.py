@@ -16,11 +16,14 @@ from django.views.decorators.http import require_GET, require_POST
 from studies import tasks
 from studies.language import instrument_language
 from studies.models import Study, Task
+from studies.paid_work import PAID
 from studies.unblinding import is_blinded, unblinding_of
 from studies.views.research import live
 from studies.views.research.access import settled_page, show, study_page
+from studies.views.research.asking_first import ask_first
 from studies.views.research.live_unblinding import still_blinded
 from studies.views.research.overview import demonstrations
+from studies.views.research.task_words import command_name, told_outcome, told_work
 
 RECENT = 10
 REPORTS = {"en": "report.html", "zh": "report.zh.html"}
@@ -88,6 +91,8 @@ def start(request: HttpRequest, study: Study, command: str) -> HttpResponse:
     form = form_for(study, command, request.POST)
     if not form.is_valid():
         return work_page(request, study, command, form, status=400)
+    if command in PAID:
+        return ask_first(study, command, form.arguments(), back="research-analysis")
     tasks.start(study, command, form.arguments(), request.user)
     return redirect("research-export" if command == "export" else "research-analysis", study.key)
 
@@ -158,7 +163,8 @@ def described(task: Task) -> dict[str, Any]:
         "pk": task.pk,
         "command": command_name(task.command),
         "analyses": task.command == "analyse",
-        "arguments": " ".join(task.arguments),
+        "about": told_work(task.command, task.arguments),
+        "outcome": told_outcome(task.outcome),
         "state": Task.State.FAILED if silent else task.state,
         "done": task.done,
         "total": task.total,
@@ -168,18 +174,6 @@ def described(task: Task) -> dict[str, Any]:
         "started_at": task.started_at,
         "archive": archive_of(task),
     }
-
-
-def command_name(command: str) -> str:
-    names = {
-        "export": _("Export"),
-        "judge": _("Judge"),
-        "analyse": _("Analysis"),
-        "benchmark": _("Benchmark"),
-        "build_profiles": _("Profiles from answers"),
-        "plan": _("Precision"),
-    }
-    return names[command]
 
 
 def archive_of(task: Task) -> str:

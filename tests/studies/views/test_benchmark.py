@@ -199,6 +199,14 @@ def test_budget_for_a_model_without_a_price_is_refused(desk: Client) -> None:
     assert desk.post(address("-new"), ASKED | {"arms": ["far"], "budget": "5"}).status_code == 422
 
 
+def test_budget_of_a_day_is_shown_beside_what_a_run_would_take(desk: Client, study: Study, settings: Any) -> None:
+    settings.DAILY_BUDGET = Decimal(5)
+    assert "5.00" in desk.post(address("-new"), ASKED).content.decode()
+    factories.study("other", arms=(remote(),))
+    page = desk.post(reverse("research-benchmark-new", args=["other"]), ASKED | {"arms": ["far"]})
+    assert page.status_code == 422
+
+
 def test_study_without_a_seeker_says_what_to_add(desk: Client) -> None:
     factories.study(seeker=None)
     page = desk.get(address()).content.decode()
@@ -301,13 +309,18 @@ def test_stop_ends_open_jobs_of_the_study_and_no_others(desk: Client, study: Stu
     assert address("-go-on") in page.content.decode()
 
 
+def answered(desk: Client, asked: Any) -> None:
+    """Start what the question is about."""
+    desk.post(asked.request["PATH_INFO"], {"work": asked.context["work"]})
+
+
 def test_go_on_starts_the_same_run_again(
     desk: Client, study: Study, spawned: list[Task], django_capture_on_commit_callbacks: Any
 ) -> None:
     ran(study, state="failed")
     items(simulation(study, state="stopped"), "amber", waiting=1)
     with django_capture_on_commit_callbacks(execute=True):
-        desk.post(address("-go-on"))
+        answered(desk, desk.post(address("-go-on"), follow=True))
     assert [task.arguments for task in spawned] == [ARGUMENTS]
 
 
@@ -317,7 +330,9 @@ def test_go_on_has_no_more_to_spend_than_was_left(
     ran(study, state="failed", arguments=[*ARGUMENTS, "--budget", "5"])
     items(simulation(study, state="stopped", spent="1.25"), "amber", waiting=1)
     with django_capture_on_commit_callbacks(execute=True):
-        desk.post(address("-go-on"))
+        asked = desk.post(address("-go-on"), follow=True)
+        assert [amount for _name, amount in asked.context["budgets"]] == ["3.75"]
+        answered(desk, asked)
     [[name, left]] = [task.arguments[-2:] for task in spawned]
     assert (name, Decimal(left)) == ("--budget", Decimal("3.75"))
 
@@ -400,7 +415,7 @@ def test_run_that_failed_for_want_of_money_says_so(study: Study, monkeypatch: py
     with pytest.raises(CommandError):
         call_command("run_task", task.pk)
     task.refresh_from_db()
-    assert (task.state, task.message) == ("failed", "The budget is spent. What has been held and judged is kept.")
+    assert (task.state, task.message) == ("failed", "The budget is spent. What has been done is kept.")
 
 
 def leaving_with(code: int) -> Any:

@@ -120,13 +120,15 @@ def test_page_begins_with_a_conversation_that_there_is(desk: Client, study: Stud
         ("order_swap", ["demo", "pairs"]),
     ],
 )
-def test_probe_is_one_click(
+def test_probe_is_a_click_and_a_question(
     probe: str, arguments: list[str], desk: Client, study: Study, spawned: list[Task],
     django_capture_on_commit_callbacks: Any,
 ) -> None:  # fmt: skip
     assert re.search(rf'name="probe"\s+value="{probe}"', page(desk))
     with django_capture_on_commit_callbacks(execute=True):
-        response = desk.post(address("probe"), {"judge": "demo", "strategy": "user_aware", "probe": probe})
+        asked = desk.post(address("probe"), {"judge": "demo", "strategy": "user_aware", "probe": probe}, follow=True)
+        assert spawned == []
+        response = desk.post(asked.request["PATH_INFO"], {"work": asked.context["work"]})
     assert response["Location"] == address()
     [task] = spawned
     assert (task.command, task.arguments, task.started_by.username) == ("judge", arguments, "ada")
@@ -152,9 +154,9 @@ def test_probe_that_there_is_not_starts_nothing(
     [
         (
             ["demo", "standard", "--variant=padding"],
-            [("judge", "demo", "--judge", "demo", "--strategy", "standard", "--variant=padding")],
+            [("judge", "demo", "--judge", "demo", "--strategy", "standard", "--variant=padding", "--json")],
         ),
-        (["demo", "pairs"], [("judge_pairs", "demo", "--judge", "demo")]),
+        (["demo", "pairs"], [("judge_pairs", "demo", "--judge", "demo", "--json")]),
     ],
 )
 def test_task_passes_on_how_the_judge_is_asked(
@@ -163,7 +165,7 @@ def test_task_passes_on_how_the_judge_is_asked(
     from studies.management.commands import run_task
 
     called: list[Any] = []
-    monkeypatch.setattr(run_task, "call_command", lambda *words: called.append(words))
+    monkeypatch.setattr(run_task, "call_command", lambda *words, **_streams: called.append(words))
     task = Task.objects.create(study=study, command="judge", arguments=arguments)
     run_task.Command().handle(task=task.pk)
     task.refresh_from_db()
@@ -186,13 +188,15 @@ def test_prompt_without_a_field_is_shown(desk: Client, study: Study) -> None:
 
 
 @pytest.mark.parametrize(("strategy", "field"), [(strategy, field) for strategy in TOLD for field in TOLD[strategy]])
-def test_field_is_left_out_by_one_click(
+def test_field_is_left_out_by_a_click_and_a_question(
     strategy: str, field: str, desk: Client, study: Study, spawned: list[Task],
     django_capture_on_commit_callbacks: Any,
 ) -> None:  # fmt: skip
     assert re.search(rf'name="without"\s+value="{strategy} {field}"', page(desk))
     with django_capture_on_commit_callbacks(execute=True):
-        response = desk.post(address("without"), {"judge": "demo", "without": f"{strategy} {field}"})
+        asked = desk.post(address("without"), {"judge": "demo", "without": f"{strategy} {field}"}, follow=True)
+        assert spawned == []
+        response = desk.post(asked.request["PATH_INFO"], {"work": asked.context["work"]})
     assert response["Location"] == address()
     [task] = spawned
     assert (task.command, task.arguments) == ("judge", ["demo", strategy, f"--without={field}"])

@@ -282,11 +282,14 @@ def test_faults_of_a_file_are_shown_and_nothing_is_stored(study: Study, desk: Cl
     assert not SeekerProfile.objects.exists()
 
 
-def test_build_starts_one_task(study: Study, desk: Client, on_commit_at_once: None, monkeypatch: Any) -> None:
+def test_build_asks_first_and_starts_one_task(
+    study: Study, desk: Client, on_commit_at_once: None, monkeypatch: Any
+) -> None:
     started: list[Task] = []
     monkeypatch.setattr(tasks, "spawn", started.append)
     for _ in range(2):
-        response = desk.post(address("profiles-build"), {"include_tests": "on"}, follow=True)
+        asked = desk.post(address("profiles-build"), {"include_tests": "on"}, follow=True)
+        response = desk.post(asked.request["PATH_INFO"], {"work": asked.context["work"]}, follow=True)
     assert [(task.command, task.arguments) for task in started] == [("build_profiles", ["--include-tests"])]
     assert "Profiles from answers" in response.content.decode()
 

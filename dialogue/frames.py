@@ -1,4 +1,4 @@
-"""Every websocket frame, both directions (CONTRACT.md). Nothing in them names the supporter. Pure."""
+"""Every websocket frame, both directions (docs/interfaces.md). Nothing in them names the supporter. Pure."""
 
 import json
 from dataclasses import dataclass

@@ -1,12 +1,16 @@
 """What people script against is told where they look for it."""
 
 import re
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from django.core.management import get_commands
 
+from dialogue.frames import ErrorCode, Outgoing
 from studies.exports.tables import TABLES
+from studies.imports import pairs, ratings
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -46,3 +50,23 @@ def test_make_target_is_in_the_docs(target):
 @pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
 def test_link_of_the_readme_leads_somewhere(link):
     assert link.startswith("http") or (ROOT / link).exists()
+
+
+INTERFACES = (ROOT / "docs" / "interfaces.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("frame", Outgoing.__subclasses__(), ids=lambda frame: frame.type)
+def test_frame_of_the_server_is_in_the_docs(frame):
+    names = ["type", *(field.name for field in fields(frame))]
+    documented = re.search(rf'`(\{{"type":"{frame.type}"[^`]*)`', INTERFACES.split("| from the server |")[1])
+    assert re.findall(r'"(\w+)":', documented[1]) == names
+
+
+@pytest.mark.parametrize("word", ["resume", "message", "retry", "seen", "end", *get_args(ErrorCode)])
+def test_frame_of_the_browser_and_error_are_in_the_docs(word):
+    assert f'"{word}"' in INTERFACES or f"`{word}`" in INTERFACES
+
+
+@pytest.mark.parametrize("column", sorted({*ratings.NEEDED, *ratings.OPTIONAL, *pairs.NEEDED, *pairs.OPTIONAL}))
+def test_column_of_an_import_is_in_the_docs(column):
+    assert f"`{column}`" in INTERFACES.split("Files that come in")[1]

@@ -110,10 +110,21 @@ def test_demo_study_fills_its_consent_form_even_though_it_need_not() -> None:
 
 
 @pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])
+def test_template_study_has_what_every_command_needs(name: str, tmp_path: Path) -> None:
+    template = tomllib.loads((FIXTURES / "studies" / f"{name}.toml").read_text(encoding="utf-8"))
+    template |= {"contact": "lab@example.org", "oncall_email": "oncall@example.org"}
+    template["consent"] |= dict.fromkeys(needed_placeholders(FORM, template["consent"]["flags"]), "filled")
+    spec = read(tmp_path, template)
+    assert (spec.gone_after_days, len(spec.judges)) == (30, 1)
+    assert spec.seeker is not None
+    assert spec.seeker.provider not in {arm.provider for arm in spec.arms}
+
+
+@pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])
 def test_template_study_lacks_what_its_researchers_must_fill_in_and_nothing_else(name: str) -> None:
     with pytest.raises(StudyFileError) as caught:
         read_study(FIXTURES / "studies" / f"{name}.toml", instruments=KNOWN, prompt_folder=PROMPTS)
-    implied = {"min_turns", "model_providers", "n_arms"}
+    implied = {"deadline", "min_turns", "model_providers", "n_arms"}
     blanks = set(needed_placeholders(FORM, ("if_cross_border", "if_interview"))) - implied
     paths = [fault.key_path for fault in caught.value.faults]
     assert sorted(paths) == sorted(["contact", "oncall_email", *(f"consent.{blank}" for blank in blanks)])

@@ -8,21 +8,26 @@ from studies.design.spec import ArmSpec, StudySpec
 
 
 class UnsetKey(NamedTuple):
-    """`model`: what it is in the study and its key, as `arm birch`."""
+    """`role`: arm, judge or seeker; `key`: of the model, empty for the one seeker."""
 
-    model: str
+    role: str
+    key: str
     variable: str
+
+    @property
+    def model(self) -> str:
+        return f"{self.role} {self.key}".strip()
 
 
 def unset_keys(spec: StudySpec) -> Iterator[UnsetKey]:
     """Yield each model behind a server whose variable is not set for this process."""
-    for name, model in models_of(spec):
+    for role, key, model in models_of(spec):
         if not is_free(model.kind) and not has_key(model.api_key_env):
-            yield UnsetKey(name, model.api_key_env)
+            yield UnsetKey(role, key, model.api_key_env)
 
 
-def models_of(spec: StudySpec) -> Iterator[tuple[str, ArmSpec]]:
-    yield from ((f"arm {arm.key}", arm) for arm in spec.arms)
-    yield from ((f"judge {judge.key}", judge) for judge in spec.judges)
+def models_of(spec: StudySpec) -> Iterator[tuple[str, str, ArmSpec]]:
+    yield from (("arm", arm.key, arm) for arm in spec.arms)
+    yield from (("judge", judge.key, judge) for judge in spec.judges)
     if spec.seeker:
-        yield "seeker", spec.seeker
+        yield "seeker", "", spec.seeker

@@ -44,7 +44,7 @@ class Command(Base):
             "study": spec.key,
             "outcome": loaded.outcome,
             "version": loaded.protocol.version,
-            "unset_keys": [key._asdict() for key in unset],
+            "unset_keys": [{"model": key.model, "variable": key.variable} for key in unset],
         }
 
 

@@ -70,7 +70,8 @@ def title_of(protocol: Protocol) -> str:
     return title.get(instrument_language()) or next(iter(title.values()))
 
 
-def navigation(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
+def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[dict[str, Any]]:
+    """`here`: the address of the page that this one belongs to, where its own address does not tell."""
     open_risks = counts.risks_of(study).filter(level__gte=3, released_at=None).count()
     pages = [
         ("research-study", _("Overview"), 0),
@@ -90,5 +91,5 @@ def navigation(request: HttpRequest, study: Study) -> list[dict[str, Any]]:
     ]
     rows = [{"url": reverse(name, args=[study.key]), "label": label, "count": count} for name, label, count in pages]
     # The longest address that this page's begins with: a person's page belongs to People.
-    here = max((row["url"] for row in rows if request.path.startswith(row["url"])), key=len, default="")
-    return [{**row, "here": row["url"] == here} for row in rows]
+    longest = max((row["url"] for row in rows if (here or request.path).startswith(row["url"])), key=len, default="")
+    return [{**row, "here": row["url"] == longest} for row in rows]

@@ -21,7 +21,7 @@ from dialogue.prices import told_amount
 from studies import tasks
 from studies.models import Study
 from studies.paid_work import Quote, budget_among, quote
-from studies.views.research.access import show, study_page
+from studies.views.research.access import navigation, show, study_page
 from studies.views.research.task_words import command_name, told_work
 
 VALID = 24 * 3600  # seconds for which a question can be answered
@@ -53,6 +53,7 @@ def confirm(request: HttpRequest, study: Study) -> HttpResponse:
         "what": command_name(command),
         "about": told_work(command, arguments),
         "back": reverse(back, args=[study.key]),
+        "navigation": navigation(request, study, here=reverse(back, args=[study.key])),
         **question(quote(study, command, arguments), arguments),
     }
     return show(request, study, "confirm", context)

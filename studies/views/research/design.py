@@ -25,7 +25,7 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "spec": spec,
         "steps": list(steps_of(spec)),
         "words": words_of(spec),
-        "unset_keys": list(unset_keys(spec)),
+        "unset_keys": list(named_keys(spec)),
         "unset_variables": {key.variable for key in unset_keys(spec)},
         "arms": protocol.arms.all(),
         "judges": protocol.judges.all(),
@@ -41,6 +41,12 @@ def steps_of(spec: StudySpec) -> Iterator[tuple[str, str, str]]:
     for step in spec.steps:
         track = "" if step.track == "all" else str(Participation.Track(step.track).label)
         yield labels.word(labels.STEPS, step.kind), step.instrument, track
+
+
+def named_keys(spec: StudySpec) -> Iterator[tuple[str, str]]:
+    """Each model that cannot be asked, by name, and the variable that is not set."""
+    for unset in unset_keys(spec):
+        yield f"{labels.word(labels.MODELS, unset.role)} {unset.key}".strip(), unset.variable
 
 
 def words_of(spec: StudySpec) -> dict[str, str]:

@@ -14,6 +14,11 @@ SEEKERS: Words = {
     "simulated": gettext_lazy("simulated"),
     "imported": gettext_lazy("imported"),
 }
+MODELS: Words = {
+    "arm": gettext_lazy("arm"),
+    "judge": gettext_lazy("judge"),
+    "seeker": gettext_lazy("simulated seekers"),
+}
 CONDITIONS: Words = {"average": gettext_lazy("average"), "worst_case": gettext_lazy("worst case")}
 STATES: Words = {
     "open": gettext_lazy("open"),

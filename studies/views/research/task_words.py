@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from dialogue.prices import told_amount
 from studies.paid_work import PAIRS
@@ -13,7 +13,7 @@ from studies.tasks import RADAR
 from studies.views.research import labels
 from studies.views.research.probe_words import FIELD_WORDS, ORDER_SWAP, SHORT_STRATEGIES, WORDS
 
-STRATEGIES = {"standard": "standard", **SHORT_STRATEGIES, PAIRS: WORDS[ORDER_SWAP][0]}
+STRATEGIES = {"standard": gettext_lazy("standard"), **SHORT_STRATEGIES, PAIRS: WORDS[ORDER_SWAP][0]}
 
 
 def command_name(command: str) -> str:

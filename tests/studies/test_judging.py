@@ -109,7 +109,8 @@ def judge(*arguments: str, key: str = "real", strategy: str = "standard") -> tup
     except SystemExit as exit:
         code = int(exit.code or 0)
     told = json.loads(out.getvalue().splitlines()[-1])
-    told.pop("job", None)
+    for whatever in ("job", "unpriced"):
+        told.pop(whatever, None)
     return told, code
 
 

@@ -13,7 +13,7 @@ from django.urls import reverse
 from dialogue.models import Call, Job
 from studies import tasks
 from studies.models import Rater, Study, Task
-from studies.paid_work import Quote
+from studies.paid_work import Quote, outcome_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -211,6 +211,17 @@ def test_finished_work_tells_counts_and_cost_and_no_arguments(desk: Client, stud
     assert "1 of them set aside after three like failures · 1 not sent" in html
     assert "cost: 0.12 EUR" in html
     assert "--variant" not in html
+
+
+def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
+    part = {
+        "done": 2, "failed": 1, "quarantined": 0, "left": 0, "failed_reasons": {"timeout": 1}, "cost": 0.1,
+        "unpriced": False, "skipped_existing": 1,
+    }  # fmt: skip
+    told = outcome_of([{"parts": [part, {**part, "not_sent": 1}]}, {}])
+    assert (told["done"], told["before"], told["not_sent"], told["reasons"]) == (4, 2, 1, {"timeout": 2})
+    assert (told["cost"], told["currency"]) == ("0.2", "EUR")
+    assert outcome_of([part, {**part, "unpriced": True}])["cost"] is None
 
 
 @pytest.mark.parametrize(

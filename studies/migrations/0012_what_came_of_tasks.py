@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('studies', '0008_profiles_in_their_order'),
+        ('studies', '0011_percent_shown'),
     ]
 
     operations = [

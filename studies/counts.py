@@ -3,19 +3,21 @@
 from collections import Counter
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models import RiskEvent, Turn
+from dialogue.models.conversation import SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
-from dialogue.models.conversation import TurnState
 from studies.design.plan import Step
 from studies.models import ArmRun, Participation, Study
 from studies.models.participation import Status
 
 OVERDUE = timedelta(minutes=5)  # no reply takes this long, its repeats included
+Rows = TypeVar("Rows", QuerySet[Participation], QuerySet[ArmRun])
 
 
 @dataclass(frozen=True)
@@ -43,9 +45,45 @@ class ArmCount:
     failed: int
 
 
-def only(rows: QuerySet, test: str) -> QuerySet:
-    """`test` is "yes" for test data, "no" for real people, anything else for both."""
-    return rows.filter(is_test=test == "yes") if test in ("yes", "no") else rows
+def only(rows: Rows, test: str) -> Rows:
+    """`test` is "no" for people or what they said (see `people` of both query sets), "yes" for test data, anything else
+    for everything, reviewers, simulated and imported conversations included."""
+    match test:
+        case "no":
+            return rows.people()
+        case "yes":
+            return rows.test_data()
+        case _:
+            return rows
+
+
+def usual_data(study: Study) -> str:
+    """What pages show where nobody chose: people, where there are. The demonstration has little else than test data."""
+    return "no" if not study.is_demo() and study.participations.people().exists() else ""
+
+
+@dataclass(frozen=True)
+class Others:
+    """What a study has besides its people and what they said."""
+
+    reviewers: int
+    test_people: int
+    simulated: int
+    imported: int
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+
+def others(study: Study) -> Others:
+    real = study.participations.real()
+    kinds = dict(study.runs.real().values_list("conversation__seeker_kind").annotate(Count("pk")))
+    return Others(
+        reviewers=real.count() - study.participations.people().count(),
+        test_people=study.participations.test_data().count(),
+        simulated=kinds.get(SeekerKind.SIMULATED, 0),
+        imported=kinds.get(SeekerKind.IMPORTED, 0),
+    )
 
 
 def by_status(study: Study, *, test: str = "") -> list[StatusCount]:
@@ -76,13 +114,14 @@ def by_arm(study: Study, *, test: str = "") -> list[ArmCount]:
 
 def runs_by_arm(runs: QuerySet) -> QuerySet:
     turn = "conversation__turns"
+    closed = Q(conversation__status=ConversationStatus.CLOSED)
     return (
         runs.values("arm")
         .annotate(
             runs=Count("pk", distinct=True),
-            closed=Count("pk", distinct=True, filter=Q(conversation__status=ConversationStatus.CLOSED)),
+            closed=Count("pk", distinct=True, filter=closed),
             turns=Count(turn, filter=Q(conversation__turns__state=TurnState.ANSWERED)),
-            failed=Count(turn, filter=Q(conversation__turns__state=TurnState.FAILED)),
+            failed=Count(turn, filter=Q(conversation__turns__state=TurnState.FAILED) & ~closed),
         )
         .order_by("arm")
     )
@@ -103,24 +142,30 @@ class Stuck:
         return any(vars(self).values())
 
 
-def stuck(study: Study) -> Stuck:
-    turns = Turn.objects.filter(conversation__run__study=study).exclude(conversation__status=ConversationStatus.CLOSED)
+def stuck(study: Study, *, test: str = "") -> Stuck:
+    """Mail that could not be sent is told whoever it was about: the next alarm may be a person's."""
+    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
+    turns = Turn.objects.filter(conversation__run__in=runs).exclude(conversation__status=ConversationStatus.CLOSED)
     long_ago = timezone.now() - OVERDUE
-    risks = risks_of(study)
     return Stuck(
-        held=study.participations.filter(status=Status.HELD).count(),
-        in_review=study.participations.filter(status=Status.IN_REVIEW).count(),
+        held=people.filter(status=Status.HELD).count(),
+        in_review=people.filter(status=Status.IN_REVIEW).count(),
         failed_turns=turns.filter(state=TurnState.FAILED).count(),
         overdue_turns=turns.filter(state=TurnState.WAITING, created_at__lt=long_ago).count(),
-        open_risks=risks.filter(level__gte=3, released_at=None).count(),
-        mail_errors=risks.exclude(mail_error="").count(),
+        open_risks=open_risks(study, test=test).count(),
+        mail_errors=risks_of(study).exclude(mail_error="").count(),
     )
 
 
-def risks_of(study: Study) -> QuerySet[RiskEvent]:
+def risks_of(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
     """Said in a conversation of the study, or by one of its people in a questionnaire."""
-    codes = Participation.objects.filter(study=study).values("code")
-    return RiskEvent.objects.filter(Q(conversation__run__study=study) | Q(subject__in=codes))
+    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
+    return RiskEvent.objects.filter(Q(conversation__run__in=runs) | Q(subject__in=people.values("code")))
+
+
+def open_risks(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
+    """Those that wait for the person on call."""
+    return risks_of(study, test=test).filter(level__gte=3, released_at=None)
 
 
 def status_label(status: str) -> str:

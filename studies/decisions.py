@@ -11,6 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, QuerySet
 
+from studies.counts import only
 from studies.models import ArmRun, Decision, Participation, Study
 
 CODERS = 2
@@ -89,9 +90,9 @@ def restore(subject: Subject) -> None:
         subject.save(update_fields=["valid"])
 
 
-def disagreements(study: Study, *, is_test: bool) -> list[Subject]:
-    """On whom and what two coders differ, until one of them changes."""
-    people, runs = study.participations.filter(is_test=is_test), study.runs.filter(is_test=is_test)
+def disagreements(study: Study, *, test: str = "") -> list[Subject]:
+    """On whom and what two coders differ, until one of them changes. `test`: as of `counts.only`."""
+    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
     found: Iterable[Subject] = chain(decided(people), decided(runs.select_related("conversation", "participation")))
     return [subject for subject in found if verdict(subject.decisions.all()) == Verdict.DIFFER]
 

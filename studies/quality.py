@@ -21,8 +21,8 @@ class OfPerson(Filter):
     include_tests: bool = True
     person: Participation | None = None
 
-    def people(self, study: Study) -> QuerySet[Participation]:
-        return super().people(study).filter(pk=self.person.pk if self.person else None)
+    def participations(self, study: Study) -> QuerySet[Participation]:
+        return super().participations(study).filter(pk=self.person.pk if self.person else None)
 
     def runs(self, study: Study) -> QuerySet[ArmRun]:
         return super().runs(study).filter(participation=self.person)

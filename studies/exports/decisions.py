@@ -17,7 +17,7 @@ COLUMNS = (
 
 
 def wanted(study: Study, only: Filter) -> Q:
-    return Q(participation__in=only.people(study)) | Q(run__in=only.runs(study))
+    return Q(participation__in=only.participations(study)) | Q(run__in=only.runs(study))
 
 
 def decisions(study: Study, only: Filter) -> Rows:

@@ -274,5 +274,5 @@ def is_demonstration(study: Study, only: Filter, protocols: list[Protocol]) -> b
     """Nothing was measured: all arms are scripts, or all judges are, or all people are test data."""
     arms = [arm.is_demonstration() for protocol in protocols for arm in protocol.arms.all()]
     judges = [judge.is_demonstration() for protocol in protocols for judge in protocol.judges.all()]
-    people = list(only.people(study).values_list("is_test", flat=True).distinct())
+    people = list(only.participations(study).values_list("is_test", flat=True).distinct())
     return any(kind and all(kind) for kind in (arms, judges, people))

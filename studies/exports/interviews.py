@@ -25,7 +25,7 @@ INTERVIEWS = (
 
 
 def interviews_of(study: Study, only: Filter) -> QuerySet[Interview]:
-    return Interview.objects.filter(participation__in=only.people(study))
+    return Interview.objects.filter(participation__in=only.participations(study))
 
 
 def interviews(study: Study, only: Filter) -> Rows:
@@ -64,7 +64,7 @@ NOTES = (
 
 
 def notes_of(study: Study, only: Filter) -> QuerySet[InterviewNote]:
-    return InterviewNote.objects.filter(interview__participation__in=only.people(study))
+    return InterviewNote.objects.filter(interview__participation__in=only.participations(study))
 
 
 def notes(study: Study, only: Filter) -> Rows:
@@ -95,7 +95,7 @@ PASSAGES = (
 
 
 def passages_of(study: Study, only: Filter) -> QuerySet[Passage]:
-    return Passage.objects.filter(interview__participation__in=only.people(study))
+    return Passage.objects.filter(interview__participation__in=only.participations(study))
 
 
 def passages(study: Study, only: Filter) -> Rows:
@@ -116,7 +116,7 @@ CANDIDATES = (
 
 
 def candidates_of(study: Study, only: Filter) -> QuerySet[CandidateDimension]:
-    return CandidateDimension.objects.filter(participation__in=only.people(study))
+    return CandidateDimension.objects.filter(participation__in=only.participations(study))
 
 
 def candidates(study: Study, only: Filter) -> Rows:

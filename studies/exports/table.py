@@ -18,12 +18,13 @@ class Filter:
 
     include_tests: bool = False
 
-    def people(self, study: Study) -> QuerySet[Participation]:
-        return study.participations.all() if self.include_tests else study.participations.filter(is_test=False)
+    def participations(self, study: Study) -> QuerySet[Participation]:
+        """Reviewers too: their ratings are in the files."""
+        return study.participations.all() if self.include_tests else study.participations.real()
 
     def runs(self, study: Study) -> QuerySet[ArmRun]:
         runs = study.runs.filter(conversation__isnull=False)
-        return runs if self.include_tests else runs.filter(is_test=False)
+        return runs if self.include_tests else runs.real()
 
     def responses(self, study: Study) -> QuerySet[Response]:
         responses = Response.objects.filter(rater__study=study)

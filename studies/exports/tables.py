@@ -74,7 +74,7 @@ PARTICIPANTS = (
 
 def participants(study: Study, only: Filter) -> Rows:
     consent = Consent.objects.filter(participation=OuterRef("pk")).order_by("-signed_at", "-pk")
-    rows = only.people(study).annotate(
+    rows = only.participations(study).annotate(
         arms_done=Count("runs", filter=Q(runs__conversation__status=ConversationStatus.CLOSED)),
         consent_version=Subquery(consent.values("version")[:1]),
         consented_at=Subquery(consent.values("signed_at")[:1]),
@@ -577,7 +577,7 @@ TABLES = (
         "a person",
         PARTICIPANTS,
         participants,
-        lambda study, only: only.people(study).count(),
+        lambda study, only: only.participations(study).count(),
         always=True,
     ),
     Table(

@@ -41,9 +41,22 @@ AWAITED = (Status.APPLIED, Status.ACTIVE)  # the next thing to happen is theirs
 UNDER_WAY = tuple(status for status in Status if status not in (*OVER, Status.INVITED))
 
 
+# Whom a study is about. Reviewers rate what others said.
+TRACKS_OF_PEOPLE = ("participant", "counsellor")
+
+
 class ParticipationQuerySet(models.QuerySet["Participation"]):
     def real(self) -> Self:
+        """No test data; reviewers too."""
         return self.filter(is_test=False)
+
+    def people(self) -> Self:
+        """Participants and counsellors; neither reviewers nor test data (bots, researchers' tries)."""
+        return self.real().filter(track__in=TRACKS_OF_PEOPLE)
+
+    def test_data(self) -> Self:
+        """Bots and researchers' tries, of every track."""
+        return self.filter(is_test=True)
 
     def under_way(self) -> Self:
         """Begun, and not over."""
@@ -140,6 +153,20 @@ class Consent(models.Model):
         return f"{self.participation} {self.version}"
 
 
+class ArmRunQuerySet(models.QuerySet["ArmRun"]):
+    def real(self) -> Self:
+        """No test data; simulated and imported conversations too."""
+        return self.filter(is_test=False)
+
+    def people(self) -> Self:
+        """Those that participants and counsellors held, as `ParticipationQuerySet.people` has them; neither simulated
+        nor imported ones, nor test data."""
+        return self.real().filter(participation__track__in=TRACKS_OF_PEOPLE)
+
+    def test_data(self) -> Self:
+        return self.filter(is_test=True)
+
+
 class ArmRun(models.Model):
     """A conversation in a study: whose, with which arm, at which position. The one link from here to dialogue."""
 
@@ -167,6 +194,8 @@ class ArmRun(models.Model):
     valid = models.BooleanField(default=True)
     is_test = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ArmRunQuerySet.as_manager()
 
     class Meta:
         constraints = [

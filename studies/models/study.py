@@ -39,11 +39,12 @@ class Study(models.Model):
         return self.closed_at is not None
 
     def is_finished(self) -> bool:
-        """Closed, and none of its real people is under way any more."""
+        """Closed, and nobody is under way any more whose data the results could sway."""
         return self.is_closed() and not self.under_way()
 
     def under_way(self) -> int:
-        """How many real people have begun and are not through."""
+        """How many have begun and are not through, reviewers included: their ratings are data yet to come. Test data is
+        not."""
         return self.participations.real().under_way().count()
 
 

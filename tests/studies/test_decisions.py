@@ -144,12 +144,12 @@ def test_where_coders_differ_is_listed_until_one_changes(study, person, run, ada
     leave_out(test, ada)
     keep(test, bo)
 
-    assert disagreements(study, is_test=False) == [person, run]
-    assert disagreements(study, is_test=True) == [test]
+    assert disagreements(study, test="no") == [person, run]
+    assert disagreements(study, test="yes") == [test]
     assert not is_out(person)
     leave_out(run, bo)
     keep(person, ada)
-    assert disagreements(study, is_test=False) == []
+    assert disagreements(study, test="no") == []
     assert (is_out(person), is_out(run)) == (False, True)
 
 

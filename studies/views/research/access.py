@@ -72,7 +72,7 @@ def title_of(protocol: Protocol) -> str:
 
 def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[dict[str, Any]]:
     """`here`: the address of the page that this one belongs to, where its own address does not tell."""
-    open_risks = counts.risks_of(study).filter(level__gte=3, released_at=None).count()
+    open_risks = counts.open_risks(study).count()
     pages = [
         ("research-study", _("Overview"), 0),
         ("research-people", _("People"), 0),

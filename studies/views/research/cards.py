@@ -50,7 +50,7 @@ def cards(request: HttpRequest, study: Study) -> HttpResponse:
 def cards_page(
     request: HttpRequest, study: Study, form: ImportForm, *, faults: tuple[str, ...] = (), status: int = 200
 ) -> HttpResponse:
-    test = request.GET.get("test", "" if study.is_demo() else "no")
+    test = request.GET.get("test", counts.usual_data(study))
     context = {
         "test": test,
         "rows": rows_of(study, test),

@@ -115,8 +115,9 @@ class Results:
 
 @dataclass(frozen=True)
 class Completion:
-    """Real people, where there are; who was invited and has not begun is not counted in `begun`."""
+    """Who was invited and has not begun is not counted in `begun`. `test`: of whom, as of `counts.only`."""
 
+    test: str
     begun: int
     under_way: int
     completed: int
@@ -127,13 +128,14 @@ class Completion:
 
 
 def completion(study: Study) -> Completion:
-    found = {each.status: each.people for each in counts.by_status(study, test="" if study.is_demo() else "no")}
+    test = counts.usual_data(study)
+    found = {each.status: each.people for each in counts.by_status(study, test=test)}
     people = {
         "under_way": sum(found[status] for status in UNDER_WAY),
         "completed": found[Status.COMPLETED],
         "ended": sum(found[status] for status in OVER if status != Status.COMPLETED),
     }
-    return Completion(begun=sum(people.values()), **people)
+    return Completion(test, begun=sum(people.values()), **people)
 
 
 def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:

@@ -32,10 +32,12 @@ class InviteForm(forms.Form):
 @require_GET
 @researchers_only
 def studies(request: HttpRequest) -> HttpResponse:
+    people = Participation.objects.people()
+    completed, test_data = people.filter(status=Status.COMPLETED), Participation.objects.test_data()
     rows = Study.objects.order_by("key").annotate(
-        people=Count("participations", filter=Q(participations__is_test=False)),
-        tests=Count("participations", filter=Q(participations__is_test=True)),
-        completed=Count("participations", filter=Q(participations__status=Status.COMPLETED)),
+        people=Count("participations", filter=Q(participations__in=people)),
+        tests=Count("participations", filter=Q(participations__in=test_data)),
+        completed=Count("participations", filter=Q(participations__in=completed)),
     )
     newest = {protocol.study_id: protocol for protocol in Protocol.objects.order_by("version")}
     shown = [(study, title_of(newest[study.pk])) for study in rows]
@@ -49,8 +51,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
-    """A study for real is looked at without its test data unless told otherwise; the demonstration has little else."""
-    test = request.GET.get("test", "" if study.is_demo() else "no")
+    test = request.GET.get("test", counts.usual_data(study))
     statuses = counts.by_status(study, test=test)
     people = sum(each.people for each in statuses)
     completed = next(each.people for each in statuses if each.status == Status.COMPLETED)
@@ -63,7 +64,8 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "steps": counts.by_step(study, test=test),
         "arms": counts.by_arm(study, test=test),
         "demonstrations": demonstrations(study),
-        "stuck": counts.stuck(study),
+        "stuck": counts.stuck(study, test=test),
+        "others": counts.others(study),
         "form": form,
         "blinded": study.is_closed() and is_blinded(study),
     }

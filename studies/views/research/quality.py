@@ -135,7 +135,7 @@ def shown() -> dict[str, Promise]:
 @require_GET
 @study_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
-    test = request.GET.get("test", "yes" if study.is_demo() else "no")
+    test = request.GET.get("test", counts.usual_data(study))
     found = counts.only(study.participations.exclude(status="invited"), test)
     found = found.prefetch_related("decisions__coder", "runs__conversation", "runs__decisions__coder")
     of_person: dict[str, list[Index]] = {}
@@ -149,7 +149,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "headings": headings(request, columns()),
         "page": page,
         "flags": [Flag(name, text) for name, text in FLAGS.items()],
-        "differing": [subject_row(subject) for subject in disagreements(study, is_test=test == "yes")],
+        "differing": [subject_row(subject) for subject in disagreements(study, test=test)],
         "instrument": usual,
         "has_instructed": bool(instructed_items()),
         **paging(page, request),

@@ -17,14 +17,16 @@ from studies.views.research.tables import page_of, paging
 @study_page
 def risks(request: HttpRequest, study: Study) -> HttpResponse:
     waiting = When(level__gte=3, released_at=None, then=Value(True))
+    test = request.GET.get("test", "")
     rows = (
-        counts.risks_of(study)
+        counts.risks_of(study, test=test)
         .select_related("conversation", "released_by")
         .annotate(waits=Case(waiting, default=Value(False), output_field=BooleanField()))
         .order_by("-waits", "-created_at", "-pk")
     )
     page = page_of(rows, request)
-    return show(request, study, "risks", {"page": page, "risks": page, **paging(page, request)})
+    context = {"test": test, "page": page, "risks": page, **paging(page, request)}
+    return show(request, study, "risks", context)
 
 
 @require_POST

@@ -1,13 +1,15 @@
 """For set-up: a study's models may be changed until the first person has begun; what was collected is read-only."""
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
 from django import forms
 from django.contrib import admin
+from django.contrib.auth.admin import UserAdmin
+from django.contrib.auth.models import User
 from django.db.models import ForeignKey, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -20,7 +22,7 @@ from dialogue.admin import ReadOnly
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, dump_study, read_study
 from studies.design.spec import ArmSpec, RolePlaySpec, StudySpec
-from studies.models import Answer, Arm, Card, Judge, Participation, Protocol, Response, RolePlay, Study
+from studies.models import Answer, Arm, Card, Decision, Judge, Participation, Protocol, Response, RolePlay, Study
 from studies.models.study import ModelRow
 from studies.questionnaires.loading import instrument_ids
 from studies.views.research.design import study_file_of
@@ -62,6 +64,11 @@ def write_prompt(folder: Path, model: ArmSpec) -> None:
 
 
 class ModelRowForm(forms.ModelForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        if self.instance.pk and "protocol" in self.fields:
+            self.fields["protocol"].disabled = True  # moved to another version, it would be missing from its own
+
     def clean_prompt(self) -> str:
         name: str = self.cleaned_data["prompt"]
         if name != Path(name).name:
@@ -112,13 +119,33 @@ def is_words(texts: object) -> TypeGuard[Mapping[str, str]]:
 def spec_with(row: ModelRow) -> StudySpec:
     """The row's study as it would be with this row as it is now."""
     others = type(row).objects.filter(protocol=row.protocol).exclude(pk=row.pk)
-    rows = sorted([*others, row], key=lambda each: (each.number, each.pk or 0))
+    return spec_of(row.protocol, type(row), [*others, row])
+
+
+def spec_of(protocol: Protocol, kind: type[ModelRow], rows: Iterable[ModelRow]) -> StudySpec:
+    """The version's design if these were its arms, or its judges."""
+    rows = sorted(rows, key=lambda each: (each.number, each.pk or 0))
     specs = tuple(ArmSpec(**each.as_json()) for each in rows if not getattr(each, "paused", False))
-    spec = row.protocol.spec()
-    return replace(spec, arms=specs) if isinstance(row, Arm) else replace(spec, judges=specs)
+    return replace(protocol.spec(), **{"arms" if kind is Arm else "judges": specs})
 
 
-class ModelRowAdmin(admin.ModelAdmin):
+class KeepsWhatIsNeeded(admin.ModelAdmin):
+    """Deletes nothing that people or data depend on, and says why."""
+
+    delete_confirmation_template = "studies/admin/delete.html"
+    delete_selected_confirmation_template = "studies/admin/delete_selected.html"
+
+    def why_kept(self, rows: Iterable[Any]) -> Iterator[str]:
+        """A sentence for each reason why not all of these can be deleted."""
+        raise NotImplementedError
+
+    def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, Any, Any, list[str]]:
+        """Where the last is not empty Django deletes nothing."""
+        deleted, counts, needed, protected = super().get_deleted_objects(objs, request)
+        return deleted, counts, needed, list(self.why_kept(objs)) or protected
+
+
+class ModelRowAdmin(KeepsWhatIsNeeded):
     form = ModelRowForm
     list_display = ["key", "name", "protocol", "kind", "model"]
     list_filter = ["protocol__study"]
@@ -127,8 +154,18 @@ class ModelRowAdmin(admin.ModelAdmin):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return super().has_change_permission(request, obj) and (obj is None or may_change(obj.protocol))
 
-    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return super().has_delete_permission(request, obj) and (obj is None or may_change(obj.protocol))
+    def why_kept(self, rows: Iterable[ModelRow]) -> Iterator[str]:
+        for protocol in Protocol.objects.filter(pk__in={row.protocol_id for row in rows}).select_related("study"):
+            yield from self.why_kept_in(protocol, [row for row in rows if row.protocol_id == protocol.pk])
+
+    def why_kept_in(self, protocol: Protocol, rows: list[ModelRow]) -> Iterator[str]:
+        if not may_change(protocol):
+            told = _("%(version)s is in use: people have begun with it, or conversations were imported into it.")
+            yield told % {"version": protocol}
+            return
+        left = self.model.objects.filter(protocol=protocol).exclude(pk__in=[row.pk for row in rows])
+        for fault in faults_of(spec_of(protocol, self.model, left)):
+            yield _("Without it %(version)s could not go on. %(fault)s") % {"version": protocol, "fault": fault}
 
     def formfield_for_foreignkey(self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any) -> Any:
         return super().formfield_for_foreignkey(db_field, request, **kwargs, queryset=drafts())
@@ -214,3 +251,15 @@ class CardAdmin(ReadOnly):
 class RolePlayAdmin(ReadOnly):
     list_display = ["run", "played", "stepped_out"]
     list_select_related = ["run__study"]
+
+
+admin.site.unregister(User)
+
+
+@admin.register(User)
+class AccountAdmin(KeepsWhatIsNeeded, UserAdmin):
+    def why_kept(self, rows: Iterable[User]) -> Iterator[str]:
+        coders = Decision.objects.filter(coder__in=[user.pk for user in rows]).values_list("coder__username", flat=True)
+        for name in sorted(set(coders)):
+            told = _("%(name)s has decided who or what is left out of results. Untick “Active” instead.")
+            yield told % {"name": name}

@@ -13,6 +13,10 @@ from studies.responses import answers_of
 from studies.role_play.cards import give_card
 
 
+class ArmGone(Exception):
+    """The arm of a run is no row any more."""
+
+
 def run_at(participation: Participation, position: int) -> ArmRun:
     """This person's run at this position, made when its first step comes, before there is a conversation."""
     run = known_run(participation, position)
@@ -91,8 +95,11 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
 
 
 def arm_of(run: ArmRun) -> ArmSpec:
-    """Also where it has been paused since this person's order was drawn."""
-    return ArmSpec(**run.protocol.arms.get(key=run.arm).as_json())
+    """Also where it has been paused since this person's order was drawn. Raises ArmGone."""
+    arm = run.protocol.arms.filter(key=run.arm).first()
+    if arm is None:
+        raise ArmGone(f"{run.protocol} has no arm {run.arm!r}")
+    return ArmSpec(**arm.as_json())
 
 
 def limits(spec: StudySpec, track: str) -> dict:

@@ -13,7 +13,7 @@ from dialogue.models import RiskEvent, Turn
 from dialogue.models.conversation import SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.design.plan import Step
-from studies.models import ArmRun, Participation, Study
+from studies.models import Arm, ArmRun, Participation, Study
 from studies.models.participation import Status
 
 OVERDUE = timedelta(minutes=5)  # no reply takes this long, its repeats included
@@ -137,6 +137,7 @@ class Stuck:
     overdue_turns: int
     open_risks: int
     mail_errors: int
+    without_arms: int  # people who cannot go on, since too few arms are in use
 
     def __bool__(self) -> bool:
         return any(vars(self).values())
@@ -154,7 +155,24 @@ def stuck(study: Study, *, test: str = "") -> Stuck:
         overdue_turns=turns.filter(state=TurnState.WAITING, created_at__lt=long_ago).count(),
         open_risks=open_risks(study, test=test).count(),
         mail_errors=risks_of(study).exclude(mail_error="").count(),
+        without_arms=without_arms(study),
     )
+
+
+def without_arms(study: Study) -> int:
+    """How many, test people included, wait because they could be given no arms, or because the next of their arms is
+    gone."""
+    known = {
+        (protocol, arm) for protocol, arm in Arm.objects.filter(protocol__study=study).values_list("protocol", "key")
+    }
+    found = 0
+    under_way = study.participations.under_way().exclude(plan=[])
+    for pk, protocol, plan, position, order in under_way.values_list("pk", "protocol", "plan", "position", "order"):
+        step = Step.from_json(plan[min(position, len(plan) - 1)])
+        gone = step.kind == "chat" and (protocol, order[step.run - 1]) not in known
+        opened = gone and study.runs.filter(participation=pk, position=step.run, conversation__isnull=False).exists()
+        found += step.kind == "chats" or (gone and not opened)
+    return found
 
 
 def risks_of(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:

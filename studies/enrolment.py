@@ -12,8 +12,8 @@ from django.utils import timezone
 from studies import silence
 from studies.design.allocation import order_for
 from studies.design.blocks import Place, Row
-from studies.design.plan import expand, plan_for
-from studies.design.spec import COUNSELLOR
+from studies.design.plan import expand, plan_for, steps_for
+from studies.design.spec import COUNSELLOR, StudySpec
 from studies.models import Participation, Study
 from studies.models.participation import Status, digest
 from studies.role_play.block_rows import beside, take_row
@@ -21,6 +21,10 @@ from studies.role_play.cards import draw_cards
 
 SESSION_KEY = "participation"
 DRAWS = 20  # tries to get a place in the design when several people arrive at once
+
+
+class ArmsMissing(Exception):
+    """Fewer arms are in use than somebody is to meet."""
 
 
 def invite(study: Study, *, track: str = "participant", is_test: bool = False) -> tuple[Participation, str]:
@@ -45,7 +49,7 @@ def bound(session: MutableMapping[str, Any]) -> Participation | None:
 
 def begin(participation: Participation) -> None:
     """The first visit: the study's present version and its plan become this person's own, for good. In a study that is
-    closed it changes nothing: who was invited stays so."""
+    closed, or whose present version has too few arms, it changes nothing: who was invited stays so."""
     if participation.status == Status.INVITED:
         freeze_plan(participation)
 
@@ -54,8 +58,10 @@ def begin(participation: Participation) -> None:
 def freeze_plan(participation: Participation) -> None:
     # Not the study's row: everybody who comes in would wait for all others.
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
-    if fresh.status == Status.INVITED and admits(fresh.study, is_test=fresh.is_test):
-        fresh.protocol = fresh.study.current()
+    present = fresh.study.current()
+    may_begin = admits(fresh.study, is_test=fresh.is_test) and not lacks_arms(present.spec(), fresh.track)
+    if fresh.status == Status.INVITED and may_begin:
+        fresh.protocol = present
         fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
         fresh.status = Status.APPLIED if asks_for_consent(fresh) else Status.ACTIVE
         fresh.started_at = timezone.now()
@@ -66,6 +72,12 @@ def freeze_plan(participation: Participation) -> None:
 def admits(study: Study, *, is_test: bool) -> bool:
     """Whether somebody new may begin. A rehearsal may at any time: it is in no result."""
     return is_test or not study.is_closed()
+
+
+def lacks_arms(spec: StudySpec, track: str) -> bool:
+    """Whether people of this track are to have conversations for which there are too few arms."""
+    chats = any(step.kind == "chats" for step in steps_for(spec, track))
+    return chats and not 1 <= spec.arms_per_person(track) <= len(spec.arms)
 
 
 def asks_for_consent(participation: Participation) -> bool:
@@ -89,7 +101,7 @@ def draw_order(participation: Participation) -> None:
 
     Drawn when the first conversation is next, not when they join, so that who leaves earlier uses up no place
     (PROTOCOL §1.3), and after those who are gone have left theirs. The database refuses a place that is taken; then the
-    next one is tried.
+    next one is tried. Raises ArmsMissing.
     """
     silence.end_for_the_silent(participation.study)
     for _ in range(DRAWS):
@@ -105,7 +117,11 @@ def draw_order(participation: Participation) -> None:
 def take_place(participation: Participation) -> None:
     assert participation.protocol is not None  # noqa: S101 - begun before
     spec = participation.protocol.spec()
+    if lacks_arms(spec, participation.track):
+        raise ArmsMissing(f"{participation.protocol} has {len(spec.arms)} arms in use")
     index, places = (take_row if spec.has_block_plan(participation.track) else take_next)(participation)
+    if not places:
+        raise ArmsMissing(f"all arms of row {index + 1} of {participation.protocol} are paused")
     plan = expand(tuple(participation.steps()), spec, [place.arm for place in places], track=participation.track)
     participation.order, participation.order_index = [place.arm for place in places], index
     participation.cards = [place.card for place in places if place.card]

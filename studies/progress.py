@@ -1,6 +1,7 @@
 """Where a person stands, and how they move on. A step is left once, however often its form arrives."""
 
 import secrets
+from contextlib import suppress
 
 from django.db import transaction
 from django.db.models import F
@@ -52,7 +53,9 @@ def enter(participation: Participation) -> None:
     steps = participation.steps()
     kind = steps[participation.position].kind
     if kind == "chats":
-        enrolment.draw_order(participation)
+        # With too few arms they stay at this step, which tries again at each visit; what they have answered is stored.
+        with suppress(enrolment.ArmsMissing):
+            enrolment.draw_order(participation)
     elif kind == "selection":
         set_status(participation, Status.IN_REVIEW)
 

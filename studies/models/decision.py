@@ -12,7 +12,7 @@ class Decision(models.Model):
         Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="decisions"
     )
     run = models.ForeignKey(ArmRun, on_delete=models.CASCADE, null=True, blank=True, related_name="decisions")
-    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE)
+    coder = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT)
     keep = models.BooleanField()
     reason = models.CharField(max_length=500)
     decided_at = models.DateTimeField(auto_now=True)

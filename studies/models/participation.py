@@ -71,7 +71,7 @@ class Participation(models.Model):
         COUNSELLOR = "counsellor", gettext_lazy("Counsellor")
         REVIEWER = "reviewer", gettext_lazy("Reviewer")
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="participations")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
     protocol = models.ForeignKey(
         Protocol, on_delete=models.PROTECT, null=True, blank=True, related_name="participations"
     )
@@ -170,13 +170,13 @@ class ArmRunQuerySet(models.QuerySet["ArmRun"]):
 class ArmRun(models.Model):
     """A conversation in a study: whose, with which arm, at which position. The one link from here to dialogue."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="runs")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="runs")
     protocol = models.ForeignKey(Protocol, on_delete=models.PROTECT, related_name="runs")
     participation = models.ForeignKey(
-        Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="runs"
+        Participation, on_delete=models.PROTECT, null=True, blank=True, related_name="runs"
     )
     conversation = models.OneToOneField(
-        Conversation, on_delete=models.CASCADE, null=True, blank=True, related_name="run"
+        Conversation, on_delete=models.PROTECT, null=True, blank=True, related_name="run"
     )
     position = models.PositiveIntegerField(default=0)
     arm = models.CharField(max_length=100, blank=True, help_text="The arm's key.")

@@ -17,7 +17,7 @@ class RaterKind(models.TextChoices):
 class Rater(models.Model):
     """Who answers: a person in a role, or a judge with its strategy. Both fill the same questionnaires."""
 
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="raters")
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="raters")
     kind = models.CharField(max_length=20, choices=RaterKind)
     code = models.CharField(max_length=100)
     strategy = models.CharField(max_length=40, blank=True)

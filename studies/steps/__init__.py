@@ -12,6 +12,7 @@ from studies.steps import (
     questionnaire,
     reviews,
     screening,
+    stalled,
     training,
 )
 from studies.steps.base import StepKind
@@ -24,6 +25,7 @@ KINDS: dict[str, StepKind] = {
     "questionnaire": questionnaire.Answer(),
     "rating": questionnaire.Answer(),
     "between": questionnaire.Answer(template="studies/steps/between.html"),
+    "chats": stalled.Stalled(),
     "chat": chat.Chat(),
     "blinding": blinding.Blinding(),
     "interview": interview.Interviewing(),

@@ -12,6 +12,7 @@ from studies.responses import rater_for, store, turns_seen
 from studies.role_play import flags
 from studies.role_play.card_face import CardFace, face_of
 from studies.steps.base import Page, Visit
+from studies.steps.stalled import stalled_page
 from studies.submissions import ToMend
 
 
@@ -19,7 +20,10 @@ class Chat:
     """A conversation with one partner, and the ratings for which it waits."""
 
     def show(self, visit: Visit) -> Page | None:
-        run = chats.opened(visit.participation, visit.step.run)
+        try:
+            run = chats.opened(visit.participation, visit.step.run)
+        except chats.ArmGone:
+            return stalled_page(visit)
         conversation = run.conversation
         assert conversation is not None  # noqa: S101 - it has just been opened
         if conversation.status == Status.CLOSED:
@@ -50,9 +54,10 @@ class Chat:
         return Page("studies/steps/checkpoint.html", context)
 
     def accept(self, visit: Visit) -> bool:
-        run = chats.opened(visit.participation, visit.step.run)
-        assert run.conversation is not None  # noqa: S101 - it has just been opened
-        if run.conversation.status != Status.PAUSED or "checkpoint" not in visit.request.POST:
+        run = chats.known_run(visit.participation, visit.step.run)
+        if run is None or run.conversation is None or run.conversation.status != Status.PAUSED:
+            return False
+        if "checkpoint" not in visit.request.POST:
             return False
         form = self.checkpoint(visit, run.conversation, data=visit.request.POST)
         if not form.is_valid():

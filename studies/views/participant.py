@@ -98,6 +98,11 @@ def closed_page(request: HttpRequest, study: Study) -> HttpResponse:
     return render(request, "studies/closed.html", context, status=403)
 
 
+def stalled_page(request: HttpRequest, person: Participation) -> HttpResponse:
+    """For one who was invited and cannot begin: the study's present version has too few arms in use."""
+    return render(request, "studies/stalled.html", surroundings(person))
+
+
 def to_present_step(_request: HttpRequest) -> HttpResponse:
     return redirect("study")
 
@@ -112,7 +117,7 @@ def saved_before(_request: HttpRequest) -> HttpResponse:
 def study(request: HttpRequest, person: Participation) -> HttpResponse:
     enrolment.begin(person)
     if not person.has_begun():
-        return closed_page(request, person.study)
+        return closed_page(request, person.study) if person.study.is_closed() else stalled_page(request, person)
     settle_language(request, person)
     visit = Visit(request, person, progress.current_step(person))
     kind = KINDS[visit.step.kind]

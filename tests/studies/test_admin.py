@@ -5,11 +5,14 @@ from dataclasses import replace
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import ProtectedError
 from django.forms.models import model_to_dict
 from django.test import Client
+from django.utils.html import escape
 
 from studies.admin import faults_of
-from studies.models import Arm, Judge
+from studies.enrolment import invite
+from studies.models import Arm, Decision, Judge
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -110,10 +113,65 @@ def test_a_model_is_fixed_once_somebody_has_begun(begun, kind, desk, study):
 
     assert desk.get(f"{page}/change/").status_code == 200
     assert desk.post(f"{page}/change/", fields_of(row, title="Other")).status_code == 403
-    assert desk.post(f"{page}/delete/", {"post": "yes"}).status_code == 403
-    chosen = {"action": "delete_selected", "_selected_action": [row.pk], "post": "yes"}
-    assert desk.post(f"/admin/studies/{kind._meta.model_name}/", chosen).status_code == 403
+    why = "demo v1 is in use: people have begun with it, or conversations were imported into it."
+    assert kept_because(desk.post(f"{page}/delete/", {"post": "yes"})) == [why]
+    assert kept_because(delete_selected(desk, kind.objects.all())) == [why]
     assert kind.objects.get(pk=row.pk).title == row.title
+
+
+def delete_selected(desk, rows):
+    chosen = {"action": "delete_selected", "_selected_action": [row.pk for row in rows], "post": "yes"}
+    return desk.post(f"/admin/{rows.model._meta.app_label}/{rows.model._meta.model_name}/", chosen)
+
+
+def kept_because(response):
+    """The reasons that the page gives for deleting nothing."""
+    assert response.status_code == 200
+    page = response.content.decode()
+    assert "This cannot be deleted:" in page
+    return [reason for reason in response.context["protected"] if f"<li>{escape(reason)}</li>" in page]
+
+
+def test_arms_that_people_yet_to_come_need_are_kept(desk, study):
+    """However many are chosen at once: those that were invited would have nobody to talk to."""
+    invite(study)
+    arms = study.current().arms.all()
+
+    assert kept_because(delete_selected(desk, arms)) == ["Without it demo v1 could not go on. arms: no arms"]
+    assert study.current().arms.count() == 5
+    Arm.objects.exclude(key="amber").delete()
+    gone = desk.post(f"/admin/studies/arm/{amber(study).pk}/delete/", {"post": "yes"})
+    assert kept_because(gone) == ["Without it demo v1 could not go on. arms: no arms"]
+
+
+def test_an_arm_stays_in_its_version(desk, study):
+    other = factories.study("other").current()
+
+    assert change(desk, amber(study), protocol=other.pk) is None
+    assert study.current().arms.count() == 5
+
+
+def test_an_account_that_has_decided_on_results_is_kept(desk, study):
+    coder = factories.decided(factories.person(study), coder="bo").coder
+
+    why = ["bo has decided who or what is left out of results. Untick “Active” instead."]
+    assert kept_because(desk.post(f"/admin/auth/user/{coder.pk}/delete/", {"post": "yes"})) == why
+    assert kept_because(delete_selected(desk, User.objects.all())) == why
+    assert Decision.objects.count() == 1
+    other = User.objects.create(username="eve")
+    assert desk.post(f"/admin/auth/user/{other.pk}/delete/", {"post": "yes"}).status_code == 302
+    assert not User.objects.filter(pk=other.pk).exists()
+
+
+@pytest.mark.parametrize("of", ["study", "participation", "conversation", "coder"])
+def test_the_database_deletes_nothing_that_others_depend_on(of, study):
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person)
+    rows = {"study": study, "participation": person, "conversation": run.conversation}
+    rows["coder"] = factories.decided(person).coder
+
+    with pytest.raises(ProtectedError):
+        rows[of].delete()
 
 
 def test_an_arm_cannot_join_a_study_that_has_begun(desk, study):

@@ -11,11 +11,12 @@ from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
 from studies import counts
-from studies.enrolment import invite
+from studies.enrolment import invite, lacks_arms
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
 from studies.unblinding import is_blinded
@@ -66,10 +67,17 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "demonstrations": demonstrations(study),
         "stuck": counts.stuck(study, test=test),
         "others": counts.others(study),
+        "lacks_arms": tracks_without_arms(study),
         "form": form,
         "blinded": study.is_closed() and is_blinded(study),
     }
     return show(request, study, "overview", context, status=status)
+
+
+def tracks_without_arms(study: Study) -> list[Promise | str]:
+    """Those of whom nobody new can begin."""
+    spec = study.current().spec()
+    return [track.label for track in Participation.Track if lacks_arms(spec, track)]
 
 
 def demonstrations(study: Study) -> set[str]:

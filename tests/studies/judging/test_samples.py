@@ -12,7 +12,7 @@ from urllib.parse import quote
 import pytest
 from django.core.management import CommandError, call_command
 
-from dialogue.models import Call, Conversation, Job, Turn
+from dialogue.models import Call, Job, Turn
 from studies.exports.table import Filter
 from studies.judging.samples import samples
 from studies.models import ArmRun, Rater
@@ -151,7 +151,7 @@ def test_test_data_and_erased_people_are_left_out(server: str, tmp_path: Path) -
     code = real.conversation.code
     assert [line["metadata"]["conversation"] for line in exported(tmp_path)] == [code]
     assert len(exported(tmp_path, "--include-tests")) == 2
-    Conversation.objects.filter(pk=real.conversation_id).delete()
+    ArmRun.objects.filter(pk=real.pk).delete()
     call_command("export_judgements", "demo", "--out", str(tmp_path / "j.jsonl"), verbosity=0)
     assert list(tmp_path.iterdir()) == []  # an empty file would be anybody's
 

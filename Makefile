@@ -53,9 +53,7 @@ demo-data: .venv/.run
 	$(B)/python manage.py run_bots demo --count $(PEOPLE) --concurrency 10 --pace 0 --base-url $(BASE_URL)
 	for strategy in standard user_aware state_aware; do \
 	    $(B)/python manage.py judge demo --judge demo --strategy $$strategy || exit 1; done
-	$(B)/python manage.py export demo --out var/demo/export --include-tests
-	$(B)/python manage.py analyse var/demo/export --out var/demo/results
-	@echo "The report is var/demo/results/report.html"
+	$(B)/python manage.py analyse_study demo --include-tests
 
 # Every page in a real browser, to be looked at.
 screenshots: $(DEV) browser

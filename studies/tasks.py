@@ -23,15 +23,24 @@ LAST_LINES = 5
 
 def start(study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None) -> Task:
     """Start `command` for this study; where one is running already, that one is returned and no other is started."""
-    with transaction.atomic():
-        Study.objects.select_for_update().get(pk=study.pk)
-        if running := running_task(study, command):
-            return running
-        task = Task.objects.create(study=study, command=command, arguments=arguments, started_by=user)
-        task.folder = f"tasks/{study.key}/{task.pk}"
-        task.save(update_fields=["folder"])
+    task, is_new = get_or_create_task(study, command, arguments, user)
+    if is_new:
         transaction.on_commit(lambda: spawn(task))
     return task
+
+
+@transaction.atomic
+def get_or_create_task(
+    study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None = None
+) -> tuple[Task, bool]:
+    """The one that is running, else a new one, which nobody has begun to do."""
+    Study.objects.select_for_update().get(pk=study.pk)
+    if running := running_task(study, command):
+        return running, False
+    task = Task.objects.create(study=study, command=command, arguments=arguments, started_by=user)
+    task.folder = f"tasks/{study.key}/{task.pk}"
+    task.save(update_fields=["folder"])
+    return task, True
 
 
 def running_task(study: Study, command: str) -> Task | None:

@@ -1,6 +1,8 @@
 from django.urls import include, path
+from django.views.generic import RedirectView
 
 from studies.views import participant, role_card, role_play, status
+from studies.views.research.language import choose_language
 
 urlpatterns = [
     path("", participant.front, name="front"),
@@ -15,6 +17,8 @@ urlpatterns = [
     path("study/played/", role_card.played, name="study-played"),
     path("study/reply-rating/", participant.rate_reply, name="study-rate-reply"),
     path("research/", include("studies.research_urls")),
+    path("language/", choose_language, name="research-language"),
+    path("api/", RedirectView.as_view(pattern_name="api"), name="api-newest"),
     path("api/v1/", include("studies.api.urls")),
     path("help/", participant.help_page, name="help"),
     path("pause/", participant.pause, name="pause"),

@@ -6,6 +6,11 @@ from studies.models import Arm, Study
 from studies.views.research.access import title_of
 
 
+class AddressesSerializer(serializers.Serializer):
+    schema = serializers.URLField()
+    studies = serializers.URLField()
+
+
 class ArmSerializer(serializers.ModelSerializer):
     demonstration = serializers.BooleanField(source="is_demonstration")
 

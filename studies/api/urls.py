@@ -32,6 +32,7 @@ class WhenAsked:
 
 
 urlpatterns = [
+    path("", WhenAsked("Addresses"), name="api"),
     path("studies/", WhenAsked("Studies"), name="api-studies"),
     path("studies/<slug:key>/", WhenAsked("OneStudy"), name="api-study"),
     path("studies/<slug:key>/progress/", WhenAsked("Progress"), name="api-progress"),

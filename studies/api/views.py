@@ -17,10 +17,11 @@ from rest_framework.generics import ListAPIView, RetrieveAPIView
 from rest_framework.permissions import IsAdminUser
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
 from studies import counts
-from studies.api.serializers import ProgressSerializer, StudyDetailSerializer, StudySerializer
+from studies.api.serializers import AddressesSerializer, ProgressSerializer, StudyDetailSerializer, StudySerializer
 from studies.exports.files import cell
 from studies.exports.table import Filter
 from studies.exports.tables import RATINGS, ratings
@@ -35,6 +36,14 @@ INCLUDE_TESTS = OpenApiParameter("include_tests", bool, description="With test d
 def studies() -> QuerySet[Study]:
     newest_first = Prefetch("protocols", queryset=Protocol.objects.order_by("-version"))
     return Study.objects.order_by("key").prefetch_related(newest_first)
+
+
+class Addresses(APIView):
+    """Where the API begins: the addresses of its parts."""
+
+    @extend_schema(responses=AddressesSerializer)
+    def get(self, request: Request) -> Response:
+        return Response({name: reverse(f"api-{name}", request=request) for name in ("schema", "studies")})
 
 
 class Schema(SpectacularAPIView):

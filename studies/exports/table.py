@@ -8,6 +8,7 @@ from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Coalesce
 
 from studies.models import Answer, ArmRun, Participation, Response, Study
+from studies.models.participation import Status
 
 Rows = Iterator[tuple[Any, ...]]
 
@@ -35,6 +36,14 @@ class Filter:
 
     def answers(self, study: Study) -> QuerySet[Answer]:
         return Answer.objects.filter(response__in=self.responses(study))
+
+
+def has_test_data_alone(study: Study) -> bool:
+    """Whether an export without test data would be empty, and one with it would not."""
+    real = Filter()
+    begun = real.participations(study).exclude(status=Status.INVITED)
+    is_empty = not any(rows.exists() for rows in (begun, real.runs(study), real.responses(study)))
+    return is_empty and Filter(include_tests=True).runs(study).exists()
 
 
 @dataclass(frozen=True)

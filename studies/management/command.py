@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -18,6 +19,8 @@ PART_FAILED = 1
 BAD_INPUT = 2
 BUDGET_REACHED = 3
 TASK_VARIABLE = "EMOSTUDY_TASK"  # set by a researcher's page for the command that it starts
+TAKE_TESTS = "Add --include-tests to take it in."
+OF_TESTS = "There is test data: --include-tests plans for bots."
 LINES = 10  # how many plain lines a long work prints where there is no terminal
 
 
@@ -119,6 +122,13 @@ class Command(BaseCommand):
             yield progress
         finally:
             progress.close()
+
+    def hint_at_test_data(self, told: str, *, out: Path) -> None:
+        """Refuses where nothing of `out` is there that should become empty, as after an erasure."""
+        hint = f"{told} {TAKE_TESTS}"
+        if not out.exists():
+            self.refuse(hint)
+        self.say(hint)
 
     def study(self, key: str) -> Study:
         if study := Study.objects.filter(key=key).first():

@@ -48,6 +48,7 @@ class ExportLines(Command):
         found, only = self.study(study), Filter(include_tests)
         try:
             refuse_foreign(out, study, what=self.more, study_of=self.study_of)
+            self.hint_at_tests(found, only, out)
             with self.progress(self.count(found, only), out.name) as progress:
                 rows = write(out, stepping(self.rows(found, only), progress))
         except ExportRefused as refusal:
@@ -59,6 +60,13 @@ class ExportLines(Command):
         told = f"{rows} {one_or_more(rows, self.one, self.more)}"
         self.say(f"{out}: {told if rows else f'not written, as {self.nothing}; an earlier one is removed'}")
         return {"study": study, "out": str(out), "rows": rows}
+
+    def hint_at_tests(self, study: Study, only: Filter, out: Path) -> None:
+        if only.include_tests or self.count(study, only):
+            return
+        if number := self.count(study, Filter(include_tests=True)):
+            told = f"{number} {one_or_more(number, self.one, self.more)}, of test data alone."
+            self.hint_at_test_data(told, out=out)
 
 
 def stepping(rows: Iterable[Row], progress: Progress) -> Iterator[Row]:

@@ -5,6 +5,7 @@ import sys
 from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.views import defaults
 
 AWAY = (OperationalError, InterfaceError)
@@ -21,6 +22,13 @@ def is_away(error: BaseException | None) -> bool:
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Django blames the browser also where a session could not be saved because the database is away."""
     return server_error(request) if is_away(exception) else defaults.bad_request(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Researchers have no link of their own that could be copied wrongly."""
+    is_researcher = request.path.startswith(reverse("research-studies")) and request.user.is_staff
+    template = "studies/research/not_found.html" if is_researcher else defaults.ERROR_404_TEMPLATE_NAME
+    return defaults.page_not_found(request, exception, template_name=template)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

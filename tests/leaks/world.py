@@ -216,7 +216,7 @@ def plan_reviewers_work(server: Server) -> None:
             ("plan_reviews", study, "--instruments", "emoharbor_10,worst_case_4", "--source", "all"),
             ("plan_pairs", study, "--instrument", "pairwise_support", "--between", "arms"),
         ):
-            planned = server.manage(*command, "--name", "zqplan", "--test-data")
+            planned = server.manage(*command, "--name", "zqplan", "--include-tests")
             assert planned.returncode == 0, planned.stderr
 
 

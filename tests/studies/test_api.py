@@ -17,6 +17,7 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 PATHS = [
+    "",
     "studies/",
     "studies/demo/",
     "studies/demo/progress/",
@@ -52,6 +53,13 @@ def test_the_api_is_for_researchers(path, study):
     client.force_login(User.objects.create(username="eve"))
 
     assert client.get(f"/api/v1/{path}").status_code == 403
+
+
+def test_the_api_begins_with_the_addresses_of_its_parts(desk, study):
+    assert desk.get("/api/")["Location"] == "/api/v1/"
+    told = desk.get("/api/v1/").json()
+    assert told == {name: f"http://testserver/api/v1/{name}/" for name in ("schema", "studies")}
+    assert [desk.get(address).status_code for address in told.values()] == [200, 200]
 
 
 @pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])

@@ -95,6 +95,60 @@ def test_studies_tells_how_to_load_the_first_one(desk):
     assert "load_study fixtures/studies/demo.toml" in desk.get("/research/").content.decode()
 
 
+def test_a_page_that_is_not_there_speaks_to_researchers(desk, study):
+    said = "The study, person, conversation or file of this address is not here"
+    gone = desk.get(address("person", "P2222222"))
+
+    assert (gone.status_code, said in gone.content.decode()) == (404, True)
+    stranger, person = Client().get("/research/demo/nothing/"), desk.get("/nothing/")
+    for other in (stranger, person):
+        assert (other.status_code, "Perhaps a part of the link is missing." in other.content.decode()) == (404, True)
+
+
+# The language
+
+
+@pytest.mark.parametrize("page", ["/research/", "/research/demo/people/?status=held"])
+def test_a_page_can_be_read_in_the_other_language(page, desk, study):
+    assert 'lang="zh-Hans" type="submit">中文</button>' in desk.get(page).content.decode()
+
+    response = desk.post("/language/", {"language": "zh", "next": page})
+
+    assert response["Location"] == page
+    chinese = desk.get(page).content.decode()
+    assert ('<html lang="zh-Hans">' in chinese, 'lang="en" type="submit">English</button>' in chinese) == (True, True)
+
+
+def test_the_language_is_chosen_before_signing_in_and_outlives_signing_out(desk, study):
+    client = Client()
+    client.post("/language/", {"language": "zh", "next": "/research/sign-in/"})
+    assert "登录" in client.get("/research/sign-in/").content.decode()
+    client.force_login(User.objects.get())
+    assert '<html lang="zh-Hans">' in client.get("/research/").content.decode()
+    client.post("/research/sign-out/")
+    assert '<html lang="zh-Hans">' in client.get("/research/sign-in/").content.decode()
+
+
+def test_the_language_of_a_browser_that_walks_a_study_too_is_changed(desk, study):
+    session = desk.session
+    session["language"] = "zh"
+    session.save()
+    desk.post("/language/", {"language": "en", "next": "/research/"})
+    assert '<html lang="en">' in desk.get("/research/").content.decode()
+
+
+@pytest.mark.parametrize("sent", [{"language": "fr", "next": "//evil.example/"}, {}])
+def test_odd_words_for_a_language_change_nothing(sent, desk, study):
+    response = desk.post("/language/", sent)
+    assert (response["Location"], "django_language" in response.cookies) == ("/research/", False)
+    assert desk.get("/language/").status_code == 405
+
+
+def test_after_a_form_the_language_leads_back_to_the_study(desk, study):
+    page = desk.post(address("invite"), {"count": 0, "track": "participant"}).content.decode()
+    assert f'<input type="hidden" name="next" value="{address("study")}">' in " ".join(page.split())
+
+
 # Signing in
 
 

@@ -68,9 +68,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
         done(server, "load_study", str(study_file(folder)))
         walk(server, "counsellor", COUNSELLORS, at_once=1)  # who comes first takes the first row: always the same
         plan = ("--instruments", TEN, "--source", "all", "--each", "3", "--overlap", "0.75", "--repeat-every", "6")
-        done(server, "plan_reviews", "experts", "--name", "second", *plan, "--test-data")
+        done(server, "plan_reviews", "experts", "--name", "second", *plan, "--include-tests")
         pairs = ("--instrument", "pairwise_support", "--between", "arms", "--count", "56", "--each", "2")
-        done(server, "plan_pairs", "experts", "--name", "pairs", *pairs, "--test-data")
+        done(server, "plan_pairs", "experts", "--name", "pairs", *pairs, "--include-tests")
         walk(server, "reviewer", REVIEWERS, at_once=REVIEWERS)
         done(server, "export", "experts", "--out", str(folder / "export"), "--include-tests")
         done(server, "analyse", str(folder / "export"), "--out", str(folder / "results"), "--bootstrap", "400")

@@ -5,7 +5,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from studies.exports.files import ExportIncomplete, export
 from studies.exports.places import ExportRefused
-from studies.exports.table import Filter
+from studies.exports.table import Filter, has_test_data_alone
 from studies.exports.tables import TABLES
 from studies.management.command import PART_FAILED
 from studies.management.command import Command as Base
@@ -26,6 +26,8 @@ class Command(Base):
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
         found = self.study(study)
+        if not include_tests and has_test_data_alone(found):
+            self.hint_at_test_data(f"The study {study} has test data alone.", out=out)
         with self.progress(len(TABLES) + 1, "export") as progress:
             try:
                 manifest = export(found, out, only=Filter(include_tests), on_file=lambda _name, _rows: progress.step())

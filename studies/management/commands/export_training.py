@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from studies.exports.places import ExportRefused
+from studies.exports.table import has_test_data_alone
 from studies.management.command import Command as Base
 from studies.models import Rater, Response, Study
 from studies.models.response import RaterKind
@@ -69,6 +70,8 @@ class Command(Base):
         found = self.study(study)
         self.refuse_odd(given)
         self.refuse_unknown_raters(found, given)
+        if not given["include_tests"] and has_test_data_alone(found):
+            self.hint_at_test_data(f"The study {study} has test data alone.", out=out)
         options = Options(
             measure=self.measure(found, given) if needs_scores(given) else None,
             **{name: given[name] for name in Options.__dataclass_fields__ if name != "measure"},

@@ -11,6 +11,8 @@ from django.core.management.base import CommandParser
 
 from studies.analysis import AnalysisError
 from studies.analysis.planning import BOUNDS, OF, QUESTIONS, SIMULATED, Chance, Need, Wish, plan_precision
+from studies.exports.table import has_test_data_alone
+from studies.management.command import TAKE_TESTS
 from studies.management.command import Command as Base
 from studies.management.commands.analyse import told_to
 
@@ -78,7 +80,8 @@ class Command(Base):
 
     def precision(self, study: str, bootstrap: int, seed: int, include_tests: bool, **options: Any) -> dict[str, Any]:
         wanted = {name: options[name] for name in OF if options[name] is not None}
-        self.study(study)
+        if not include_tests and has_test_data_alone(self.study(study)):
+            self.refuse(f"The study {study} has test data alone. {TAKE_TESTS}")
         with tempfile.TemporaryDirectory() as folder, self.progress(0, "plan") as progress:
             tests = ["--include-tests"] if include_tests else []
             call_command("export", study, "--out", folder, *tests, verbosity=0)

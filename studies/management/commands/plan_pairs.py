@@ -2,9 +2,11 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
+from studies.management.command import OF_TESTS
 from studies.management.command import Command as Base
 from studies.models import PairPlan
 from studies.second_raters import pairs
+from studies.second_raters.eligible import conversations
 from studies.second_raters.reviews import PlanRefused
 
 
@@ -25,14 +27,22 @@ class Command(Base):
         )
         parser.add_argument("--each", type=int, default=1, metavar="K", help="reviewers for each pair (default 1)")
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the draw (default 1)")
-        parser.add_argument("--test-data", action="store_true", help="of artificial people, for artificial reviewers")
+        parser.add_argument(
+            "--include-tests",
+            action="store_true",
+            dest="test_data",
+            help="of test data, for bots alone; people get none of it",
+        )
 
     def work(self, *, study: str, name: str, instrument: str, each: int, **options: Any) -> dict[str, Any]:
         drawing = pairs.Drawing(**{key: options[key] for key in pairs.Drawing.__dataclass_fields__})
+        found = self.study(study)
         try:
-            plan = pairs.make_plan(self.study(study), name=name, instrument=instrument, each=each, drawing=drawing)
+            plan = pairs.make_plan(found, name=name, instrument=instrument, each=each, drawing=drawing)
         except PlanRefused as refusal:
-            self.refuse(str(refusal))
+            nothing = not drawing.test_data and not conversations(found, is_test=False).exists()
+            tests = nothing and conversations(found, is_test=True).exists()
+            self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
         return self.told(plan, study)
 
     def told(self, plan: PairPlan, study: str) -> dict[str, Any]:

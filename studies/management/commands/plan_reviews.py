@@ -1,11 +1,13 @@
+from dataclasses import replace
 from typing import Any
 
 from django.core.management.base import CommandParser
 
 from dialogue.judges.prompts import STRATEGIES
 from dialogue.models.conversation import SeekerKind
+from studies.management.command import OF_TESTS
 from studies.management.command import Command as Base
-from studies.second_raters.reviews import SOURCES, PlanRefused, Source, Wanted, faults, make_plan
+from studies.second_raters.reviews import SOURCES, PlanRefused, Source, Wanted, faults, make_plan, matching
 
 
 class Command(Base):
@@ -39,7 +41,9 @@ class Command(Base):
             "--repeat-every", type=int, default=0, metavar="N", help="after N an earlier one comes again (0: never)"
         )
         parser.add_argument("--seed", type=int, default=1, metavar="S")
-        parser.add_argument("--test-data", action="store_true", help="of and for bots; real people get none of it")
+        parser.add_argument(
+            "--include-tests", action="store_true", help="of test data, for bots alone; people get none of it"
+        )
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
         found, wanted = self.study(study), self.wanted(options)
@@ -48,7 +52,8 @@ class Command(Base):
         try:
             plan = make_plan(found, wanted)
         except PlanRefused as refusal:
-            self.refuse(str(refusal))
+            tests = not wanted.source.is_test and matching(found, replace(wanted.source, is_test=True)).exists()
+            self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
         needed = list(plan.items.values_list("wanted", flat=True))
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
         return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}
@@ -68,7 +73,7 @@ class Command(Base):
                 judge=options["judge"],
                 strategy=options["strategy"],
                 seeker_kinds=tuple(options["seekers"]),
-                is_test=options["test_data"],
+                is_test=options["include_tests"],
             ),
             ratings_each=options["each"],
             overlap=options["overlap"],

@@ -12,13 +12,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from studies.models import ArmRun, Rater, ReviewPlan, Study
-from studies.models.response import RaterKind
+from studies.models import ArmRun, ReviewPlan, Study
 from studies.second_raters import review_work, reviews
 from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
 from studies.second_raters.reviews import Source, Wanted
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
+from studies.views.research.conversations import rating_judges
 from studies.views.research.plans import Figure, PlanForm, PlanRow, new_plan_page
 
 KINDS = [
@@ -62,7 +62,7 @@ class ReviewPlanForm(PlanForm):
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(study, data)
         self.fields["instruments"].choices = [(name, name) for name in reviews.rating_scales()]
-        judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE).values_list("code", "strategy")
+        judges = rating_judges(study).values_list("code", "strategy")
         self.fields["judge"].choices = [("", "–"), *((f"{code} {how}", f"{code} {how}") for code, how in judges)]
 
     def clean(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 def test_bots_compare_every_pair_and_come_to_the_end(server: Server) -> None:
     drawing = ("--instrument", "pairwise_support", "--between", "arms", "--count", str(PAIRS), "--each", "2")
-    planned = server.manage("plan_pairs", "demo", "--name", "tried", *drawing, "--test-data")
+    planned = server.manage("plan_pairs", "demo", "--name", "tried", *drawing, "--include-tests")
     assert planned.returncode == 0, planned.stderr
 
     done = server.manage(

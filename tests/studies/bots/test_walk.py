@@ -252,7 +252,7 @@ def test_reviewers_rate_what_a_plan_for_test_data_holds(server: Server, tmp_path
     assert server.manage("shell", "-c", AS_TESTS).returncode == 0
     planned = server.manage(
         *("plan_reviews", "short", "--name", "bots", "--instruments", "emoharbor_10", "--source", "all"),
-        *("--seekers", "imported", "--each", "1", "--test-data", "--json"),
+        *("--seekers", "imported", "--each", "1", "--include-tests", "--json"),
     )
     assert json.loads(planned.stdout.splitlines()[-1])["conversations"] == 4, planned.stderr
 

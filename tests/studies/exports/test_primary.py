@@ -102,6 +102,7 @@ def test_another_change_of_the_study_does_not_make_a_declaration_younger(tmp_pat
 
 def test_only_answers_that_are_exported_count_as_the_first(tmp_path: Path):
     study = factories.study()
+    factories.person(study)
     tester = factories.person(study, is_test=True)
     factories.rating(tester, factories.run_with_turns(study, tester, is_test=True))
     factories.study(primary=(ARMS,))

@@ -213,6 +213,7 @@ def test_export_comes_back_the_same_from_another_study(tmp_path: Path):
 
 
 def test_export_leaves_test_data_out_unless_it_is_asked_for(study: Study, tmp_path: Path):
+    factories.person(study)
     study.runs.update(is_test=True)
     drawing = pairs.Drawing(test_data=True)
     pairs.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=drawing)

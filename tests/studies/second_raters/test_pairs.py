@@ -417,7 +417,7 @@ def test_plan_pairs_makes_a_plan_and_says_who_meets_how_often(study):
 
 def test_plan_pairs_refuses_with_exit_code_2(study):
     with pytest.raises(CommandError) as refused:
-        run(*NAMED, "--test-data")
+        run(*NAMED, "--include-tests")
     assert refused.value.returncode == 2
     assert not PairPlan.objects.exists()
 

@@ -9,11 +9,13 @@ from django.test.utils import CaptureQueriesContext
 
 from studies.design.spec import StepSpec
 from studies.erasure import erase
+from studies.judging.pairs import pair_raters
 from studies.models import Answer, Draft, Response, Review
 from studies.questionnaires.loading import load
 from studies.questionnaires.vignettes import vignettes
 from studies.second_raters import reviews
 from studies.second_raters.reviews import Source, Wanted, make_plan
+from studies.views.research.reviews import ReviewPlanForm
 from tests import factories
 from tests.people import Person
 
@@ -79,6 +81,15 @@ def test_a_reviewer_walks_from_the_agreement_to_the_completion_code(study):
     given = dict(Answer.objects.filter(response=response, value__isnull=False).values_list("item", "value"))
     assert given == dict.fromkeys(SCORES, 4.0)
     assert Answer.objects.get(response=response, item="safety").reason == "Nothing was pushed."
+
+
+def test_a_judge_on_pairs_is_no_judge_of_a_plan(study):
+    """It has compared conversations and scored none."""
+    factories.judge(study)
+    pair_raters(study, "demo")
+    offered = [value for value, _label in ReviewPlanForm(study).fields["judge"].choices]
+
+    assert offered == ["", "demo standard"]
 
 
 def test_nobody_reads_a_conversation_without_having_agreed(study):

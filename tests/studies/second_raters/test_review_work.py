@@ -399,7 +399,7 @@ def test_the_command_makes_the_same_plan(study):
         (["--instruments", SCALE, "--source", "far", "--size", "2"], "--judge: This judge has not rated"),
         (["--instruments", SCALE, "--source", "all", "--each", "0"], "--each must be at least 1."),
         (["--instruments", SCALE, "--source", "all", "--overlap", "2"], "--overlap must be from 0 to 1."),
-        (["--instruments", SCALE, "--source", "all", "--test-data"], "No closed conversation matches"),
+        (["--instruments", SCALE, "--source", "all", "--include-tests"], "No closed conversation matches"),
     ],
 )
 def test_the_command_refuses_what_cannot_be_made(study, arguments, text):

@@ -49,6 +49,7 @@ def test_researcher_judges_analyses_and_exports_by_buttons(browser: Browser, ser
     assert download.value.path().stat().st_size > 10_000
     survey(page, "research/export/ with files")
     survey_what_one_leads_to(page, server, survey)
+    see_wide_tables(page, server)
     context.close()
     assert (survey.violations, survey.cut) == ({}, {})
 
@@ -64,6 +65,23 @@ def survey_what_one_leads_to(page: Page, server: Server, survey: Survey) -> None
     survey(page, "research/ with people")
     page.get_by_role("button", name="Make links", exact=True).click()
     survey(page, "research/ with new links")
+
+
+def see_wide_tables(page: Page, server: Server) -> None:
+    """The list of conversations has all its columns in view on a laptop. What is wider scrolls, can be reached by
+    keyboard, shows it at its edge, and keeps its first column."""
+    page.goto(f"{server.base_url}/research/demo/conversations/")
+    for width in (1440, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.locator(".table-scroll").evaluate("box => box.scrollWidth - box.clientWidth") == 0, width
+    page.set_viewport_size({"width": 800, "height": 900})
+    box = page.get_by_role("region", name="Conversations")
+    assert box.evaluate("box => box.scrollWidth > box.clientWidth && box.tabIndex === 0")
+    assert "local" in box.evaluate("box => getComputedStyle(box).backgroundAttachment")
+    first = page.locator("tbody tr").first.locator("td").first
+    before = first.bounding_box()
+    box.evaluate("box => { box.scrollLeft = box.scrollWidth }")
+    assert first.bounding_box() == before
 
 
 def test_stranger_is_asked_to_sign_in_and_told_nothing(browser: Browser, server: Server) -> None:

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('dialogue', '0005_finish_reason'),
-        ('studies', '0008_profiles_in_their_order'),
+        ('studies', '0012_what_came_of_tasks'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -121,7 +121,7 @@ CHANNEL_LAYERS = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}
     if SINGLE_PROCESS
     else {
-        "BACKEND": "channels_redis.core.RedisChannelLayer",
+        "BACKEND": "dialogue.redis_layer.RedisLayer",
         "CONFIG": {"hosts": [REDIS_URL], "capacity": 1000, "prefix": env.envtext("REDIS_PREFIX", "emostudy")},
     }
 }

@@ -24,17 +24,26 @@ class Line:
         self.seconds = 0.0  # that each piece takes
         self.losing: set[Loss] = set()
         self.wires: set[Wire] = set()
+        self.relay: asyncio.Server
 
     @asynccontextmanager
     async def standing(self) -> AsyncIterator["Line"]:
-        relay = await asyncio.start_server(self.connected, "127.0.0.1", 0)
-        self.port = relay.sockets[0].getsockname()[1]
+        await self.open()
         try:
             yield self
         finally:
-            relay.close()
-            self.cut()
+            self.close()
             await asyncio.gather(*(wire.over.wait() for wire in self.wires))
+
+    async def open(self) -> None:
+        """At the same port as before."""
+        self.relay = await asyncio.start_server(self.connected, "127.0.0.1", self.port)
+        self.port = self.relay.sockets[0].getsockname()[1]
+
+    def close(self) -> None:
+        """Nobody gets through, and new connections are refused."""
+        self.relay.close()
+        self.cut()
 
     async def connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         wire = Wire(self, writer)

@@ -1,0 +1,125 @@
+"""Notices between server processes over Redis, without which the conversations of each process go on."""
+
+import asyncio
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from channels_redis.core import ChannelLock, RedisChannelLayer
+from redis.asyncio import ConnectionPool
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
+from redis.exceptions import RedisError
+
+log = logging.getLogger(__name__)
+
+AWAY = (RedisError, OSError)
+PATIENCE = 1.0  # seconds that a conversation waits for Redis
+AGAIN = 1.0  # seconds between two looks whether it is back
+# A socket that waits for notices asks Redis to wait with it, for five seconds at a time (`brpop_timeout`). redis-py
+# gives up after five seconds too, unless told otherwise, and so would close every socket to which nothing happens.
+LONGEST_SILENCE = 15.0
+MISSED = {"type": "conversation.changed", "owner": ""}  # makes a socket look into the database
+
+
+class PatientLock(ChannelLock):
+    """Channels' own keeps a lock for good once somebody was cancelled while they waited for it."""
+
+    async def acquire(self, channel: str) -> bool:
+        try:
+            return await super().acquire(channel)
+        except asyncio.CancelledError:
+            self.wait_counts[channel] -= 1
+            if self.wait_counts[channel] < 1:
+                del self.locks[channel], self.wait_counts[channel]
+            raise
+
+
+class RedisLayer(RedisChannelLayer):
+    """Channels' own layer raises when Redis is away, and whoever used it is closed. This one leaves the notice out,
+    says so once, and when Redis is back joins all groups again and lets each socket look for what it missed."""
+
+    def __init__(self, **config: Any) -> None:
+        super().__init__(**config)
+        self.receive_clean_locks = PatientLock()
+        self.joined: dict[str, set[str]] = defaultdict(set)  # the channels of this process, by group
+        self.is_away = False
+        self.watching: asyncio.Task[None] | None = None
+
+    def create_pool(self, index: int) -> ConnectionPool:
+        """Retries once, on a new connection, since the one at hand may have broken while nobody used it."""
+        host = {"socket_timeout": LONGEST_SILENCE, "retry": Retry(NoBackoff(), 1)} | self.hosts[index]
+        return ConnectionPool.from_url(host.pop("address"), **host)
+
+    async def group_add(self, group: str, channel: str) -> None:
+        self.joined[group].add(channel)
+        await self.attempt(super().group_add, group, channel)
+
+    async def group_discard(self, group: str, channel: str) -> None:
+        self.joined[group].discard(channel)
+        if not self.joined[group]:
+            del self.joined[group]
+        await self.attempt(super().group_discard, group, channel)
+
+    async def group_send(self, group: str, message: dict[str, Any]) -> None:
+        await self.attempt(super().group_send, group, message)
+
+    async def receive(self, channel: str) -> dict[str, Any]:
+        while True:
+            try:
+                return await super().receive(channel)
+            except AWAY:
+                await asyncio.wait([self.watch()])
+
+    async def _clean_receive_backup(self, index: int, channel: str) -> None:
+        """Runs in a task of its own, whose error nobody would take."""
+        await self.attempt(super()._clean_receive_backup, index, channel)
+
+    async def attempt(self, command: Callable[..., Awaitable[None]], *arguments: Any) -> None:
+        if self.is_away:
+            return
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await command(*arguments)
+        except AWAY:
+            self.watch()
+
+    def watch(self) -> asyncio.Task[None]:
+        """The one task that waits until Redis is back."""
+        if self.watching is None or self.watching.done():
+            self.watching = asyncio.create_task(self.wait_until_back())
+        return self.watching
+
+    async def wait_until_back(self) -> None:
+        """Says nothing where only a connection broke."""
+        since = time.monotonic()
+        while not await self.answers():  # noqa: ASYNC110 — it asks, nobody tells
+            await asyncio.sleep(AGAIN)
+        if self.is_away:
+            self.is_away = False
+            await self.come_back()
+            log.warning("Redis answers again, after %.0f s", time.monotonic() - since)
+
+    async def answers(self) -> bool:
+        """Whether it runs a script that writes, as all that is asked of it here does."""
+        script, key = "return redis.call('SET', ARGV[1], 1, 'EX', 60)", f"{self.prefix}:probe"
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await self.connection(0).eval(script, 0, key)
+        except AWAY as error:
+            if not self.is_away:
+                reason = str(error) or type(error).__name__
+                log.warning("Redis does not answer (%s): chats go on within each server process", reason)
+            self.is_away = True
+            return False
+        return True
+
+    async def come_back(self) -> None:
+        """What was sent meanwhile is lost, and so are the groups, where it was Redis itself that had died."""
+        await self.connection(0).connection_pool.disconnect()  # those that still wait for an answer wait in vain
+        for group, channels in list(self.joined.items()):
+            for channel in tuple(channels):
+                await self.attempt(super().group_add, group, channel)
+                self.receive_buffer[channel].put_nowait(MISSED)

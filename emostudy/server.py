@@ -6,6 +6,7 @@ need not be sent (dialogue.consumers).
 """
 
 import asyncio
+import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -74,7 +75,12 @@ class PatientCommandLine(CommandLineInterface):
         self.parser.add_argument("--with-jobs", action="store_true", help="Run jobs beside the server, while there are")
 
     def run(self, args: Sequence[str]) -> None:
-        self.server_class = partial(PatientServer, with_jobs=self.parser.parse_args(args).with_jobs)
+        with_jobs = self.parser.parse_args(args).with_jobs
+        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "emostudy.settings")
+        from studies.management.server_lock import lock_database  # reads the settings
+
+        self.lock = lock_database()
+        self.server_class = partial(PatientServer, with_jobs=with_jobs)
         super().run(args)
 
 

@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandParser
 
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import replayed
+from studies.management.server_lock import lock_database
 from studies.models import Study
 from studies.oncall import send_due_mails
 
@@ -29,12 +30,14 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
         self.refuse_faulty_recording()
+        lock = lock_database()  # before anything changes; the server takes it anew
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
         password = researcher_password()
         send_due_mails()
         self.tell(password)
+        del lock
         serve(with_jobs=not without_jobs)
 
     def refuse_open_door(self) -> None:

@@ -14,6 +14,7 @@ from emostudy import env
 BASE_DIR = Path(__file__).resolve().parent.parent
 FIXTURES = BASE_DIR / "fixtures"
 VAR = Path(env.envtext("VAR_DIR", str(BASE_DIR / "var")))
+os.umask(0o077)  # what people said, and keys: of no other account of this machine
 VAR.mkdir(parents=True, exist_ok=True)
 TESTING = "pytest" in sys.modules
 
@@ -140,6 +141,7 @@ STATIC_URL = "static/"
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STATIC_ROOT = VAR / "static"
 STATIC_ROOT.mkdir(exist_ok=True)
+FILE_UPLOAD_PERMISSIONS = 0o600  # of collected files too; Django's own is 0644, whatever the umask
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -3,12 +3,14 @@
 import os
 import secrets
 import sys
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import connection
 
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import replayed
@@ -30,6 +32,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, without_jobs: bool, **_options: Any) -> None:
         self.refuse_open_door()
         self.refuse_faulty_recording()
+        close_to_others()
         lock = lock_database()  # before anything changes; the server takes it anew
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
@@ -57,6 +60,15 @@ class Command(BaseCommand):
         self.stdout.write(f"researcher: {base}/research/")
         self.stdout.write(f"sign in as: {RESEARCHER}   password: {password}")
         self.stdout.flush()
+
+
+def close_to_others() -> None:
+    """What an earlier version left readable by every account of this machine. Below a closed folder all is closed."""
+    database = Path(settings.DATABASES["default"]["NAME"])
+    files = database.parent.glob(f"{database.name}*") if connection.vendor == "sqlite" else ()
+    for path in (settings.VAR, *settings.VAR.iterdir(), *files):
+        if not path.is_symlink() and path.stat().st_uid == os.getuid():
+            path.chmod(path.stat().st_mode & ~0o077)
 
 
 def load_demo_once() -> None:

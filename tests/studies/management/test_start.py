@@ -1,8 +1,9 @@
 """`make run` has a runner of jobs beside its server, once there are jobs."""
 
 import os
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,32 @@ def test_server_of_a_test_has_none(folder: Path) -> None:
     (folder / "without").mkdir()
     with serving(folder / "without") as server:
         assert children(server) == []
+
+
+@pytest.fixture
+def careless_umask() -> Iterator[None]:
+    """As a login shell has it."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
+
+
+def readable_by_others(folder: Path) -> list[str]:
+    paths = [folder, *folder.rglob("*")]
+    return [str(path) for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077]
+
+
+@pytest.mark.usefixtures("careless_umask")
+def test_no_other_account_can_read_what_is_written(tmp_path: Path) -> None:
+    var = tmp_path / "var"
+    (var / "export").mkdir(parents=True)
+    (var / "emostudy.sqlite3").touch()
+    (var / "notes.csv").touch()  # as an earlier version left them
+    assert len(readable_by_others(var)) == 4
+    with serving(tmp_path) as server:
+        assert readable_by_others(var) == []
+        assert server.manage("export", "demo", "--out", str(tmp_path / "data")).returncode == 0
+        assert server.manage("export", "demo", "--out", str(var / "export" / "demo")).returncode == 0
+        assert (server.database.with_name("emostudy.sqlite3-wal")).exists()
+        assert readable_by_others(var) == []
+    assert readable_by_others(tmp_path / "data") == []

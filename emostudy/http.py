@@ -2,24 +2,41 @@
 
 Django's own gives every request a new thread, and so a new database connection, and passes it back and forth between
 that thread and the event loop for each middleware. Conversations share the event loop, and waited for all of it.
+
+A thread that asks a database which says nothing waits for long, and soon all of them do. Whoever waits for a page is
+therefore told after a few seconds, from other threads; and help is there whatever the database does.
 """
 
+import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.core.signals import request_finished, request_started
 from django.db import close_old_connections, reset_queries
 from django.http import HttpRequest, HttpResponse
+from django.middleware.clickjacking import XFrameOptionsMiddleware
+from django.middleware.security import SecurityMiddleware
+
+from emostudy.pulse import Pulse
+from studies.language import quiet_headers
+from studies.views.broken import HEALTH, HELP, without_database
 
 # More would not make pages faster, since Python runs one at a time, but conversations slower.
 THREADS = 4
+PATIENCE = 2.0  # seconds until the database is looked at
+HELP_PATIENCE = 0.5  # seconds for who asks for help and in which country they are
+FILES = f"/{settings.STATIC_URL.lstrip('/')}"
 
 
 class Handler(ASGIHandler):
     def __init__(self) -> None:
         super().__init__()
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="http")
+        self.spare = ThreadPoolExecutor(THREADS, thread_name_prefix="spare")
+        self.pulse = Pulse()
         # They would tidy the connections of another thread than the one that answers; `respond` tidies the right ones.
         request_started.disconnect(reset_queries)
         request_started.disconnect(close_old_connections)
@@ -32,11 +49,44 @@ class Handler(ASGIHandler):
         await self.handle(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponse:
-        return await sync_to_async(self.respond, thread_sensitive=False, executor=self.threads)(request)
+        if request.path.startswith(FILES):  # WhiteNoise comes before all middleware that knows a database
+            return await in_thread(self.spare, self.respond, request)
+        if not self.pulse.is_away and request.path != HEALTH:
+            page = asyncio.ensure_future(in_thread(self.threads, self.respond, request))
+            if await self.comes(page, for_help=request.path == HELP):
+                return page.result()
+            page.add_done_callback(forget)
+        request.is_answered = True
+        return await in_thread(self.spare, self.respond_without_database, request)
 
-    def respond(self, request: HttpRequest) -> HttpResponse:
+    async def comes(self, page: "asyncio.Future[HttpResponse]", *, for_help: bool) -> bool:
+        """Whether it is to be waited for: a page that takes long is, but not for a database that is away."""
+        while not (await asyncio.wait([page], timeout=HELP_PATIENCE if for_help else PATIENCE))[0]:
+            if for_help or not await self.pulse.answers():
+                return page.done()
+        return True
+
+    def respond(self, request: HttpRequest) -> HttpResponse | None:
+        if hasattr(request, "is_answered"):
+            return None  # it waited for a thread until it was told that the database is away
         close_old_connections()
         try:
             return self.get_response(request)
         finally:
             close_old_connections()
+
+    def respond_without_database(self, request: HttpRequest) -> HttpResponse:
+        """With the headers of all other pages."""
+        return SecurityMiddleware(XFrameOptionsMiddleware(quiet_headers(without_database)))(request)
+
+
+async def in_thread(
+    threads: ThreadPoolExecutor, act: Callable[[HttpRequest], HttpResponse], request: HttpRequest
+) -> HttpResponse:
+    return await sync_to_async(act, thread_sensitive=False, executor=threads)(request)
+
+
+def forget(page: "asyncio.Future[HttpResponse]") -> None:
+    """What came of it when nobody waited any more; the handler has logged what went wrong."""
+    if not page.cancelled():
+        page.exception()

@@ -111,7 +111,13 @@ else:
     # A pool, since under ASGI each request may run in a thread of its own and connections kept per thread would leak.
     _database["CONN_MAX_AGE"] = 0
     _database["CONN_HEALTH_CHECKS"] = True
-    _database.setdefault("OPTIONS", {})["pool"] = {"min_size": 2, "max_size": 8, "timeout": 10, "max_lifetime": 1800}
+    _database["OPTIONS"] = {
+        # A database that has gone without a goodbye is given up after some 15 s, not after the system's two hours.
+        **{"connect_timeout": 5, "tcp_user_timeout": 15_000},
+        **{"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2},
+        **_database.get("OPTIONS", {}),
+    }
+    _database["OPTIONS"]["pool"] = {"min_size": 2, "max_size": 8, "timeout": 10, "max_lifetime": 1800}
     _database["TEST"] = {"NAME": f"test_emostudy_{os.getpid()}"}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

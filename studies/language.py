@@ -2,11 +2,13 @@
 
 from collections.abc import Callable
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 
 KEY = "language"
+LANGUAGE_COOKIE = "emostudy_language"  # read where the session cannot be: studies.views.broken
 CODES = {"en": "en", "zh": "zh-hans"}  # an instrument's name of a language → Django's
 POLICY = (
     "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self' ws: wss:; "
@@ -35,6 +37,16 @@ class ParticipationLanguageMiddleware(LocaleMiddleware):
             request.LANGUAGE_CODE = translation.get_language()
         else:
             super().process_request(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response = super().process_response(request, response)
+        chosen = request.session.get(KEY)
+        if chosen in CODES and request.COOKIES.get(LANGUAGE_COOKIE) != chosen:
+            response.set_cookie(
+                LANGUAGE_COOKIE, chosen, max_age=settings.SESSION_COOKIE_AGE, secure=settings.HTTPS, httponly=True,
+                samesite="Lax",
+            )  # fmt: skip
+        return response
 
 
 def quiet_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -12,18 +12,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from dialogue.models import RiskEvent
-from dialogue.safety.resources import countries, header, resources_for
+from dialogue.safety.resources import resources_for
 from studies import enrolment, erasure, oncall, progress, silence
 from studies.design.spec import StudySpec
 from studies.language import CODES, instrument_language, remember
 from studies.models import Participation, Study
 from studies.models.participation import AWAITED
-from studies.questionnaires.countries import in_order
-from studies.questionnaires.definitions import Option
 from studies.responses import store_reply_rating
 from studies.steps import KINDS
 from studies.steps.base import Page, Visit
 from studies.submissions import ToMend, keep_draft, once, place_in
+from studies.views.broken import help_lines
 from studies.views.face import face_of, without_models
 from studies.views.outline import outline
 
@@ -213,16 +212,8 @@ def help_page(request: HttpRequest) -> HttpResponse:
     """Help by country; needs no script, no sign-in and no model."""
     person = participation_for(request)
     country = request.GET.get("country") or country_of(person)
-    language, own = instrument_language(), person.design().country if person else ""
-    known = in_order([Option(code, names) for code, names in countries()], language, first=own)
-    context = {
-        "resources": resources_for(country),
-        "country": country,
-        "countries": [(one.value, one.text[language]) for one in known],
-        "header": header()[language],
-        **surroundings(person),
-    }
-    return render(request, "studies/help.html", context)
+    own = person.design().country if person else ""
+    return render(request, "studies/help.html", {**help_lines(country, first=own), **surroundings(person)})
 
 
 def country_of(person: Participation | None) -> str:

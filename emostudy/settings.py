@@ -97,10 +97,11 @@ DATABASES = {"default": dj_database_url.parse(DATABASE_URL or f"sqlite:///{VAR /
 _database = DATABASES["default"]
 if _database["ENGINE"].endswith("sqlite3"):
     # IMMEDIATE and WAL: a transaction that will write waits for its turn instead of failing with "database is locked".
+    # FULL: an `ack` is a promise, also in a power cut; NORMAL may lose what was committed last (docs/performance.md).
     _database["OPTIONS"] = {
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
-        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=NORMAL;PRAGMA foreign_keys=ON;"
+        "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;"
         # What a person had erased must not stay in the file's free pages.
         "PRAGMA secure_delete=ON",
     }

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.db import connection
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -84,3 +85,11 @@ def test_server_without_a_key_of_its_own_serves_loopback_only(tmp_path):
     )
     assert result.returncode != 0
     assert result.stderr.startswith("emostudy: HOST: ")
+
+
+@pytest.mark.django_db
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL decides this by itself")
+def test_sqlite_has_on_disk_what_is_committed():
+    with connection.cursor() as cursor:
+        (level,) = cursor.execute("PRAGMA synchronous").fetchone()
+    assert level == 2  # FULL

@@ -186,6 +186,8 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {"TITLE": "emostudy", "DESCRIPTION": "Read-only access for researchers.", "VERSION": "1"}
 
+METRICS_TOKEN = env.envtext("METRICS_TOKEN")
+
 # dialogue knows nothing of studies: this names who is told when a conversation shows a risk.
 RISK_HANDLER = "studies.oncall.risk_raised"
 

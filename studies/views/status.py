@@ -1,12 +1,19 @@
 """For machines: does the process live, and can it serve?"""
 
+from ipaddress import ip_address
+
+from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 
 from dialogue import replies
 from dialogue.models import Conversation, RiskEvent
 from dialogue.models.conversation import Status
+
+# Set by proxies: what has one comes from elsewhere, whoever handed it on.
+PROXIED = ("Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto")
 
 
 @require_safe
@@ -26,7 +33,9 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text. No arm and no model is named: this page asks for no sign-in."""
+    """Prometheus text, for who has the token and for this machine. No arm and no model is named."""
+    if not (has_token(request) or is_this_machine(request)):
+        return HttpResponse("Set METRICS_TOKEN and send it: Authorization: Bearer …\n", "text/plain", status=403)
     values = {
         "emostudy_conversations_open": Conversation.objects.exclude(status=Status.CLOSED).count(),
         "emostudy_conversations_held": Conversation.objects.filter(status=Status.HELD).count(),
@@ -36,3 +45,18 @@ def metrics(request: HttpRequest) -> HttpResponse:
     }
     lines = [f"# TYPE {name} gauge\n{name} {value}\n" for name, value in values.items()]
     return HttpResponse("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+def has_token(request: HttpRequest) -> bool:
+    sent = request.headers.get("Authorization", "")
+    return bool(settings.METRICS_TOKEN) and constant_time_compare(sent, f"Bearer {settings.METRICS_TOKEN}")
+
+
+def is_this_machine(request: HttpRequest) -> bool:
+    if any(name in request.headers for name in PROXIED):
+        return False
+    try:
+        peer = ip_address(request.META.get("REMOTE_ADDR", ""))
+    except ValueError:
+        return False  # as over a Unix socket, behind which there is a proxy
+    return (getattr(peer, "ipv4_mapped", None) or peer).is_loopback

@@ -307,7 +307,8 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
     """Those that nobody rated too, where conversations.csv names them; the ratings alone tell less of them."""
     path = folder / "conversations.csv"
     if not path.is_file():
-        return rated.reindex(columns=[*OF_CONVERSATION, *COUNTED, "cluster"]).fillna(dict.fromkeys(OF_CONVERSATION, ""))
+        untold = dict.fromkeys(OF_CONVERSATION, "") | dict.fromkeys(COUNTED, np.nan)
+        return rated.assign(**{name: value for name, value in untold.items() if name not in rated})
     table = read_table(path, ("conversation",), (*OF_CONVERSATION, *COUNTED, "position"))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
     refuse_repeated(path, table["conversation"])

@@ -14,11 +14,12 @@ from scipy.optimize import minimize_scalar  # noqa: TID253
 from scipy.stats import chi2, f, t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.measures.mixed import MOST, NOTHING
+from studies.analysis.measures.mixed import MOST
 from studies.analysis.rows import Undefined
 
 _ROUNDING = 1e-12  # a share of the sum of squares
 _TAIL = 0.975
+_NOTHING = 1e-6  # a relative standard deviation that counts as 0
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ class Model:
         # It has no upper bound; turned, it lies between 0 and 1.
         found = minimize_scalar(of, bounds=(0, MOST / (1 + MOST)), method="bounded", options={"xatol": 1e-10})
         relative = float(found.x / (1 - found.x))
-        return relative if relative > NOTHING and found.fun < of(0.0) else 0.0
+        return relative if relative > _NOTHING and found.fun < of(0.0) else 0.0
 
 
 @dataclass(frozen=True)

@@ -181,8 +181,7 @@ def separation_by_components(scores: Array) -> float:
     deviations = _deviations(met, given)
     if max(deviations.values()) > mixed.MOST / 2:
         raise Undefined("the error's variance comes out as 0")
-    variances = {name: deviation**2 for name, deviation in deviations.items() if deviation >= mixed.NOTHING}
-    return variances.get("model", 0.0) / (variances.get("user", 0.0) + 1)
+    return deviations["model"] ** 2 / (deviations.get("user", 0.0) ** 2 + 1)
 
 
 def _deviations(met: NDArray[np.bool_], given: Array) -> dict[str, float]:

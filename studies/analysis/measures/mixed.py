@@ -9,7 +9,7 @@ other terms and hardly with that of the rows. Degrees of freedom after Satterthw
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,14 @@ from scipy.stats import chi2, norm, t  # noqa: TID253
 from studies.analysis.bootstrap import Array
 from studies.analysis.rows import Undefined
 
-NOTHING = 1e-6  # a standard deviation, relative to the residual one, below which a term has no variance
-MOST = 1e4  # the same, above which the residual one counts as 0
+MOST = 1e4  # a standard deviation, relative to the residual one, above which this counts as 0
 MOST_LEVELS = 1500  # of the random terms but the largest: matrices have a row and a column for each
 LARGEST = 1e100  # a score above which its squares are infinite
 EXACT = 1e-9
 FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
 _DEPENDENT = 1e-10  # a singular value, relative to the largest, that counts as 0
+_SMALL = 0.05  # a standard deviation, relative to the residual one, that may be 0
+_AS_GOOD = 1e-8  # by how much a criterion may be higher and count as the same
 _TAIL = 0.975
 _STEP = 1e-3  # relative, of numerical derivatives
 
@@ -156,7 +157,10 @@ def solve(data: Data, relative: Array) -> Solved:
 
 @dataclass(frozen=True)
 class Fit:
-    """`variances` by term, `residual` last; those of terms in `absent` are 0 and the model is that without them."""
+    """`variances` by term, `residual` last; those of terms in `absent` are 0 and the model is that without them.
+
+    `data` has the terms that are not absent: each of their variances is above 0.
+    """
 
     data: Data
     variances: Mapping[str, float]
@@ -253,11 +257,10 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
     refuse(scores, fixed, terms)
     data = Data(scores, fixed, terms)
     relative = best(data)
-    absent = tuple(name for name, ratio in zip(terms, relative, strict=True) if ratio < NOTHING)
+    absent = tuple(name for name, deviation in zip(terms, relative, strict=True) if not deviation)
     if absent:
-        without = {name: levels for name, levels in terms.items() if name not in absent}
-        data = Data(scores, fixed, without)
-        relative = best(data)
+        data = Data(scores, fixed, {name: levels for name, levels in terms.items() if name not in absent})
+        relative = relative[relative > 0]
     if relative.size and relative.max() > MOST / 2:
         raise Undefined("the error's variance comes out as 0")
     residual = solve(data, relative).squares / (len(scores) - fixed.shape[1])
@@ -338,14 +341,42 @@ def profiled(data: Data, relative: Array) -> float:
 
 
 def best(data: Data) -> Array:
-    """The relative standard deviations at which the profiled criterion is least."""
-    if not data.terms:
-        return np.zeros(0)
-    start = np.ones(len(data.terms))
+    """The relative standard deviations at which the profiled criterion is least; exactly 0 of a term without which this
+    is no higher."""
+    deviations = np.ones(len(data.terms))
+    free = np.ones(len(data.terms), dtype=bool)
+    while free.any():
+        deviations[free] = _least(partial(_with, data, deviations, free), deviations[free])
+        nothing = [
+            place for place in np.flatnonzero(free & (deviations < _SMALL)) if _is_nothing(data, deviations, place)
+        ]
+        if not nothing:
+            break
+        free[nothing], deviations[nothing] = False, 0.0
+    return deviations
+
+
+def _least(of: Callable[[Array], float], start: Array) -> Array:
+    """Where a function of deviations is least. It takes a deviation below 0 for one above: a simplex that is stopped at
+    0 instead lies flat on that bound and never leaves it again."""
     options = {"xatol": 1e-9, "fatol": 1e-11, "maxiter": 4000, "maxfev": 4000}
-    bounds = [(0, MOST)] * len(start)
-    found = minimize(lambda at: profiled(data, at), start, method="Nelder-Mead", bounds=bounds, options=options)
-    return np.asarray(found.x, dtype=float)
+    bounds = [(-MOST, MOST)] * len(start)
+    found = minimize(of, start, method="Nelder-Mead", bounds=bounds, options=options)
+    return np.asarray(np.abs(found.x), dtype=float)
+
+
+def _with(data: Data, deviations: Array, free: NDArray[np.bool_], values: Array) -> float:
+    """The profiled criterion where the free deviations have these values."""
+    tried = deviations.copy()
+    tried[free] = values
+    return profiled(data, tried)
+
+
+def _is_nothing(data: Data, deviations: Array, place: np.intp) -> bool:
+    """Whether the criterion is no higher with 0 at this place."""
+    without = deviations.copy()
+    without[place] = 0.0
+    return profiled(data, without) <= profiled(data, deviations) + _AS_GOOD
 
 
 def _variance_of(data: Data, column: int) -> Callable[[Array], float]:

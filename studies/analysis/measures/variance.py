@@ -203,9 +203,9 @@ def components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp
     deviations = mixed.best(data)
     if deviations.max() > mixed.MOST / 2:
         raise Undefined("the error's variance comes out as 0")
-    if deviations[0] < mixed.NOTHING:
+    if not deviations[0]:
         raise Undefined("the variance of the conversations comes out as 0")
-    return Fitted(data, np.square(deviations[deviations >= mixed.NOTHING]))
+    return Fitted(data, np.square(deviations[deviations > 0]))
 
 
 def _crossed(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> mixed.Data:

@@ -4,7 +4,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.typing import NDArray
+from statsmodels.regression.mixed_linear_model import MixedLM  # noqa: TID253
 
 from studies.analysis.measures import mixed
 from studies.analysis.rows import Undefined
@@ -123,3 +126,81 @@ def test_fit_sees_whether_an_error_is_left(third: float, saturated: bool) -> Non
             mixed.fit(scores, fixed, terms)
     else:
         assert mixed.fit(scores, fixed, terms).variances["residual"] == pytest.approx(third**2, rel=0.1)
+
+
+# Few ratings, in any pattern
+
+GRID = np.array([0, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 30, 100])
+
+
+@st.composite
+def designs(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Terms]:
+    """Scores from 1 to 5 of some conversations (of up to three arms) by some raters; any of both may be constant."""
+    raters, conversations = draw(st.integers(1, 12)), draw(st.integers(1, 40))
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    met = random.random((raters, conversations)) < draw(st.floats(0.1, 1))
+    met[0, 0] = True
+    rater, conversation = (np.unique(levels, return_inverse=True)[1] for levels in np.nonzero(met))
+    effects = sum(
+        draw(st.sampled_from([0, 0.3, 1])) * random.normal(size=levels.max() + 1)[levels]
+        for levels in (rater, conversation)
+    )
+    scores = np.clip(
+        np.round(3 + effects + draw(st.sampled_from([0, 0.3, 1, 3])) * random.normal(size=len(rater))), 1, 5
+    )
+    for levels in (rater, conversation):
+        if draw(st.booleans()):
+            scores[levels == 0] = draw(st.integers(1, 5))
+    arm = np.unique(conversation % draw(st.integers(1, 3)), return_inverse=True)[1]
+    return scores, indicators(arm), {"rater": rater, "conversation": conversation}
+
+
+def fit_or_none(scores: np.ndarray, fixed: np.ndarray, terms: Terms) -> mixed.Fit | None:
+    untold = mixed.telling(terms)
+    try:
+        return mixed.fit(scores, fixed, {name: levels for name, levels in terms.items() if name not in untold})
+    except Undefined:
+        return None
+
+
+@given(designs())
+@settings(max_examples=80, deadline=None)
+def test_any_few_ratings_are_fitted_or_refused_with_a_reason(design: tuple[np.ndarray, np.ndarray, Terms]) -> None:
+    found = fit_or_none(*design)
+    if found is None:
+        return
+    components = found.components()
+    assert all((components[name].estimate == 0) == (name in found.absent) for name in components)
+    assert components["residual"].estimate > 0
+    effects = [effect for name in found.data.terms for effect in found.effects(name)]
+    for one in (*found.fixed(), *effects):
+        assert one.low <= one.estimate <= one.high
+    bounded = [one for one in components.values() if not np.isnan(one.low)]
+    assert all(one.low <= one.estimate <= one.high for one in bounded)
+
+
+@given(designs())
+@settings(max_examples=40, deadline=None)
+def test_no_other_variances_are_likelier(design: tuple[np.ndarray, np.ndarray, Terms]) -> None:
+    found = fit_or_none(*design)
+    if found is None or len(found.variances) == 1:
+        return
+    scores, fixed, terms = design
+    data = mixed.Data(scores, fixed, {name: terms[name] for name in found.variances if name in terms})
+    relative = [(found.variances[name] / found.variances["residual"]) ** 0.5 for name in data.terms]
+    others = np.stack(np.meshgrid(*[GRID] * len(relative)), axis=-1).reshape(-1, len(relative))
+    least = min(mixed.profiled(data, other) for other in others)
+    assert mixed.profiled(data, np.array(relative)) <= least + 1e-6
+
+
+def test_raters_who_differ_a_little_are_not_held_to_be_equal() -> None:
+    """14 scores of 7 conversations by 4 raters; statsmodels fits the same variance with the raters alone."""
+    met = np.array([[0, 0, 1, 0, 0, 1, 1], [0, 0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 1, 1, 0], [1, 1, 1, 1, 0, 0, 1]])
+    rater, conversation = np.nonzero(met)
+    scores = np.array([3, 4, 3, 4, 3, 3, 1, 2, 3, 3, 3, 3, 4, 1], dtype=float)
+    found = mixed.fit(scores, np.ones((14, 1)), {"rater": rater, "conversation": conversation})
+    theirs = MixedLM(scores, np.ones(14), rater).fit(reml=True, method="powell")
+    assert found.absent == ("conversation",)
+    assert found.variances["rater"] == pytest.approx(float(theirs.cov_re[0, 0]), rel=1e-3)
+    assert found.variances["residual"] == pytest.approx(theirs.scale, rel=1e-4)
+    assert found.criterion == pytest.approx(-2 * theirs.llf, abs=1e-6)

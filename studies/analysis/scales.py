@@ -1,9 +1,9 @@
-"""The range of each item's scale, as codebook.csv tells it."""
+"""What codebook.csv says of the items: the range of each scale, what is no scale, and what is to be chosen."""
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd  # noqa: TID253
@@ -11,13 +11,17 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures.coincidence import MOST_LEVELS
-from studies.analysis.reading import read_table
+from studies.analysis.reading import columns_of, numbers, read_table
 from studies.analysis.rows import Undefined
 
 CODEBOOK = "codebook.csv"
-_RANGE = re.compile(r"(-?\d+) to (-?\d+)")
+SCALE = "scale"
+SUFFIX = ".json"  # of an instrument's file
+# Types of items whose values have no order: the difference between two of them means nothing.
+NOMINAL = ("nominal", "single", "checkbox", "country")
 
-Items = Mapping[tuple[str, str], "Scale"]  # by instrument and item
+Place = tuple[str, str]  # instrument and item
+Items = Mapping[Place, "Scale"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,21 @@ def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
     }
 
 
-def told_in(path: Path) -> dict[tuple[str, str], Scale]:
-    """What the codebook says; nothing where there is none."""
+def told_in(path: Path) -> dict[Place, Scale]:
+    """The ranges that the codebook says; none where there is no codebook, or one from before it had them as columns."""
     return dict(_told(path)) if path.is_file() else {}
+
+
+def types_in(path: Path) -> dict[Place, str]:
+    """The type that the codebook gives each item."""
+    return {place: row["type"] for place, row in _items(path)} if path.is_file() else {}
+
+
+def instructed_in(path: Path) -> dict[Place, str] | None:
+    """Of each item that tells people what to choose, this value; None where the codebook does not say which do."""
+    if not path.is_file() or "instructed" not in columns_of(path):
+        return None
+    return {place: row["instructed"] for place, row in _items(path) if row["instructed"]}
 
 
 def beyond(ratings: pd.DataFrame, scales: Items) -> NDArray[np.bool_]:
@@ -71,9 +87,16 @@ def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
     return Scale(lowest, highest, f"scale taken from the scores, {lowest:g} to {highest:g}: {why}")
 
 
-def _told(path: Path) -> Iterator[tuple[tuple[str, str], Scale]]:
-    table = read_table(path, ("file", "column", "type", "values"))
-    for row in table[table["type"] == "scale"].astype(str).to_dict("records"):
-        if found := _RANGE.match(row["values"]):
-            key = row["file"].removesuffix(".json"), row["column"]
-            yield key, Scale(float(found[1]), float(found[2]))
+def _told(path: Path) -> Iterator[tuple[Place, Scale]]:
+    for place, row in _items(path):
+        if row["type"] == SCALE and not np.isnan([row["minimum"], row["maximum"]]).any():
+            yield place, Scale(row["minimum"], row["maximum"])
+
+
+def _items(path: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Its rows that are about an instrument; `minimum` and `maximum` as floats, nan where they are empty."""
+    table = read_table(path, ("file", "column"), ("type", "minimum", "maximum", "instructed"))
+    rows = table.astype(str).assign(**{name: numbers(path, table[name]) for name in ("minimum", "maximum")})
+    for row in rows.to_dict("records"):
+        if row["file"].endswith(SUFFIX):
+            yield (row["file"].removesuffix(SUFFIX), row["column"]), row

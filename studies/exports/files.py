@@ -148,7 +148,7 @@ def write_files(folder: Path, study: Study, only: Filter) -> dict[str, Written]:
         files[table.file] = Written(rows, table.count(study, only))
         if (folder / table.file).exists():
             written.append(table)
-    entries = list(codebook(written, questionnaires_in(study, only)))
+    entries = [entry.row() for entry in codebook(written, questionnaires_in(study, only))]
     write_rows(folder / CODEBOOK, HEADER, entries)
     return files | {CODEBOOK: Written(len(entries), None)}
 

@@ -11,7 +11,7 @@ KEYS = [behaviour.key for behaviour in behaviours()]
 
 def intensity_of(label: str, key: str) -> Column:
     meaning = f"how strongly the card has the behaviour ({label.lower()}); empty without a card"
-    return Column(key, "integer", "points", "0 to 3", meaning)
+    return integer(key, meaning, "points", 0, 3)
 
 
 COLUMNS = (

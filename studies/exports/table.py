@@ -53,6 +53,8 @@ class Column:
     unit: str
     values: str
     meaning: str
+    minimum: int | None = None
+    maximum: int | None = None
 
 
 @dataclass(frozen=True)
@@ -75,12 +77,12 @@ def text(name: str, meaning: str, values: tuple[str, ...] | list[str] = ()) -> C
     return Column(name, "text", "", ", ".join(values), meaning)
 
 
-def integer(name: str, meaning: str, unit: str = "") -> Column:
-    return Column(name, "integer", unit, "", meaning)
+def integer(name: str, meaning: str, unit: str = "", minimum: int | None = None, maximum: int | None = None) -> Column:
+    return Column(name, "integer", unit, "", meaning, minimum, maximum)
 
 
-def number(name: str, meaning: str, unit: str = "", values: str = "") -> Column:
-    return Column(name, "number", unit, values, meaning)
+def number(name: str, meaning: str, unit: str = "", minimum: int | None = None, maximum: int | None = None) -> Column:
+    return Column(name, "number", unit, "", meaning, minimum, maximum)
 
 
 def truth(name: str, meaning: str) -> Column:

@@ -103,19 +103,20 @@ CONVERSATIONS = (
     time("started_at", "first message; empty for imports"),
     time("ended_at", "when it was closed; empty for imports"),
     text("end_reason", "how it ended; empty while it is open", EndReason.values),
-    number("valence_before", "check before the chat: unpleasant to pleasant", "points", "1 to 9"),
-    number("valence_after", "check after the chat: unpleasant to pleasant", "points", "1 to 9"),
-    number("arousal_before", "check before the chat: calm to stirred up", "points", "1 to 9"),
-    number("arousal_after", "check after the chat: calm to stirred up", "points", "1 to 9"),
-    number("intensity_before", "check before the chat: how strong the feeling named then is", "points", "1 to 5"),
+    number("valence_before", "check before the chat: unpleasant to pleasant", "points", 1, 9),
+    number("valence_after", "check after the chat: unpleasant to pleasant", "points", 1, 9),
+    number("arousal_before", "check before the chat: calm to stirred up", "points", 1, 9),
+    number("arousal_after", "check after the chat: calm to stirred up", "points", 1, 9),
+    number("intensity_before", "check before the chat: how strong the feeling named then is", "points", 1, 5),
     number(
         "intensity_after",
         "check after the chat: how strong the feeling named before is now (intensity_of_pre_emotion); where that was "
         "not asked, how strong the feeling named after the chat is (intensity)",
         "points",
-        "1 to 5",
+        1,
+        5,
     ),
-    number("perceived_change", "check after the chat: much worse to much better", "points", "1 to 5"),
+    number("perceived_change", "check after the chat: much worse to much better", "points", 1, 5),
     integer("protocol_version", "the version of the study's design, as in manifest.json"),
     truth(
         "valid",
@@ -314,7 +315,7 @@ STATES = (
     text("cognition", "what the seeker is supposed to think after the reply"),
     text("emotion", "what they are supposed to feel"),
     text("goal", "what they are supposed to want"),
-    number("emotion_score", "how well they are supposed to feel", "points", "0 to 100"),
+    number("emotion_score", "how well they are supposed to feel", "points", 0, 100),
 )
 
 

@@ -245,6 +245,7 @@ def test_answers_are_exported_with_their_conversation():
 
 
 def test_codebook_says_that_a_guess_is_an_arm():
-    values = {row[1]: row[4] for row in codebook([], [load("blinding")])}
-    assert values["guess"] == "the key of an arm, as in conversations.csv; cannot_tell = I cannot tell"
-    assert values["sure"] == "1 to 5: 1 = Not at all sure; 5 = Completely sure"
+    entries = {entry.column: entry for entry in codebook([], [load("blinding")])}
+    assert entries["guess"].values == "the key of an arm, as in conversations.csv; cannot_tell = I cannot tell"
+    sure = entries["sure"]
+    assert (sure.minimum, sure.maximum, sure.values) == (1, 5, "1 = Not at all sure; 5 = Completely sure")

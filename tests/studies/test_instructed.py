@@ -216,10 +216,11 @@ def test_second_raters_cannot_differ_on_it(study, person, run):
 
 
 def test_the_codebook_tells_what_was_asked_for():
-    rows = {row[1]: row for row in codebook([], [load("own_scale")])}
+    rows = {entry.column: entry for entry in codebook([], [load("own_scale")])}
 
-    assert rows["reading"][4:] == ("1 to 5", f"{WORDS['en']} (instructed: 4)")
-    assert rows["overall"][5] == "Overall: mean of one, two, three"
+    reading = rows["reading"]
+    assert (reading.minimum, reading.maximum, reading.instructed, reading.meaning) == (1, 5, "4", WORDS["en"])
+    assert rows["overall"].meaning == "Overall: mean of one, two, three"
 
 
 # Looked at

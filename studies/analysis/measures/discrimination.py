@@ -74,12 +74,17 @@ class MeanSquares:
 
     def icc_c_1(self) -> float:
         """How far one user orders the models as another does: ICC(C,1) of the models, users for raters."""
-        return float((self.between - self.error) / (self.between + (self.users - 1) * self.error))
+        return self._agreement(self.between + (self.users - 1) * self.error)
 
     def icc_a_1(self) -> float:
         """How far one user gives the models the same scores as another: ICC(A,1)."""
         levels = self.users * (self.of_users - self.error) / self.models
-        return float((self.between - self.error) / (self.between + (self.users - 1) * self.error + levels))
+        return self._agreement(self.between + (self.users - 1) * self.error + levels)
+
+    def _agreement(self, of_all: Array) -> float:
+        if not of_all:
+            raise Undefined("no variance comes out above 0")
+        return float((self.between - self.error) / of_all)
 
 
 def agreement_of(separation: float) -> float:

@@ -146,9 +146,9 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
         "f_oneway": squares.f_oneway(),
         "p_oneway": squares.p_oneway(),
         "f_eq13": squares.f_eq13(),
-        "icc_a_1": squares.icc_a_1(),
-        "icc_c_1": squares.icc_c_1(),
     }
+    row.compute("icc_a_1", squares.icc_a_1)
+    row.compute("icc_c_1", squares.icc_c_1)
     _add_corrected(row, measures.corrected_separation(scores, bootstrap))
     for bound in ("low", "high"):
         row.values[f"mac_{bound}"] = measures.agreement_of(row.values[f"msr_{bound}"])

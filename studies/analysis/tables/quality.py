@@ -4,7 +4,6 @@ A flag asks somebody to look; it leaves nobody out. Beside pandas nothing heavy 
 computes the same for a study under way.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.scales import CODEBOOK
+from studies.analysis.scales import CODEBOOK, instructed_in
 from studies.questionnaires.definitions import Questionnaire
 from studies.questionnaires.loading import instructed_items, instrument_ids, load
 
@@ -88,7 +87,6 @@ NEEDED = {
     "answers": ("participant", "conversation", "instrument", "item", "moment", "value", "text", "seconds"),
 }
 NUMBERS = ("score", "seconds", "turns", "min_turns", "pasted", "value")
-_INSTRUCTED = re.compile(r".*\(instructed: (.+)\)", re.DOTALL)  # the meaning of such an item in codebook.csv
 RATING = ["rater_kind", "rater", "instrument", "conversation", "moment", "turn", "replicate"]
 
 Instructions = Mapping[tuple[str, str], str]  # by instrument and item: the answer that it tells people to give
@@ -152,12 +150,9 @@ def of_export(export: Export) -> Collected:
 
 
 def _told_in(path: Path) -> Instructions:
-    """What the codebook says; where there is none, what our own instruments do."""
-    if not path.is_file():
-        return _told_by_ours()
-    rows = read_table(path, ("file", "column"), ("meaning",)).astype(str).to_dict("records")
-    found = ((row, _INSTRUCTED.fullmatch(row["meaning"])) for row in rows if row["file"].endswith(".json"))
-    return {(row["file"].removesuffix(".json"), row["column"]): told[1] for row, told in found if told}
+    """What the codebook says; where it says nothing of it, what our own instruments do."""
+    told = instructed_in(path)
+    return _told_by_ours() if told is None else told
 
 
 def _told_by_ours() -> Instructions:

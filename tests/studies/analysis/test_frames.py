@@ -225,8 +225,8 @@ def test_load_refuses_a_score_that_is_not_on_the_scale_of_the_codebook(tmp_path:
     rows = ["C,R,crowd,i,a,5", "C,R,crowd,i,b,55", "C,R,crowd,j,a,55", "C,R,crowd,i,c,55", "D,R,crowd,i,a,"]
     rows += ["D,R,crowd,i,a,55", "E,R,crowd,i,a,0"]
     ratings(tmp_path, f"{HEADER}{column}\n" + "".join(f"{row}{shown}\n" for row in rows))
-    told = "file,column,type,values\ni.json,a,scale,1 to 5: 1 = no\ni.json,b,scale,0 to 100\ni.json,c,choice,1 = no\n"
-    (tmp_path / "codebook.csv").write_text(told)
+    told = "i.json,a,scale,1,5\ni.json,b,scale,0,100\ni.json,c,single,,\n"
+    (tmp_path / "codebook.csv").write_text(f"file,column,type,minimum,maximum\n{told}")
     with pytest.raises(AnalysisError) as raised:
         load(tmp_path)
     said = "ratings.csv:7:score: 55 is not on the scale of i a, 1 to 5 by codebook.csv (conversation D)"
@@ -235,7 +235,7 @@ def test_load_refuses_a_score_that_is_not_on_the_scale_of_the_codebook(tmp_path:
 
 def test_load_takes_any_score_of_an_import(tmp_path: Path) -> None:
     ratings(tmp_path, f"{HEADER},last_turn\nC,R,crowd,i,a,55,\nD,R,crowd,i,a,5,7\n")
-    (tmp_path / "codebook.csv").write_text("file,column,type,values\ni.json,a,scale,1 to 5\n")
+    (tmp_path / "codebook.csv").write_text("file,column,type,minimum,maximum\ni.json,a,scale,1,5\n")
     export = load(tmp_path)
     assert export.ratings["score"].tolist() == [55, 5]
     assert "last_turn" not in export.ratings

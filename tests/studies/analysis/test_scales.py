@@ -10,7 +10,14 @@ from studies.analysis.scales import Scale, scales_of
 from tests.studies.analysis.benchmark import write_table
 
 ExportOf = Callable[[Any], Path]
-TOLD = {"file": "ten.json", "column": "care", "type": "scale", "unit": "points", "values": "1 to 5: 1 = Not at all"}
+TOLD = {"file": "ten.json", "column": "care", "type": "scale", "minimum": 1, "maximum": 5}
+
+UNTOLD = [
+    None,
+    TOLD | {"file": "other.json"},
+    TOLD | {"maximum": ""},
+    {"file": "ten.json", "column": "care", "type": "scale", "values": "1 to 5: 1 = Not at all"},  # of an old export
+]
 
 
 def rated(*scores: float, item: str = "care") -> list[dict[str, Any]]:
@@ -19,7 +26,7 @@ def rated(*scores: float, item: str = "care") -> list[dict[str, Any]]:
 
 def test_scales_are_those_of_the_codebook_with_levels_that_nobody_gave(export_of: ExportOf) -> None:
     folder = export_of(rated(4, 5))
-    write_table(folder, "codebook", [TOLD, TOLD | {"column": "overall", "type": "scale score", "values": ""}])
+    write_table(folder, "codebook", [TOLD, TOLD | {"column": "overall", "type": "scale score"}])
     scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert scale == Scale(1, 5)
     assert scale.levels().tolist() == [1, 2, 3, 4, 5]
@@ -34,12 +41,12 @@ def test_levels_are_at_most_sixty() -> None:
 
 def test_scales_may_begin_below_zero(export_of: ExportOf) -> None:
     folder = export_of(rated(0))
-    write_table(folder, "codebook", [TOLD | {"values": "-2 to 2"}])
+    write_table(folder, "codebook", [TOLD | {"minimum": -2, "maximum": 2}])
     assert scales_of(folder, load(folder).ratings)["ten", "care"] == Scale(-2, 2)
 
 
-@pytest.mark.parametrize("told", [None, TOLD | {"file": "other.json"}, TOLD | {"values": "the key of an arm"}])
-def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf, told: dict[str, str] | None) -> None:
+@pytest.mark.parametrize("told", UNTOLD)
+def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf, told: dict[str, Any] | None) -> None:
     folder = export_of(rated(2, 4))
     if told:
         write_table(folder, "codebook", [told])

@@ -30,6 +30,20 @@ CONTRACT = {
     "cost",
 }
 
+OF_CODEBOOK = [
+    "file",
+    "column",
+    "type",
+    "unit",
+    "values",
+    "minimum",
+    "maximum",
+    "instructed",
+    "label_en",
+    "label_zh",
+    "meaning",
+]
+
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_columns_begin_with_those_of_the_contract(table):
@@ -41,31 +55,47 @@ def test_columns_begin_with_those_of_the_contract(table):
 def test_codebook_says_something_of_every_column():
     rows = list(codebook(TABLES, []))
 
-    assert [(row[0], row[1]) for row in rows] == [
-        (f"{table.name}.csv", column.name) for table in TABLES for column in table.columns
+    assert [(row.file, row.column) for row in rows] == [
+        *((f"{table.name}.csv", column.name) for table in TABLES for column in table.columns),
+        *(("codebook.csv", name) for name in OF_CODEBOOK),
     ]
-    assert all(row[2] in ("text", "number", "integer", "truth", "time") and row[5] for row in rows)
+    assert all(row.type in ("text", "number", "integer", "truth", "time") and row.meaning for row in rows)
 
 
 def test_codebook_lists_items_and_scales_under_their_instrument():
-    rows = {row[1]: row for row in codebook([], [load("mini_ipip")])}
+    rows = {entry.column: entry for entry in codebook([], [load("mini_ipip")])}
 
-    assert rows["mini_06"] == (
+    assert rows["mini_06"].row() == (
         "mini_ipip.json",
         "mini_06",
         "scale",
         "points",
-        "1 to 5: 1 = Very Inaccurate; 2 = Moderately Inaccurate; 3 = Neither Accurate Nor Inaccurate; "
+        "1 = Very Inaccurate; 2 = Moderately Inaccurate; 3 = Neither Accurate Nor Inaccurate; "
         "4 = Moderately Accurate; 5 = Very Accurate",
+        1,
+        5,
+        "",
+        "Don't talk a lot.",
+        load("mini_ipip").item("mini_06").text["zh"],
         "Don't talk a lot. (reversed in its scale)",
     )
-    assert rows["E"][2:] == ("scale score", "points", "", "Extraversion: mean of mini_01, mini_06, mini_11, mini_16")
+    scale, meaning = rows["E"], "Extraversion: mean of mini_01, mini_06, mini_11, mini_16"
+    assert (scale.type, scale.unit, scale.label_en, scale.meaning) == ("scale score", "points", "Extraversion", meaning)
+
+
+def test_codebook_calls_an_item_by_its_short_name_in_both_languages():
+    item = load("emoharbor_10").items[0]
+    rows = {entry.column: entry for entry in codebook([], [load("emoharbor_10")])}
+
+    assert (rows[item.key].label_en, rows[item.key].label_zh) == (item.label["en"], item.label["zh"])
+    assert rows[item.key].meaning == item.text["en"]
 
 
 @pytest.mark.parametrize("instrument", instrument_ids())
 def test_codebook_explains_every_item_of_every_instrument(instrument: str):
     questionnaire = load(instrument)
-    explained = {row[1]: row[5] for row in codebook([], [questionnaire])}
+    own = (entry for entry in codebook([], [questionnaire]) if entry.file == f"{instrument}.json")
+    explained = {entry.column: entry.meaning for entry in own}
 
     assert {item.key for item in questionnaire.items} <= explained.keys()
     assert all(explained.values())
@@ -81,11 +111,10 @@ def test_codebook_file_covers_the_header_of_every_file_written(tmp_path: Path):
 
     with (tmp_path / "out" / "codebook.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert list(rows[0]) == ["file", "column", "type", "unit", "values", "meaning"]
+    assert list(rows[0]) == OF_CODEBOOK
     for path in (tmp_path / "out").glob("*.csv"):
-        if path.name != "codebook.csv":
-            header = path.read_text(encoding="utf-8").splitlines()[0].split(",")
-            assert [row["column"] for row in rows if row["file"] == path.name] == header
+        header = path.read_text(encoding="utf-8").splitlines()[0].split(",")
+        assert [row["column"] for row in rows if row["file"] == path.name] == header
     assert {row["file"] for row in rows if row["file"].endswith(".json")} == {"emoharbor_10.json"}
     assert not {row["file"] for row in rows} & {"states.csv", "calls.csv"}
 

@@ -193,6 +193,23 @@ def test_components_of_users_who_met_one_model_each_have_no_users() -> None:
     assert separation_by_components(scores) == pytest.approx(of_models / within, rel=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("scores", "form"),
+    [
+        ([[1, 1, 1], [2, 2, 2], [3, 4, 2]], ""),
+        ([[1, 2], [2, 1]], "icc_a_1"),  # users and models alike, what is left is error
+    ],
+)
+def test_agreement_of_no_variance_is_undefined(scores: list[list[float]], form: str) -> None:
+    squares = mean_squares(np.array(scores, dtype=float))
+    for name in ("icc_a_1", "icc_c_1"):
+        if name == form:
+            with pytest.raises(Undefined, match="no variance comes out above 0"):
+                getattr(squares, name)()
+        else:
+            assert np.isfinite(getattr(squares, name)())
+
+
 def test_planted_components_come_back_with_a_quarter_of_the_scores_missing() -> None:
     found = []
     for seed in range(40):

@@ -41,12 +41,16 @@ def answers(scores: dict[str, Sequence[float]], items: Sequence[str] = TEN) -> l
     ]
 
 
-def results_of(folder: Path, ratings: list[dict[str, Any]], told: dict[str, str], *, wanted: bool = True) -> Results:
-    """`told`: the values that codebook.csv has of an item."""
+Told = dict[str, tuple[int, int]]
+
+
+def results_of(folder: Path, ratings: list[dict[str, Any]], told: Told, *, wanted: bool = True) -> Results:
+    """`told`: the range that codebook.csv has of an item."""
     write_export(folder, ratings)
     if told:
         about = {"file": "emoharbor_10.json", "type": "scale"}
-        write_table(folder, "codebook", [about | {"column": item, "values": said} for item, said in told.items()])
+        rows = [{"column": item, "minimum": low, "maximum": high} for item, (low, high) in told.items()]
+        write_table(folder, "codebook", [about | row for row in rows])
     found = compute(load(folder), Bootstrap(5, 1), lambda *_: None, ["arms"]).tables
     empty = {table.name: pd.DataFrame([], columns=table.columns) for table in TABLES}
     return replace(Results(load(folder), Bootstrap(5, 1), empty | found, TABLES), radar=wanted)
@@ -152,7 +156,7 @@ def test_long_labels_stay_whole_within_the_figure(arms_there: int, label: str) -
 
 
 def test_labels_are_those_of_the_language_that_is_spoken(tmp_path: Path) -> None:
-    results = results_of(tmp_path, answers({"amber": [5, 3, 1], "birch": [2, 2, 4]}), dict.fromkeys(TEN, "1 to 5"))
+    results = results_of(tmp_path, answers({"amber": [5, 3, 1], "birch": [2, 2, 4]}), dict.fromkeys(TEN, (1, 5)))
     [english] = drawn(results)
     assert {"Problem", "resolution"} <= set(" ".join(texts(english)).split())
     with speaking(CHINESE):
@@ -165,7 +169,7 @@ def test_labels_are_those_of_the_language_that_is_spoken(tmp_path: Path) -> None
 
 
 def test_axes_are_those_of_the_codebook_and_the_caption_says_where_they_begin(tmp_path: Path) -> None:
-    results = results_of(tmp_path, answers({"amber": [4, 3, 2], "birch": [2, 2, 4]}), dict.fromkeys(TEN, "1 to 5: x"))
+    results = results_of(tmp_path, answers({"amber": [4, 3, 2], "birch": [2, 2, 4]}), dict.fromkeys(TEN, (1, 5)))
     [drawing] = drawn(results)
     assert drawing.name == "radar-seeker-emoharbor-10-final"
     assert [said for said in texts(drawing) if said.isdigit()] == ["1", "2", "3", "4", "5"]
@@ -185,26 +189,26 @@ def test_without_a_codebook_the_axes_are_those_of_the_scores_and_the_caption_say
 
 def test_seven_arms_are_told_what_is_grey(tmp_path: Path) -> None:
     scores = {f"arm {number}": [3, 4, 1 + number % 5] for number in range(7)}
-    [drawing] = drawn(results_of(tmp_path, answers(scores), dict.fromkeys(TEN, "1 to 5")))
+    [drawing] = drawn(results_of(tmp_path, answers(scores), dict.fromkeys(TEN, (1, 5))))
     assert "Grey is the mean over the arms, each counting once." in drawing.caption
     assert "centre 1, rim 5; grey: mean over the arms" in texts(drawing)
 
 
 def test_an_arm_without_a_mean_has_a_broken_line(tmp_path: Path) -> None:
     scores = {"amber": [4, 3, 2], "birch": [2, float("nan"), 4]}
-    [drawing] = drawn(results_of(tmp_path, answers(scores), dict.fromkeys(TEN, "1 to 5")))
+    [drawing] = drawn(results_of(tmp_path, answers(scores), dict.fromkeys(TEN, (1, 5))))
     assert "Where an arm has no mean of an item, its line breaks." in drawing.caption
 
 
 @pytest.mark.parametrize(
     ("told", "scores"),
     [
-        (dict(zip(TEN, ("1 to 5", "1 to 5", "1 to 9"), strict=True)), [4, 3, 2]),
+        (dict(zip(TEN, ((1, 5), (1, 5), (1, 9)), strict=True)), [4, 3, 2]),
         ({}, [3, 3, 3]),
     ],
 )
 def test_items_without_a_scale_in_common_have_no_radar_and_the_report_says_so(
-    tmp_path: Path, told: dict[str, str], scores: list[float]
+    tmp_path: Path, told: Told, scores: list[float]
 ) -> None:
     results = results_of(tmp_path, answers({"amber": scores}), told)
     assert drawn(results) == []
@@ -217,13 +221,13 @@ def test_items_without_a_scale_in_common_have_no_radar_and_the_report_says_so(
 
 
 def test_two_items_have_no_radar(tmp_path: Path) -> None:
-    assert drawn(results_of(tmp_path, answers({"amber": [4, 3]}, TEN[:2]), dict.fromkeys(TEN, "1 to 5"))) == []
+    assert drawn(results_of(tmp_path, answers({"amber": [4, 3]}, TEN[:2]), dict.fromkeys(TEN, (1, 5)))) == []
 
 
 def test_who_does_not_ask_gets_none_and_who_asks_the_same_tables(tmp_path: Path) -> None:
     folder = tmp_path / "export"
     scores = {"amber": [4, 3, 2], "birch": [2, 2, 4]}
-    assert drawn(results_of(folder, answers(scores), dict.fromkeys(TEN, "1 to 5"), wanted=False)) == []
+    assert drawn(results_of(folder, answers(scores), dict.fromkeys(TEN, (1, 5)), wanted=False)) == []
     plain, asked = (
         analyse(folder, tmp_path / name, bootstrap=5, radar=radar).files
         for name, radar in (("plain", False), ("asked", True))

@@ -272,12 +272,12 @@ def test_of_rows_gives_a_page_what_the_files_give(export_of: ExportOf) -> None:
 
 # Items that tell what to answer
 
-CODEBOOK = """file,column,type,unit,values,meaning
-work_days.json,reading,scale,points,1 to 5,Choose 4 here. (instructed: 4)
-work_days.json,colour,single,,green = Green; blue = Blue,Choose blue. (instructed: blue)
-work_days.json,tired,scale,points,1 to 5,I was tired.
-ten.json,reading,scale,points,1 to 5,Choose 2 here. (instructed: 2)
-ratings.csv,reading,scale,points,1 to 5,No item. (instructed: 1)
+CODEBOOK = """file,column,type,minimum,maximum,instructed,meaning
+work_days.json,reading,scale,1,5,4,Choose 4 here.
+work_days.json,colour,single,,,blue,Choose blue.
+work_days.json,tired,scale,1,5,,I was tired.
+ten.json,reading,scale,1,5,2,Choose 2 here.
+ratings.csv,reading,number,1,5,1,No item.
 """
 ANSWERS = """participant,conversation,instrument,item,moment,value,text,missing_reason
 A,,work_days,reading,,4,,
@@ -328,9 +328,11 @@ def test_who_answers_otherwise_than_told_is_flagged_where_it_was(export_of: Expo
     ]
 
 
-def test_without_a_codebook_only_our_own_instruments_are_known(export_of: ExportOf) -> None:
+def test_without_a_codebook_that_tells_them_only_our_own_instruments_are_known(export_of: ExportOf) -> None:
     folder = with_instructed(export_of(careful_and_careless()))
     (folder / "codebook.csv").unlink()
+    assert "instructed_share" not in set(table_of(folder)["statistic"])
+    (folder / "codebook.csv").write_text("file,column,type,values,meaning\nten.json,reading,scale,1 to 5,Choose 2.\n")
     assert "instructed_share" not in set(table_of(folder)["statistic"])
 
 
@@ -342,7 +344,7 @@ def test_instructed_items_do_not_count_among_the_answers_of_a_questionnaire(expo
         "participant,instrument,item,value,seconds\n" + "\n".join([*lines, "A,mini_ipip,reading,4,50"]) + "\n"
     )
     (folder / "codebook.csv").write_text(
-        "file,column,type,values,meaning\nmini_ipip.json,reading,scale,1 to 5,Choose 4. (instructed: 4)\n"
+        "file,column,type,minimum,maximum,instructed\nmini_ipip.json,reading,scale,1,5,4\n"
     )
     rows = table_of(folder).query("instrument == 'mini_ipip'")
     assert rows.set_index("statistic")["n"].to_dict() == {

@@ -24,6 +24,8 @@ Array = NDArray[np.float64]
 Statistic = Callable[[Array], Array]  # (…, sums) → (…); nan where the sums leave it undefined
 
 FEW_CLUSTERS = 30
+ALIKE = 1e-9  # an interval that is no longer is what rounding leaves of none
+ALL_ALIKE = "all resamples are alike"
 _NORMAL = NormalDist()
 _IN_CACHE = 2**16  # numbers that a processor's cache holds
 
@@ -33,6 +35,12 @@ class Interval:
     low: float
     high: float
     method: str
+
+
+def refuse_alike(low: float, high: float) -> None:
+    """No interval and no test follows from resamples that all say the same. Raises `Undefined`."""
+    if high - low < ALIKE:
+        raise Undefined(ALL_ALIKE)
 
 
 class Inference(ABC):
@@ -65,8 +73,16 @@ class Inference(ABC):
         clusters and 8 % with 20 were below .05, those by t 5 % of both."""
         spread = self.spread()
         if spread.error == 0:
-            return float(self.estimate == 0)
+            raise Undefined(ALL_ALIKE)
         return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
+
+    def interval_of_r(self) -> Interval:
+        """Of a statistic that is Fisher's z: `interval` as correlations. Raises `Undefined` where all resamples are
+        alike, as they are where r is 1 or -1."""
+        found = self.interval()
+        low, high = float(np.tanh(found.low)), float(np.tanh(found.high))
+        refuse_alike(low, high)
+        return Interval(low, high, found.method)
 
     def notes(self, what: str, *, lacking: str = "had no variance") -> list[str]:
         """`lacking`: why the statistic may not exist in a resample."""

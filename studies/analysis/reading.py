@@ -20,6 +20,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 _COUNT = re.compile(r"\d+(\.0*)?")  # a table that had gaps in this column was often saved with 5.0 for 5
 _GUARDED = re.compile(r"^'(?='*[=+\-@\t\r])")
 _ONE_MORE = "row"
+_LARGEST = 1e12  # beyond any scale or amount; its eighth power is still a number
 _MOST_TURNS = 100_000  # some tables have a row for each
 _SEPARATORS = {";": "semicolons, as Excel saves it in some countries", "\t": "tabs"}
 # What says true or false, in whichever file it stands. A spreadsheet saves TRUE for true, others 1.
@@ -168,6 +169,8 @@ def line_of(path: Path, row: int) -> int:
 def numbers(path: Path, column: pd.Series) -> np.ndarray:
     """As floats, nan where the text is empty."""
     refuse(path, column, lambda text: bool(text.strip()) and math.isnan(number(text)), "is not a number")
+    beyond = f"is beyond any scale or amount (at most {_LARGEST:,.0f})"
+    refuse(path, column, lambda text: abs(number(text)) > _LARGEST, beyond)
     return _of_categories(column, number)
 
 

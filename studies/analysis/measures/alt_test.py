@@ -41,13 +41,17 @@ class Comparison:
         """Of the rater: 1, 0 for a tie, or -1."""
         return self.rater_wins.astype(float) - self.judge_wins
 
+    def is_constant(self) -> bool:
+        """Whether several comparisons all came out alike, so that no test of their mean exists."""
+        return len(self.items) > 1 and bool(np.ptp(self.advantages()) == 0)
+
     def p_value(self, epsilon: float) -> float:
         """One-sided t: does the rater's advantage stay below `epsilon` on average? One that is always the same
         decides by itself. Raises `Undefined` for fewer than two items."""
         advantages = self.advantages()
         if len(advantages) < 2:
             raise Undefined("fewer than two conversations shared with others")
-        if np.ptp(advantages) == 0:
+        if self.is_constant():
             return 0.0 if advantages[0] < epsilon else 1.0
         return float(stats.ttest_1samp(advantages, epsilon, alternative="less").pvalue)
 

@@ -68,6 +68,7 @@ SENTENCES = (
     _("{count} of {all} pairs have users enough to be told apart"),
     _("{few} of {all} raters have fewer than {count} conversations, too few for the t-test"),
     _("{count} raters, {advised} or more are advised"),
+    _("codebook.csv tells no type of the item, so its values are taken as numbers in order"),
     # Nothing that varies
     _("the scores do not vary"),
     _("the scores within the models do not vary"),

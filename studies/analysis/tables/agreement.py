@@ -311,12 +311,12 @@ def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
 def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
     try:
         resampled = resample()
+        interval = resampled.interval_of_r()
     except Undefined as reason:
         row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=str(reason))
         return
-    interval = resampled.interval()
     kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
-    row.values |= {"pearson_low": float(np.tanh(interval.low)), "pearson_high": float(np.tanh(interval.high))}
+    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high}
     row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
     _add_percentile(row, resampled)
     row.add_notes(*resampled.notes("interval"))
@@ -341,11 +341,11 @@ def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     try:
         if not np.any(drawn.crossed_with):
             raise Undefined("one arm")
-        interval = _resample(x, y, drawn).interval()
+        interval = _resample(x, y, drawn).interval_of_r()
     except Undefined as reason:
         row.leave_out("crossed_low", "crossed_high", because=str(reason))
         return
-    row.values |= {"crossed_low": float(np.tanh(interval.low)), "crossed_high": float(np.tanh(interval.high))}
+    row.values |= {"crossed_low": interval.low, "crossed_high": interval.high}
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
@@ -367,8 +367,7 @@ def _spearman_interval(x: Array, y: Array, drawn: Drawn) -> Interval:
         return correlation.bonett_wright(rho, len(x))
     correlation.refuse_perfect(rho)
     pairs = correlation.score_pairs(x, y)
-    interval = drawn.resample(pairs.spearman_z(), pairs.indicators()).interval()
-    return Interval(float(np.tanh(interval.low)), float(np.tanh(interval.high)), interval.method)
+    return drawn.resample(pairs.spearman_z(), pairs.indicators()).interval_of_r()
 
 
 def _resample(x: Array, y: Array, drawn: Drawn) -> Inference:

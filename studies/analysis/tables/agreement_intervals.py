@@ -16,6 +16,7 @@ from studies.analysis.bootstrap import (
     Statistic,
     fisher_z,
     pair_moments,
+    refuse_alike,
     sum_by_cell,
     sum_by_cluster,
 )
@@ -25,7 +26,6 @@ from studies.analysis.measures.correlation import WithinPersons
 from studies.analysis.rows import Row, Undefined
 
 TAILS = (1 - 0.95) / 2, (1 + 0.95) / 2  # to the last digit those of `Resampled.interval`
-ALIKE = 1e-12  # an interval that is no longer is what rounding leaves of none
 
 Resample = Callable[[], Inference]
 
@@ -171,13 +171,12 @@ def _add(row: Row, one: Measured, resample: Resample) -> str:
     try:
         resampled = resample()
         interval = one.interval(resampled)
-        if interval.high - interval.low < ALIKE:
-            raise Undefined("all resamples are alike")
+        low, high = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
+        refuse_alike(low, high)
     except Undefined as reason:
         row.leave_out(*_bounds(one), because=str(reason))
         return ""
-    bounds = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
-    row.values |= dict(zip(_bounds(one), bounds, strict=True))
+    row.values |= dict(zip(_bounds(one), (low, high), strict=True))
     if resampled.undefined:
         row.add_notes(resampled.notes(one.name, lacking="did not have it")[-1])
     return interval.method

@@ -13,6 +13,7 @@ from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import alt_test as measure
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import JUDGE, SCALE, UNIT, add_resampled, clusters_of, named, named_by, numbered
 
@@ -45,11 +46,12 @@ METHODS = {
     "difference": _(
         "of one annotator: the mean over conversations of 1 where they are nearer to the other raters than the judge "
         "is, -1 where the judge is nearer, 0 for a tie; near is a small root mean square distance, or a large share of "
-        "equal scores on items with two values; BCa interval (95 %), participants (else conversations) resampled"
+        "equal answers on items with two values and on nominal ones (codebook.csv); BCa interval (95 %), participants "
+        "(else conversations) resampled"
     ),
     "p": _(
         "of a one-sided t that the difference is below epsilon (.2 experts, .15 reviewers, .1 crowd); takes "
-        "conversations as independent; where the comparisons do not vary, their value decides"
+        "conversations as independent; empty where the comparisons do not vary, whose value then decides"
     ),
     "p_adjusted": _("Benjamini–Yekutieli over the annotators"),
     "winning_rate": _("omega: the share of annotators with p_adjusted of .05 or less; from .5 on the judge passes"),
@@ -61,6 +63,7 @@ METHODS = {
 
 Rows = list[dict[str, Any]]
 Key = tuple[str, ...]
+Types = Mapping[Place, str]
 
 
 @dataclass(frozen=True)
@@ -71,47 +74,71 @@ class Shared:
     judge: Array  # of each UNIT
     clusters: NDArray[np.intp]  # of each UNIT
     alone: int  # UNITs that the judge and one rater scored, which are left out
+    type: str  # of the item, as the codebook has it; empty where it does not say
 
     def score(self) -> measure.Score:
-        """Of whole scores with two values both measures say the same, and one of them is called accuracy."""
+        """How near two answers are: of a nominal item whether they are the same. Of whole scores with two values both
+        measures say the same, and one of them is called accuracy."""
+        if self.type in NOMINAL:
+            return measure.accuracy
+        return measure.accuracy if self.has_two_values() else measure.negative_rmse
+
+    def has_two_values(self) -> bool:
         values = np.unique(np.append(self.annotations.to_numpy(float), self.judge))
-        return measure.accuracy if np.isfinite(values).sum() <= 2 else measure.negative_rmse
+        return bool(np.isfinite(values).sum() <= 2)
 
 
 def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
     """Yields (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them. Where
     no conversation has two raters of the kind, a single row tells so."""
-    people = _annotations(export.ratings)
+    types = types_in(export.folder / CODEBOOK)
+    people = _annotations(export.ratings, types)
     for (judge, strategy), judged in named(export.ratings).groupby(JUDGE):
-        answers = _answers(judged)
+        answers = _answers(judged, types)
         for humans, of_items in people.items():
             of = {"judge": str(judge), "strategy": str(strategy), "humans": humans}
-            items = {scale: _shared(of_items[scale], answers[scale], export) for scale in of_items if scale in answers}
+            items = {
+                scale: _shared(of_items[scale], answers[scale], export, _type(scale, types))
+                for scale in of_items
+                if scale in answers
+            }
             yield f"{humans} × {judge} {strategy}".rstrip(), _rows(of, items, bootstrap)
 
 
-def _annotations(ratings: pd.DataFrame) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
+def _type(scale: Key, types: Types) -> str:
+    of = named_by(SCALE, scale)
+    return types.get((of["instrument"], of["item"]), "")
+
+
+def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
     """By rater kind and SCALE: UNIT × raters. Of a person's replicates the first counts."""
     rated = first_of_people(ratings[ratings["rater_kind"].isin(list(EPSILON))])
     texts = rated[["rater_kind", *SCALE, *UNIT, "rater"]].astype(str).assign(score=rated["score"])
     found: dict[str, dict[Key, pd.DataFrame]] = {}
     for (kind, *scale), rows in texts.groupby(["rater_kind", *SCALE]):
-        wide = rows.groupby([*UNIT, "rater"])["score"].mean().unstack("rater")
+        wide = _one_answer(rows, [*UNIT, "rater"], _type(tuple(map(str, scale)), types)).unstack("rater")
         found.setdefault(str(kind), {})[tuple(scale)] = wide
     return found
 
 
-def _answers(judged: pd.DataFrame) -> Mapping[Key, pd.Series]:
-    """By SCALE: over UNIT, replicates averaged."""
-    return {tuple(map(str, scale)): rows.groupby(UNIT)["score"].mean() for scale, rows in judged.groupby(SCALE)}
+def _answers(judged: pd.DataFrame, types: Types) -> Mapping[Key, pd.Series]:
+    """By SCALE: over UNIT."""
+    by_scale = ((tuple(map(str, scale)), rows) for scale, rows in judged.groupby(SCALE))
+    return {scale: _one_answer(rows, UNIT, _type(scale, types)) for scale, rows in by_scale}
 
 
-def _shared(annotations: pd.DataFrame, answers: pd.Series, export: Export) -> Shared:
+def _one_answer(rows: pd.DataFrame, by: list[str], type: str) -> pd.Series:
+    """Replicates averaged; of a nominal item, whose mean would be nothing, the most frequent, of several the lowest."""
+    scores = rows.groupby(by)["score"]
+    return scores.agg(lambda given: given.mode().min()) if type in NOMINAL else scores.mean()
+
+
+def _shared(annotations: pd.DataFrame, answers: pd.Series, export: Export, type: str) -> Shared:
     rated = annotations.loc[annotations.index.intersection(answers.index)].sort_index()
     several = rated[rated.notna().sum(axis=1) > 1].dropna(axis=1, how="all")
     clusters = clusters_of(several.index.get_level_values("conversation"), export)
     judge = answers.loc[several.index].to_numpy(float)
-    return Shared(several, judge, clusters, alone=len(rated) - len(several))
+    return Shared(several, judge, clusters, alone=len(rated) - len(several), type=type)
 
 
 def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap) -> Rows:
@@ -138,6 +165,9 @@ def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
     ]
     _adjust(annotators)
     together = _winning_rate(of, annotators, shared), _advantage(of, comparisons, shared, bootstrap)
+    for row, comparison in zip(annotators, comparisons, strict=True):
+        if comparison.is_constant():
+            row.leave_out("p", "p_adjusted", because="the comparisons do not vary, so their value decides")
     return [row.finished() for row in (*together, *annotators)]
 
 
@@ -148,8 +178,6 @@ def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Share
     row.values["estimate"] = float(advantages.mean())
     add_interval(row, advantages, clusters, bootstrap, of="comparisons")
     row.compute("p", lambda: comparison.p_value(epsilon))
-    if np.ptp(advantages) == 0 and len(advantages) > 1:
-        row.add_notes("p: the comparisons do not vary, so their value decides")
     return row
 
 
@@ -179,6 +207,8 @@ def _cautions(annotators: list[Row], shared: Shared) -> Iterator[str]:
         yield f"{few} of {len(annotators)} raters have fewer than {FEWEST} conversations, too few for the t-test"
     if len(annotators) < ADVISED:
         yield f"{len(annotators)} raters, {ADVISED} or more are advised"
+    if not shared.type and not shared.has_two_values():
+        yield f"{CODEBOOK} tells no type of the item, so its values are taken as numbers in order"
     if shared.alone:
         yield f"{shared.alone} conversations with one of these raters are left out"
     if (clusters := len(set(shared.clusters))) < len(shared.judge):

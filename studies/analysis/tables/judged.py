@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Resampled
+from studies.analysis.bootstrap import Resampled, refuse_alike
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.rows import Row, Undefined
 
@@ -59,10 +59,12 @@ def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callabl
     """Add `low` and `high`, brought to the scale of the estimate, or the reason why there are none."""
     try:
         resampled = resample()
+        interval = resampled.interval()
+        low, high = to_scale(interval.low), to_scale(interval.high)
+        refuse_alike(low, high)
     except Undefined as reason:
         row.leave_out("low", "high", because=str(reason))
         return
-    interval = resampled.interval()
-    row.values |= {"low": to_scale(interval.low), "high": to_scale(interval.high)}
+    row.values |= {"low": low, "high": high}
     row.values["method"] = f"{interval.method} cluster bootstrap"
     row.add_notes(*resampled.notes("interval", lacking="did not have it"))

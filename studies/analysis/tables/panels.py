@@ -74,7 +74,8 @@ def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
 
 def _no_panel(strategy: str) -> dict[str, Any]:
     row = Row(strategy=strategy, rule="", judge="", instrument="", item="", moment="", members=1, human="")
-    row.add_notes("one judge is no panel: two or more with the same strategy make one")
+    because = "one judge is no panel: two or more with the same strategy make one"
+    row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=because)
     return row.finished()
 
 

@@ -177,12 +177,12 @@ def _correlation(
 def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
     try:
         resampled = drawn()
+        interval = resampled.interval_of_r()
     except Undefined as reason:
         row.leave_out("low", "high", because=str(reason))
         return
-    interval = resampled.interval()
     kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
-    row.values |= {"low": float(np.tanh(interval.low)), "high": float(np.tanh(interval.high))}
+    row.values |= {"low": interval.low, "high": interval.high}
     row.values["method"] = f"{interval.method} {kind} bootstrap on Fisher's z"
     row.add_notes(*resampled.notes("interval"))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, Inference, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import Array, Bootstrap, Inference, refuse_alike, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
@@ -153,10 +153,11 @@ def add_interval(row: Row, resample: Callable[[], Inference]) -> None:
     """`low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
     try:
         resampled = resample()
+        interval = resampled.interval()
+        refuse_alike(interval.low, interval.high)
     except Undefined as reason:
         row.leave_out("low", "high", "p", because=str(reason))
         return
-    interval = resampled.interval()
     kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
     row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": resampled.p_value()}
     row.values["method"] = f"{interval.method} paired {kind} bootstrap"

@@ -137,10 +137,12 @@ def test_two_way_variance_is_not_below_that_of_one_kind() -> None:
     assert found.spread().freedom == 9
 
 
-def test_two_way_replicates_that_are_alike_leave_no_doubt() -> None:
+def test_two_way_replicates_that_are_alike_test_nothing() -> None:
     same = Bootstrap(20, 1).resample_two_way(mean, cells_of(np.zeros((4, 4))))
-    assert (same.interval().low, same.interval().high, same.p_value()) == (0, 0, 1)
-    assert Bootstrap(20, 1).resample_two_way(mean, cells_of(np.ones((4, 4)))).p_value() == 0
+    assert (same.interval().low, same.interval().high) == (0, 0)
+    for value in (0, 1):
+        with pytest.raises(Undefined, match="all resamples are alike"):
+            Bootstrap(20, 1).resample_two_way(mean, cells_of(np.full((4, 4), value))).p_value()
 
 
 def test_resample_two_way_counts_replicates_without_variance() -> None:
@@ -224,9 +226,19 @@ def test_p_value_is_that_of_the_t_test_of_a_mean_and_may_lie_below_one_in_all_re
     assert found < 1 / 4001
 
 
-def test_p_value_of_a_statistic_without_spread_is_none_or_all() -> None:
-    alike = [Resampled(value, np.full(5, value), np.full(3, value), undefined=0).p_value() for value in (0.0, 0.5)]
-    assert alike == [1, 0]
+@pytest.mark.parametrize("value", [0.0, 0.5])
+def test_a_statistic_without_spread_has_no_p_value(value: float) -> None:
+    with pytest.raises(Undefined, match="all resamples are alike"):
+        Resampled(value, np.full(5, value), np.full(3, value), undefined=0).p_value()
+
+
+def test_an_r_of_1_has_no_interval_though_rounding_moves_its_z() -> None:
+    high = np.arctanh(1 - 1e-12)
+    rounded = np.linspace(high - 0.5, high, 9)
+    with pytest.raises(Undefined, match="all resamples are alike"):
+        Resampled(high, rounded, rounded, undefined=0).interval_of_r()
+    found = Resampled(0.5, np.linspace(0, 1, 41), np.linspace(0.4, 0.6, 9), undefined=0)
+    assert found.interval_of_r().low == np.tanh(found.interval().low)
 
 
 def test_resample_counts_replicates_without_variance() -> None:

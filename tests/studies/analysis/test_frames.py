@@ -30,6 +30,10 @@ def ratings(folder: Path, text: str) -> Path:
         (f"{HEADER}\nC,R,crowd,i,a,nan\n", "ratings.csv:2:score: 'nan' is not a number"),
         (f"{HEADER}\nC,R,crowd,i,a,inf\n", "ratings.csv:2:score: 'inf' is not a number"),
         (f"{HEADER}\nC,R,crowd,i,a,1e999\n", "ratings.csv:2:score: '1e999' is not a number"),
+        (
+            f"{HEADER}\nC,R,crowd,i,a,1\nC,R,crowd,i,b,-1e200\n",
+            "ratings.csv:3:score: '-1e200' is beyond any scale or amount (at most 1,000,000,000,000)",
+        ),
         (f'{HEADER}\nC,R,crowd,i,a,"3,5"\n', "ratings.csv:2:score: '3,5' is not a number"),
         (f"{HEADER}\nC,R,friend,i,a,1\n", "ratings.csv:2:rater_kind: 'friend' is none of seeker, expert,"),
         (f"{HEADER}\n,R,crowd,i,a,1\n", "ratings.csv:2:conversation: '' is empty"),

@@ -109,6 +109,11 @@ def contents(out: Path) -> dict[str, bytes]:
     return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
 
 
+def test_the_report_tells_the_reason_of_every_gap(out: Path, benchmark: Path) -> None:
+    for folder in (out, benchmark):
+        assert "the table does not say why" not in (folder / "report.html").read_text(encoding="utf-8")
+
+
 def test_analyse_writes_tables_figures_report_and_results(folder: Path, tmp_path: Path) -> None:
     summary = analyse(folder, tmp_path / "out", bootstrap=20)
     assert sorted(summary.files) == sorted(contents(tmp_path / "out"))

@@ -152,7 +152,7 @@ def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
 
 def _rows(table: pd.DataFrame, human: str, key: tuple[str, str, str, str]) -> pd.DataFrame:
     columns = ["human", "judge", "strategy", "instrument", "moment"]
-    return table[(table[columns] == (human, *key)).all(axis=1)]
+    return table[(table[columns] == pd.Series([human, *key], columns)).all(axis=1)]
 
 
 def _named(both: dict[str, pd.DataFrame], instrument: str) -> Panels:

@@ -97,7 +97,7 @@ def test_agreement_has_the_percentile_interval_of_r_from_the_same_draws(export_o
 
 def test_agreement_has_one_interval_twice_where_the_percentile_one_had_to_do(export_of: ExportOf) -> None:
     """Of so few draws none lies below the estimate, so BCa's does not exist."""
-    row = table_of(export_of(pairs((1, 2), (2, 1), (3, 4), (5, 5), (4, 4))), replicates=1).iloc[0]
+    row = table_of(export_of(pairs((1, 2), (2, 1), (3, 4), (4, 4), (5, 5))), replicates=2).iloc[0]
     assert row["method"].startswith("percentile cluster bootstrap on Fisher's z")
     assert row[list(PERCENTILE)].tolist() == row[["pearson_low", "pearson_high"]].tolist()
     assert row[list(PERCENTILE)].notna().all()
@@ -106,7 +106,18 @@ def test_agreement_has_one_interval_twice_where_the_percentile_one_had_to_do(exp
 def test_agreement_draws_the_same_again(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
     first, second = (table_of(export_of(small_study)) for _run in range(2))
     assert first.to_csv() == second.to_csv()
-    assert first[list(PERCENTILE)].notna().all(axis=None)
+    assert first.loc[first["pearson"].abs() < 1 - 1e-9, list(PERCENTILE)].notna().all(axis=None)
+
+
+def test_agreement_of_a_judge_who_says_the_same_has_neither_p_nor_interval(export_of: ExportOf) -> None:
+    scores = [(float(score), float(score)) for score in (1, 2, 4, 5, 3, 2, 5, 1)]
+    for rows in (pairs(*scores), pairs(*((human, 6 - judge) for human, judge in scores))):
+        row = table_of(export_of(rows)).iloc[0]
+        assert abs(row["pearson"]) == pytest.approx(1)
+        bounds = ["pearson_low", "pearson_high", "crossed_low", "crossed_high", *PERCENTILE]
+        assert row[["p", "p_holm", "p_bh", *bounds]].isna().all()
+        assert "pearson_low, pearson_high, p, pearson_percentile_low" in row["note"]
+        assert "all resamples are alike" in row["note"]
 
 
 def test_agreement_of_one_conversation_says_why_there_is_no_percentile_interval(export_of: ExportOf) -> None:
@@ -204,7 +215,9 @@ def test_agreement_says_that_the_interval_of_system_r_is_too_narrow_near_1(expor
 def test_agreement_corrects_p_over_the_whole_table(export_of: ExportOf, small_study: list[dict[str, Any]]) -> None:
     table = table_of(export_of(small_study))
     assert table["judge"].size == 16
-    assert table["p_bh"].tolist() == pytest.approx(multipletests(table["p"], method="fdr_bh")[1].tolist())
+    tested = table[table["p"].notna()]
+    assert len(tested) == 14
+    assert tested["p_bh"].tolist() == pytest.approx(multipletests(tested["p"], method="fdr_bh")[1].tolist())
 
 
 def test_agreement_has_no_interval_where_all_differences_are_alike(export_of: ExportOf) -> None:
@@ -369,7 +382,8 @@ def test_agreement_corrects_p_over_the_items_of_a_judge_and_human(
     for _, rows in table_of(export_of(small_study)).groupby(["human", "strategy"]):
         ordered = rows.sort_values("p")
         small, large = ordered["p"].tolist()
-        assert ordered["p_holm"].tolist() == pytest.approx([min(1, 2 * small), min(1, max(2 * small, large))])
+        corrected = [small, np.nan] if np.isnan(large) else [min(1, 2 * small), min(1, max(2 * small, large))]
+        assert ordered["p_holm"].tolist() == pytest.approx(corrected, nan_ok=True)
 
 
 def test_agreement_clusters_conversations_without_participant_by_themselves(export_of: ExportOf) -> None:

@@ -101,11 +101,48 @@ def test_comparisons_that_do_not_vary_are_decided_and_have_no_interval(export_of
     # The judge says what the other says, always; nobody can be nearer than R1 and R2 are to each other.
     table = table_of(export_of(rated([1, 2, 3, 4], R1=[1, 2, 3, 4], R2=[1, 2, 3, 4]))).set_index("statistic")
     assert table["estimate"].tolist() == [1, 1, 0, 0]
-    assert table.loc["difference", "p"].tolist() == [0, 0]
+    assert table.loc["difference", ["p", "p_adjusted"]].isna().all(axis=None)
     assert table["low"].isna().all()
     for note in table.loc["difference", "note"]:
-        assert note == "low, high: the comparisons do not vary; p: the comparisons do not vary, so their value decides"
+        assert note == (
+            "low, high: the comparisons do not vary; p, p_adjusted: the comparisons do not vary, so their value decides"
+        )
     assert table.loc["advantage", "note"] == "low, high: the comparisons do not vary"
+
+
+def nominal(folder: Path, type: str) -> Path:
+    (folder / "codebook.csv").write_text(f"file,column,type\nten.json,care,{type}\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("type", "rate", "method"),
+    [("nominal", 0, "accuracy"), ("single", 0, "accuracy"), ("scale", 1, "negative_rmse")],
+)
+def test_answers_that_have_no_order_are_the_same_or_not(
+    export_of: ExportOf, type: str, rate: float, method: str
+) -> None:
+    """Three reviewers name category 1 or 3. The judge always names 2, which nobody does, but whose number lies between
+    theirs."""
+    random = np.random.default_rng(4)
+    raters = {f"R{place}": random.choice([1, 3], 60) for place in range(3)}
+    row = table_of(nominal(export_of(rated(np.full(60, 2), **raters)), type)).iloc[0]
+    assert (row["estimate"], row["method"].split(",")[0]) == (rate, method)
+
+
+def test_replicates_of_nominal_answers_are_not_averaged(export_of: ExportOf) -> None:
+    rows = rated([1, 2, 3, 1], R1=[1, 2, 3, 1], R2=[1, 2, 3, 2])
+    judged = [row | {"replicate": number} for row in rows if row["rater"] == "J" for number in (1, 3)]
+    judged += [row | {"replicate": 2, "score": 3} for row in judged[::2]]
+    people = [row for row in rows if row["rater"] != "J"]
+    table = table_of(nominal(export_of(people + judged), "nominal")).set_index("statistic")
+    assert table.loc["advantage", "estimate"] == 1  # the judge said twice what R1 said
+
+
+def test_the_note_tells_that_values_of_an_unknown_type_are_taken_in_order(export_of: ExportOf) -> None:
+    folder, told = export_of(rated([1, 2, 3], R1=[1, 2, 3], R2=[1, 2, 2])), "tells no type of the item"
+    assert told in table_of(folder).iloc[0]["note"]
+    assert told not in table_of(nominal(folder, "scale")).iloc[0]["note"]
 
 
 def test_raters_who_share_one_conversation_only_have_no_test(export_of: ExportOf) -> None:

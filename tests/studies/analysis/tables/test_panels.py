@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd  # noqa: TID253
 import pytest
 from numpy.testing import assert_allclose
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.panels import mean, median, panels, strict_majority
+from studies.analysis.reporting.excerpts import left_out
+from studies.analysis.tables.panels import COLUMNS, mean, median, panels, strict_majority
 
 ExportOf = Callable[[Any], Path]
 NOTHING = math.nan
@@ -121,7 +123,10 @@ def test_answers_that_nobody_could_read_are_units_too(export_of: ExportOf) -> No
 def test_one_judge_is_no_panel(export_of: ExportOf) -> None:
     [only] = rows_of(export_of([*felt((1, 2)), *judged("a", (1, 2))]))
     assert (only["strategy"], only["members"]) == ("standard", 1)
-    assert "one judge is no panel" in only["note"]
+    because = "one judge is no panel: two or more with the same strategy make one"
+    assert only["note"] == f"alpha_ordinal, alpha_interval, percent_agreement, pearson, low, high: {because}"
+    table = pd.DataFrame([only], columns=COLUMNS)
+    assert left_out(table, ["pearson"]) == f"1 row without a value is left out: {because} (1)."
 
 
 def test_judges_of_different_strategies_are_no_panel(export_of: ExportOf) -> None:

@@ -202,7 +202,7 @@ def test_reliability_takes_the_levels_of_the_codebook_else_those_between_the_sco
     assert "AC2: quadratic weights, " in found["told"]["method"]
 
 
-@pytest.mark.parametrize("highest", ["60", "100000", "9" * 200])
+@pytest.mark.parametrize("highest", ["60", "100000", "1e12"])
 def test_reliability_of_a_scale_of_too_many_levels_has_no_ac2(export_of: ExportOf, highest: str) -> None:
     folder = export_of(judged_by("reviewer", SHROUT_FLEISS[:, :2]))
     write_table(folder, "codebook", [CARE | {"minimum": "0", "maximum": highest}])

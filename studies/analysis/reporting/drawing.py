@@ -34,6 +34,9 @@ CHINESE_FONTS = ("Noto Sans CJK SC", "PingFang SC", "Microsoft YaHei")
 # Names come from the data: a dollar sign in one is no formula.
 STYLE: Any = {
     "svg.fonttype": "none",
+    # TrueType: journals and submission systems refuse Type 3, and its text cannot be searched or edited.
+    "pdf.fonttype": 42,
+    "ps.fonttype": 42,
     "text.parse_math": False,
     "font.size": 9,
     "text.color": INK,

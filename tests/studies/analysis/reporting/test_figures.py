@@ -73,6 +73,13 @@ def test_a_figure_has_the_same_bytes_again_and_no_date(make: Callable[[], Canvas
     assert "dc:date" not in once.svg
 
 
+@pytest.mark.parametrize("make", KINDS)
+def test_a_figure_has_its_fonts_as_true_type(make: Callable[[], Canvas]) -> None:
+    pdf = drawn(make).pdf
+    assert b"/Type3" not in pdf
+    assert b"/CIDFontType2" in pdf
+
+
 @pytest.mark.parametrize(
     ("make", "said"),
     [

@@ -10,18 +10,19 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "emostudy.settings")
 django.setup(set_prefix=False)  # before anything that imports models
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.security.websocket import OriginValidator  # noqa: E402
 from channels.sessions import SessionMiddlewareStack  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from dialogue.routing import websocket_urlpatterns  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
+from emostudy.origins import OriginGuard  # noqa: E402
 
-origins = [*settings.ALLOWED_HOSTS, *settings.CSRF_TRUSTED_ORIGINS]
 application = ProtocolTypeRouter(
     {
         "http": Handler(),
-        "websocket": OriginValidator(SessionMiddlewareStack(URLRouter(websocket_urlpatterns)), origins),
+        "websocket": OriginGuard(
+            SessionMiddlewareStack(URLRouter(websocket_urlpatterns)), settings.CSRF_TRUSTED_ORIGINS
+        ),
     }
 )
 

@@ -22,7 +22,7 @@ from emostudy.asgi import application
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ORIGIN = (b"origin", b"http://localhost")
+HOST, ORIGIN = (b"host", b"localhost"), (b"origin", b"http://localhost")
 
 
 class Model:
@@ -84,7 +84,7 @@ async def connect(conversation, *, key=None, headers=()):
     key = key or await session_for(conversation)
     cookie = (b"cookie", f"emostudy_session={key}".encode())
     socket = WebsocketCommunicator(
-        application, f"/ws/chat/{conversation.code}/", headers=list(headers) or [ORIGIN, cookie]
+        application, f"/ws/chat/{conversation.code}/", headers=[HOST, *(headers or [ORIGIN, cookie])]
     )
     connected, _ = await socket.connect()
     return socket, connected
@@ -464,7 +464,7 @@ async def test_reply_that_died_with_its_process_comes_on_resume(answers, setting
     await socket.disconnect()
 
 
-@pytest.mark.parametrize("who", ["no session", "other person", "other origin", "no origin"])
+@pytest.mark.parametrize("who", ["no session", "other person", "other origin", "other port", "no origin"])
 async def test_socket_is_refused_to_strangers(who):
     conversation, other = await room(), await room()
     key = await session_for(other if who == "other person" else conversation)
@@ -473,6 +473,7 @@ async def test_socket_is_refused_to_strangers(who):
         "no session": [ORIGIN],
         "other person": [ORIGIN, cookie],
         "other origin": [(b"origin", b"http://evil.example"), cookie],
+        "other port": [(b"origin", b"http://localhost:9000"), cookie],
         "no origin": [cookie],
     }[who]
     _, connected = await connect(conversation, key=key, headers=headers)

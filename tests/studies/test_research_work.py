@@ -5,7 +5,9 @@ import json
 import os
 import sys
 import zipfile
+from base64 import b64encode
 from datetime import timedelta
+from hashlib import sha256
 from types import SimpleNamespace
 
 import pytest
@@ -392,16 +394,18 @@ def test_analysis_says_what_to_do_first(desk, study):
     assert "No results yet" in desk.get(address("analysis")).content.decode()
 
 
-def test_report_comes_with_a_policy_of_its_own(desk, study):
+def test_report_comes_with_a_policy_of_its_own(desk, study, settings):
     task = results(study, [])
 
     response = desk.get(address("report", task.pk))
 
     assert response.content == b"<!doctype html><title>Report</title>"
     assert response["Content-Type"] == "text/html; charset=utf-8"
+    script = (settings.BASE_DIR / "studies/analysis/reporting/report.js").read_bytes()
+    digest = b64encode(sha256(script).digest()).decode()
     assert response["Content-Security-Policy"] == (
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'; "
-        "frame-ancestors 'self'"
+        f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
     )
     assert response["X-Frame-Options"] == "SAMEORIGIN"
     assert desk.post(address("report", task.pk)).status_code == 405

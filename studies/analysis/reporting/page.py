@@ -17,10 +17,11 @@ from studies.analysis.reporting.naming import column_name
 from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.numbers import p_alone
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
+from studies.analysis.reporting.policy import SCRIPT, policy
 from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
 
-STYLE, SCRIPT = (Path(__file__).with_name(f"report.{kind}") for kind in ("css", "js"))
+STYLE = Path(__file__).with_name("report.css")
 LANGUAGES = {"en": "English", "zh-Hans": "中文"}
 SMALL = ("cost",)  # where a fourth decimal tells something
 LONG = 24  # letters of a cell that may break
@@ -43,6 +44,7 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
 def _meta() -> list[Markup]:
     return [
         Markup('<meta charset="utf-8">'),
+        Markup(f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'),
         Markup('<meta name="viewport" content="width=device-width, initial-scale=1">'),
     ]
 

@@ -14,6 +14,7 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
 from studies import tasks
+from studies.analysis.reporting.policy import policy
 from studies.language import instrument_language
 from studies.models import Study, Task
 from studies.paid_work import PAID
@@ -34,10 +35,6 @@ STRATEGIES = [
     ("user_aware", gettext_lazy("user-aware: also who the person is")),
     ("state_aware", gettext_lazy("state-aware: also what went on in the person")),
 ]
-# The report is one file that brings its own style and script, and may reach nothing else.
-REPORT_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'unsafe-inline'; frame-ancestors 'self'"
-)
 
 
 class ExportForm(forms.Form):
@@ -212,7 +209,10 @@ def report(request: HttpRequest, study: Study, number: int, name: str = "") -> H
         raise Http404
     if is_blinded(study):
         return still_blinded(request, study)
-    headers = {"Content-Security-Policy": REPORT_POLICY, "Content-Type": "text/html; charset=utf-8"}
+    headers = {
+        "Content-Security-Policy": f"{policy()}; frame-ancestors 'self'",
+        "Content-Type": "text/html; charset=utf-8",
+    }
     return sent(files[wanted], headers)
 
 

@@ -75,3 +75,12 @@ def test_csv_is_saved_under_the_name_of_the_table_and_guarded(report: Page, tmp_
         ["A & B_1", "0.250", '50 % of "them"'],
         ["'=1+1", "-0.500", "a, b"],
     ]
+
+
+def test_no_script_but_its_own_runs(report: Page, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    foreign = "<script>window.taken = 1</script><img src=x onerror='window.taken = 2'></main>"
+    file.write_text(file.read_text(encoding="utf-8").replace("</main>", foreign), encoding="utf-8")
+    report.reload()
+    report.get_by_role("button", name="Copy: A table").wait_for()
+    assert report.evaluate("window.taken") is None

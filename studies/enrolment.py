@@ -5,6 +5,7 @@ from collections.abc import MutableMapping
 from itertools import zip_longest
 from typing import Any
 
+from django.contrib.sessions.backends.base import SessionBase
 from django.db import IntegrityError, transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -38,7 +39,12 @@ def by_token(token: str) -> Participation | None:
     return Participation.objects.select_related("study").filter(token_hash=digest(token)).first()
 
 
-def bind(session: MutableMapping[str, Any], participation: Participation) -> None:
+def bind(session: SessionBase, participation: Participation) -> None:
+    """Make this browser the person's. Somebody else's session ends, and with it the way to their conversations."""
+    if session.get(SESSION_KEY) in (None, participation.pk):
+        session.cycle_key()
+    else:
+        session.flush()
     session[SESSION_KEY] = participation.pk
 
 

@@ -1,13 +1,13 @@
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from studies.views import participant, role_card, role_play, status
+from studies.views import arrival, participant, role_card, role_play, status
 from studies.views.research.language import choose_language
 
 urlpatterns = [
     path("", participant.front, name="front"),
-    path("j/<str:token>/", participant.join, name="join"),
-    path("open/<slug:study_key>/", participant.open_door, name="open"),
+    path("j/<str:token>/", arrival.join, name="join"),
+    path("open/<slug:study_key>/", arrival.open_door, name="open"),
     path("study/", participant.study, name="study"),
     path("study/language/", participant.language, name="study-language"),
     path("study/draft/", participant.draft, name="study-draft"),

@@ -19,7 +19,7 @@ class Person:
         self.language = language
         self.client = Client()
         self.link = f"/j/{token}/"
-        self.client.get(self.link)
+        self.client.post(self.link)
         self.page()
 
     def page(self):

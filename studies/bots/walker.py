@@ -72,7 +72,7 @@ class Bot:
     async def walk(self) -> str:
         async with self.browser() as self.session:
             visits: dict[str, int] = {}
-            page = await self.open(self.link)
+            page = await self.come_in()
             while not page.completion_code:
                 self.place = self.place_of(page)
                 visits[self.progress()] = visits.get(self.progress(), 0) + 1
@@ -81,6 +81,14 @@ class Bot:
                     raise self.stuck(f"{why} again and again")
                 page = await self.take_step(page)
             return page.completion_code
+
+    async def come_in(self) -> Page:
+        """By the button of the link's page, which alone lets anybody in."""
+        page = await self.open(self.link)
+        form = page.form_to("")
+        if form is None:
+            raise self.stuck("there is no button to start")
+        return await self.open(self.link, form.given())
 
     @asynccontextmanager
     async def browser(self) -> Any:

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import wraps
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
@@ -26,8 +26,6 @@ from studies.views.broken import help_lines
 from studies.views.face import face_of, without_models
 from studies.views.outline import outline
 
-LINK_COOKIE = "emostudy_link"
-
 
 def participation_for(request: HttpRequest) -> Participation | None:
     person = enrolment.bound(request.session)
@@ -45,49 +43,6 @@ def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         return view(request, person, *args)
 
     return wrapped
-
-
-@require_safe
-def join(request: HttpRequest, token: str) -> HttpResponse:
-    """A personal link: this browser is bound to the person, and the link leaves the address bar."""
-    person = enrolment.by_token(token)
-    if person is None:
-        raise Http404
-    request.session.cycle_key()
-    enrolment.bind(request.session, person)
-    if person.language:
-        remember(request, person.language)
-    response = redirect("study")
-    response["Referrer-Policy"] = "no-referrer"
-    return response
-
-
-@require_http_methods(["GET", "POST"])
-def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
-    """A new person where the study is open to anybody. A reload shows the same person's link, not another person. Once
-    the study is closed, only who has begun on this device comes in."""
-    study = get_object_or_404(Study, key=study_key)
-    if not study.current().spec().open_enrolment:
-        raise Http404
-    track = request.GET.get("track", Participation.Track.PARTICIPANT)
-    if track not in (Participation.Track.PARTICIPANT, Participation.Track.COUNSELLOR):
-        raise Http404
-    token = request.COOKIES.get(LINK_COOKIE, "")
-    known = enrolment.by_token(token) if token and request.method == "GET" else None
-    if known:
-        silence.end_if_silent(known)
-    if known is None or known.study != study or known.track != track or known.is_over():
-        known = None
-    if study.is_closed() and (known is None or not known.has_begun()):
-        return closed_page(request, study)
-    if known is None:
-        known, token = enrolment.invite(study, track=track)
-    enrolment.bind(request.session, known)
-    link = request.build_absolute_uri(f"/j/{token}/")
-    response = render(request, "studies/open.html", {**surroundings(known), "participation": None, "link": link})
-    # On the person's own device only: the server keeps no more than a hash of it.
-    response.set_cookie(LINK_COOKIE, token, path="/open/", max_age=60 * 24 * 3600, httponly=True, samesite="Lax")
-    return response
 
 
 def closed_page(request: HttpRequest, study: Study) -> HttpResponse:

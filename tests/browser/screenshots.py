@@ -14,7 +14,7 @@ from tests.browser.conftest import BRIEF, CHROMIUM, arguments, quick_demo
 from tests.browser.test_counsellor import ONE_TALK
 from tests.browser.test_reviewer import Reader
 from tests.browser.test_walk import SCREENS, page_of
-from tests.browser.visitor import Visitor, sign_in
+from tests.browser.visitor import Visitor, come_in, sign_in
 from tests.server import Server, serving
 
 UNSAFE = re.compile(r"\W+")  # in the name of a file
@@ -59,7 +59,7 @@ def reviewer_pages(browser: Browser, server: Server, folder: Path, screen: str, 
     page = page_of(browser, screen, language)
     camera = Camera(folder, f"reviewer-{screen}", language)
     reader = Reader(page, language, camera)
-    page.goto(urljoin(server.base_url, urlsplit(links.read_text().split(",")[-1].strip()).path))
+    come_in(page, urljoin(server.base_url, urlsplit(links.read_text().split(",")[-1].strip()).path), camera)
     links.unlink()
     while not reader.code():
         reader.take_step()

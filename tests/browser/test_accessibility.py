@@ -14,7 +14,7 @@ from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.screenshots import RESEARCH_PAGES
 from tests.browser.survey import Survey
 from tests.browser.surveyor import Blunderer, Surveyor
-from tests.browser.visitor import sign_in
+from tests.browser.visitor import come_in, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -107,8 +107,7 @@ def survey_closed(page: Page, url: str, survey: Survey) -> None:
 
 def arrive(page: Page, server: Server, language: str) -> None:
     """As somebody new, up to the first questions."""
-    page.goto(f"{server.base_url}/open/brief/")
-    page.locator('a[href="/study/"]').first.click()
+    come_in(page, f"{server.base_url}/open/brief/")
     page.locator(f'#content button[name="language"][value="{language}"]').click()
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, Route, W
 from dialogue import frames
 from tests.browser.survey import NEXT_FRAME, PROBES
 from tests.browser.test_walk import DESKTOP, PHONE
-from tests.browser.visitor import HurriedVisitor
+from tests.browser.visitor import HurriedVisitor, come_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -111,8 +111,7 @@ def states(browser: Browser, server: Server) -> dict[str, Any]:
     for name, (study, track) in PLACES.items():
         context = browser.new_context()
         visitor = HurriedVisitor(context.new_page(), "zh" if name == "zh" else "en")
-        visitor.page.goto(f"{server.base_url}/open/{study}/?track={track}")
-        visitor.page.locator('a[href="/study/"]').first.click()
+        come_in(visitor.page, f"{server.base_url}/open/{study}/?track={track}")
         while not visitor.page.locator("[data-conversation]").count():
             visitor.take_step()
         states[name] = context.storage_state()

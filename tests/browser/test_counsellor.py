@@ -11,7 +11,7 @@ from tests.browser.conftest import BRIEF, TURNS, quick_demo
 from tests.browser.test_kept import stored
 from tests.browser.test_walk import page_of
 from tests.browser.typist import FIELDS, Typist
-from tests.browser.visitor import PATIENCE
+from tests.browser.visitor import PATIENCE, START
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -120,7 +120,8 @@ def test_counsellor_walks_their_track_by_keyboard(page: Page, server: Server) ->
     page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
     counsellor = Counsellor(page, "en")
     page.goto(f"{server.base_url}/open/played/?track=counsellor")
-    counsellor.follow('#content a[href="/study/"]')
+    counsellor.follow(START)
+    counsellor.follow(START)
     while not counsellor.code():
         counsellor.take_step()
 

@@ -8,7 +8,7 @@ from contextlib import closing
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from tests.browser.visitor import TEXTS, Visitor
+from tests.browser.visitor import TEXTS, Visitor, come_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -24,8 +24,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def at(page: Page, server: Server, kind: str, language: str = "en") -> Visitor:
     """Walk the brief study up to the first page of this kind."""
     visitor = Visitor(page, language)
-    page.goto(f"{server.base_url}/open/brief/?track=participant")
-    page.locator('a[href="/study/"]').first.click()
+    come_in(page, f"{server.base_url}/open/brief/?track=participant")
     while visitor.name() != kind:
         visitor.take_step()
     return visitor
@@ -59,7 +58,7 @@ def test_answers_not_sent_yet_are_there_after_a_reload_and_on_another_device(pag
     link = link_of(page, server)
     context = browser.new_context()
     other = context.new_page()
-    other.goto(link)
+    come_in(other, link)
     expect(other.locator('[name="interests"]')).to_have_value("long walks")
     context.close()
 

@@ -5,7 +5,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser.test_walk import page_of
 from tests.browser.typist import Typist
-from tests.browser.visitor import HurriedVisitor
+from tests.browser.visitor import START, HurriedVisitor, come_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -15,7 +15,8 @@ def test_person_walks_a_study_to_the_completion_code_by_keyboard(browser: Browse
     page = page_of(browser, "desktop", "en")
     typist = Typist(page, "en")
     page.goto(f"{server.base_url}/open/brief/?track=participant")
-    typist.follow('#content a[href="/study/"]')
+    typist.follow(START)
+    typist.follow(START)
     while not typist.code():
         typist.take_step()
     assert len(typist.code()) == 10
@@ -28,7 +29,8 @@ def test_mistakes_lead_from_their_summary_to_the_questions(browser: Browser, ser
     page = page_of(browser, "desktop", "en")
     typist = Typist(page, "en")
     page.goto(f"{server.base_url}/open/brief/?track=participant")
-    typist.follow('#content a[href="/study/"]')
+    typist.follow(START)
+    typist.follow(START)
     typist.take_step()  # language
     typist.follow("form[data-instrument] button[type=submit]")
     expect(page.locator("[data-error-summary]")).to_be_focused()
@@ -45,8 +47,7 @@ def test_mistakes_lead_from_their_summary_to_the_questions(browser: Browser, ser
 def test_head_of_a_long_summary_is_in_sight(browser: Browser, server: Server) -> None:
     page = page_of(browser, "phone", "en")
     visitor = HurriedVisitor(page, "en")
-    page.goto(f"{server.base_url}/open/brief/?track=participant")
-    page.locator('a[href="/study/"]').first.click()
+    come_in(page, f"{server.base_url}/open/brief/?track=participant")
     visitor.take_step()  # language
     visitor.send()
     summary = page.locator("[data-error-summary]")

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.survey import Survey
 from tests.browser.test_walk import page_of
 from tests.browser.typist import Typist
-from tests.browser.visitor import HurriedVisitor, sign_in
+from tests.browser.visitor import HurriedVisitor, come_in, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -110,7 +110,7 @@ def test_reviewer_walks_from_the_link_to_the_completion_code_by_keyboard(
     code, token = set_up(server, tmp_path, "read")
     page = page_of(browser, "desktop", "en")
     reviewer = Reviewer(page, "en")
-    page.goto(f"{server.base_url}/j/{token}/")
+    come_in(page, f"{server.base_url}/j/{token}/")
     headings = []
     while not reviewer.code():
         reviewer.take_step()
@@ -137,7 +137,7 @@ def test_anyone_can_use_a_reviewers_pages(browser: Browser, server: Server, tmp_
     context = browser.new_context(locale=locale, reduced_motion="reduce", bypass_csp=True)
     page, survey = context.new_page(), Survey(language)
     reader = Reader(page, language, survey)
-    page.goto(f"{server.base_url}/j/{token}/")
+    come_in(page, f"{server.base_url}/j/{token}/", survey)
     while not reader.code():
         reader.take_step()
     survey(page, "reviewer's debrief")
@@ -178,7 +178,7 @@ def test_on_a_phone_one_touch_leads_back_to_the_transcript(browser: Browser, ser
     _code, token = set_up(server, tmp_path, "touched")
     page = page_of(browser, "phone", "en")
     visitor = Reader(page, "en")
-    page.goto(f"{server.base_url}/j/{token}/")
+    come_in(page, f"{server.base_url}/j/{token}/")
     visitor.take_step()  # language
     visitor.take_step()  # agreement
     page.get_by_role("link", name="To the questions").click()

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.test_walk import page_of
-from tests.browser.visitor import PATIENCE, Visitor, sign_in
+from tests.browser.visitor import PATIENCE, Visitor, come_in, sign_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -14,8 +14,7 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
     person = page_of(browser, "phone", "en")
     person.clock.install()  # for the page that looks every 20 seconds whether it may go on
     visitor = Visitor(person, "en")
-    person.goto(f"{server.base_url}/open/demo/")
-    person.locator('a[href="/study/"]').first.click()
+    come_in(person, f"{server.base_url}/open/demo/")
     while not person.locator("[data-conversation]").count():
         visitor.take_step()
     person.locator("textarea").first.fill("I want to kill myself")

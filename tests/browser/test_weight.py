@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from tests.browser.conftest import figures
 from tests.browser.test_walk import PHONE
-from tests.browser.visitor import HurriedVisitor
+from tests.browser.visitor import HurriedVisitor, come_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -82,8 +82,7 @@ def loads(browser: Browser, server: Server, language: str) -> Iterator[dict[str,
     """A page of twenty questions, and a conversation, each loaded by one who came as far as there."""
     context = browser.new_context(**PHONE)
     visitor = HurriedVisitor(context.new_page(), language)
-    visitor.page.goto(f"{server.base_url}/open/brief/")
-    visitor.page.locator('a[href="/study/"]').first.click()
+    come_in(visitor.page, f"{server.base_url}/open/brief/")
     loads = {}
     while "form" not in loads:
         if "mini_ipip" in visitor.key():

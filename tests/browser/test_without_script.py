@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import Visitor, come_in
 from tests.server import Server
 
 pytestmark = pytest.mark.browser
@@ -40,8 +40,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 def visitor(context: BrowserContext, browser: Browser, server: Server) -> ScriptlessVisitor:
     """At the choice of a language."""
     page = context.new_page()
-    page.goto(f"{server.base_url}/open/brief/")
-    page.locator('a[href="/study/"]').first.click()
+    come_in(page, f"{server.base_url}/open/brief/")
     return ScriptlessVisitor(page, "en", browser)
 
 

@@ -28,9 +28,7 @@ class Visitor:
 
     def walk(self, url: str) -> str:
         """From the open door to the completion code, which is returned."""
-        self.page.goto(url)
-        self.look(self.page, "open")
-        self.page.locator('a[href="/study/"]').first.click()
+        come_in(self.page, url, self.look)
         for _ in range(60):
             if code := self.code():
                 return code
@@ -154,6 +152,24 @@ class Visitor:
         self.look(self.page, "chat-asked")
         self.page.locator('[data-part="ask-finished"] button[value="end"]').click()
         self.page.locator("[data-instrument]").wait_for(timeout=PATIENCE)
+
+
+START = "#content .form-actions button"
+
+
+def come_in(page: Page, url: str, look: Look = lambda page, name: None) -> None:
+    """By a personal link, or through the open door, which shows the link that it made and has a second button."""
+    page.goto(url)
+    look(page, "start")
+    press(page, START)
+    if page.locator(".own-link").count():
+        look(page, "open")
+        press(page, START)
+
+
+def press(page: Page, selector: str) -> None:
+    with page.expect_navigation():
+        page.locator(selector).click()
 
 
 class HurriedVisitor(Visitor):

@@ -105,7 +105,7 @@ class Person:
             yield
 
     async def go_on(self) -> None:
-        page = await self.look(self.link)
+        page = await self.come_in()
         while not page.completion_code:
             form = page.step_form()
             if page.conversation:
@@ -118,6 +118,12 @@ class Person:
                 page = await self.look()
         self.walk.completion_code = page.completion_code
         self.note("through")
+
+    async def come_in(self) -> Page:
+        while True:
+            page = await self.look(self.link)
+            if came := await self.request("POST", self.link, page.forms[0].given()):
+                return came
 
     def note(self, text: str) -> None:
         self.walk.log.append(f"{time.monotonic() - self.began:7.3f} {text}")

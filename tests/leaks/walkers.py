@@ -208,6 +208,9 @@ class Stranger:
     async def post(self, page: Page, path: str, **fields: str) -> Page:
         return await self.look(path, "POST", data={TOKEN: page.forms[0].fields[TOKEN].value, **fields})
 
+    async def come_in(self, link: str) -> Page:
+        return await self.post(await self.look(link), link)
+
     @asynccontextmanager
     async def socket(self, page: Page) -> AsyncIterator[Wire]:
         address = urljoin(self.base_url, socket_path(page.conversation)).replace("http", "ws", 1)

@@ -243,16 +243,17 @@ async def look_around(_world: World, someone: Stranger) -> None:
         page = await someone.look(door)
         await someone.look(door)
         await someone.post(page, door)
-        await someone.look("/study/")
+        page = await someone.look(door)
+        await someone.post(page, door, act="continue")
 
 
 async def only_look(world: World, someone: Stranger) -> None:
-    await someone.look(world.link(someone.name))
+    await someone.come_in(world.link(someone.name))
     await someone.look("/study/")
 
 
 async def be_held_and_leave(world: World, someone: Stranger) -> None:
-    page = await someone.look(world.link(someone.name))
+    page = await someone.come_in(world.link(someone.name))
     await someone.flood(page)
     await someone.say(page, "I want to die.", "Hello?")
     page = await someone.look("/study/")
@@ -261,13 +262,13 @@ async def be_held_and_leave(world: World, someone: Stranger) -> None:
 
 
 async def be_stopped(world: World, someone: Stranger) -> None:
-    page = await someone.look(world.link(someone.name))
+    page = await someone.come_in(world.link(someone.name))
     await someone.say(page, "我写好了遗书。", "在吗？")
     await someone.look("/study/")
 
 
 async def play_and_leave(world: World, someone: Stranger) -> None:
-    page = await someone.look(world.link(someone.name))
+    page = await someone.come_in(world.link(someone.name))
     await someone.say(page, "I want to die.")
     await someone.post(page, "/study/flag/", act="save", turn="1", reason="harsh", note="Cold.")
     await someone.look("/study/")
@@ -289,7 +290,7 @@ ACTS: dict[str, Act] = {
 
 async def break_down(world: World, someone: Stranger) -> None:
     """What a person sees of faults of our own, with the arms in the memory of what failed."""
-    page = await someone.look(world.link(someone.name))
+    page = await someone.come_in(world.link(someone.name))
     async with someone.socket(page) as wire:
         world.change("DELETE FROM dialogue_conversation")
         await wire.send_json({"type": "resume", "after": 0})

@@ -151,9 +151,10 @@ def test_the_open_door_says_kindly_that_it_is_closed(language, tag, hearts, ada)
 def test_an_invitation_that_was_not_used_leads_to_the_same_page(hearts, ada):
     person, token = enrolment.invite(hearts)
     closing.close(hearts, ada)
-    page = Client().get(f"/j/{token}/", follow=True)
-    assert page.status_code == 403
-    assert CLOSED in page.content.decode()
+    client = Client()
+    for page in (client.get(f"/j/{token}/"), client.post(f"/j/{token}/", follow=True)):
+        assert page.status_code == 403
+        assert CLOSED in page.content.decode()
     person.refresh_from_db()
     assert (person.status, person.plan, person.started_at) == (Status.INVITED, [], None)
 
@@ -162,7 +163,7 @@ def test_a_form_that_is_sent_with_an_unused_link_changes_nothing(hearts, ada):
     person, token = enrolment.invite(hearts)
     closing.close(hearts, ada)
     client = Client()
-    client.get(f"/j/{token}/")
+    client.post(f"/j/{token}/")
     assert client.post("/study/", {"step": "language", "language": "en"}).status_code == 403
     person.refresh_from_db()
     assert person.status == Status.INVITED
@@ -172,14 +173,14 @@ def test_an_unused_link_works_when_the_study_is_open_again(hearts, ada):
     person, token = enrolment.invite(hearts)
     closing.close(hearts, ada)
     closing.reopen(hearts, ada, reason="")
-    assert Client().get(f"/j/{token}/", follow=True).status_code == 200
+    assert Client().post(f"/j/{token}/", follow=True).status_code == 200
     person.refresh_from_db()
     assert person.has_begun()
 
 
 def test_who_has_begun_comes_back_through_the_open_door_and_nobody_else_beside_them(hearts, ada):
     client = Client()
-    link = client.get("/open/hearts/").context["link"]
+    link = client.post("/open/hearts/", follow=True).context["link"]
     client.get("/study/")
     closing.close(hearts, ada)
     assert client.get("/open/hearts/").context["link"] == link
@@ -190,7 +191,7 @@ def test_who_has_begun_comes_back_through_the_open_door_and_nobody_else_beside_t
 
 def test_who_came_through_the_open_door_and_did_not_begin_comes_too_late(hearts, ada):
     client = Client()
-    client.get("/open/hearts/")
+    client.post("/open/hearts/")
     closing.close(hearts, ada)
     assert client.get("/open/hearts/").status_code == 403
     assert client.get("/study/").status_code == 403
@@ -221,7 +222,7 @@ def test_safety_works_for_who_is_under_way(hearts, ada, mailoutbox):
 def test_test_people_rehearse_a_closed_study(hearts, ada):
     closing.close(hearts, ada)
     person, token = enrolment.invite(hearts, is_test=True)
-    assert Client().get(f"/j/{token}/", follow=True).status_code == 200
+    assert Client().post(f"/j/{token}/", follow=True).status_code == 200
     person.refresh_from_db()
     assert person.has_begun()
 

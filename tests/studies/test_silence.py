@@ -310,7 +310,7 @@ def gone_from(kind="questionnaire", **changes):
 
 def test_who_comes_back_by_their_link_is_told_kindly():
     person = gone_from()
-    page = Client().get(person.link, follow=True)
+    page = Client().post(person.link, follow=True)
     text = text_of(page)
     assert page.status_code == 200
     assert page.context["step"].kind == "timed_out"
@@ -361,10 +361,10 @@ def test_they_can_still_have_everything_deleted():
 def test_the_open_door_leads_them_in_as_somebody_new():
     factories.study("hearts", gone_after_days=DAYS, open_enrolment=True)
     client = Client()
-    link = client.get("/open/hearts/").context["link"]
+    link = client.post("/open/hearts/", follow=True).context["link"]
     client.get("/study/")
     Participation.objects.update(started_at=ago(31), last_seen_at=ago(31))
-    assert client.get("/open/hearts/").context["link"] != link
+    assert client.post("/open/hearts/", {"act": "continue"}, follow=True).context["link"] != link
     assert sorted(Participation.objects.values_list("status", flat=True)) == ["invited", "timed_out"]
 
 
@@ -560,6 +560,7 @@ def test_whose_part_is_over_stays_so_and_the_one_on_call_is_told(status, ada, ma
     session = client.session
     enrolment.bind(session, person)
     session.save()
+    client.cookies["emostudy_session"] = session.session_key
 
     answer = client.post("/study/role/", {"turn": "1", "answer": "me"})
 

@@ -317,7 +317,7 @@ def test_who_has_come_by_a_link_and_not_begun_has_nothing_to_send(path):
     """The link binds the browser; the first page makes the plan."""
     client = Client()
     _, token = enrolment.invite(Study.objects.get())
-    assert client.get(f"/j/{token}/").status_code == 302
+    assert client.post(f"/j/{token}/").status_code == 302
     sent = client.post(f"/study/{path}/", {"step": "language", "turn": "1", "idempotency": "code.1"})
     assert sent.status_code < 500
     assert not Draft.objects.exists()

@@ -15,6 +15,7 @@ BY_CHANCE = {
     re.compile(r"expires=[^;]+"): "expires=*",
     re.compile(r"(?m)^Sec-WebSocket-Accept: .*$"): "Sec-WebSocket-Accept: *",  # what the browser drew, digested
     re.compile(r"\b(emostudy_\w+|messages)=[^;\n]+"): r"\1=*",
+    re.compile(r"ws://127\.0\.0\.1:\d+"): "ws://*",  # the server's own address
     re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency)" value=)"[\w-]+"'): r'\1"*"',
 }
 # CONTRACT.md: what each frame from the server holds. There is no number of an arm among it.

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from dialogue.incoming import int_from
+
 
 def refuse(name: str, why: str) -> NoReturn:
     sys.exit(f"emostudy: {name}: {why}")
@@ -33,10 +35,9 @@ def envbool(name: str, default: bool = False) -> bool:
 
 
 def envint(name: str, default: int, *, minimum: int, maximum: int) -> int:
-    value = envtext(name) or str(default)
-    if not (value.isascii() and value.isdecimal() and minimum <= int(value) <= maximum):
-        refuse(name, f"{value!r} is not a whole number from {minimum} to {maximum}")
-    return int(value)
+    value = envtext(name)
+    number = int_from(value, minimum, maximum) if value else default
+    return refuse(name, f"{value!r} is not a whole number from {minimum} to {maximum}") if number is None else number
 
 
 def envdecimal(name: str) -> Decimal | None:

@@ -10,7 +10,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
-from django.db.models import ForeignKey, QuerySet
+from django.db.models import ForeignKey, JSONField, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.urls import path, reverse
@@ -19,6 +19,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext_lazy as _
 
 from dialogue.admin import ReadOnly
+from dialogue.incoming import StorableJSON
 from studies.consent import template_ids
 from studies.design.files import StudyFileError, dump_study, read_study
 from studies.design.spec import ArmSpec, RolePlaySpec, StudySpec
@@ -89,6 +90,12 @@ class ModelRowForm(forms.ModelForm):
             )
         return texts
 
+    def clean_extra(self) -> dict[str, Any]:
+        extra = self.cleaned_data["extra"] or {}
+        if not isinstance(extra, dict) or holds_null(extra):
+            raise forms.ValidationError(_("An object without null: a study file has no word for it."))
+        return extra
+
     def clean(self) -> dict[str, Any]:
         given = super().clean()
         if "prompt" in given and "prompt_text" in given and bool(given["prompt"]) != bool(given["prompt_text"]):
@@ -106,6 +113,11 @@ class ModelRowForm(forms.ModelForm):
 def is_prompt(texts: object) -> bool:
     """By language, or one text for all; nothing else, and no text that is not there."""
     return texts == {} or is_text(texts) or (is_words(texts) and set(texts) == {""})
+
+
+def holds_null(value: object) -> bool:
+    members = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return value is None or any(map(holds_null, members))
 
 
 def is_text(texts: object) -> bool:
@@ -147,6 +159,7 @@ class KeepsWhatIsNeeded(admin.ModelAdmin):
 
 class ModelRowAdmin(KeepsWhatIsNeeded):
     form = ModelRowForm
+    formfield_overrides = {JSONField: {"decoder": StorableJSON}}
     list_display = ["key", "name", "protocol", "kind", "model"]
     list_filter = ["protocol__study"]
     list_select_related = ["protocol__study"]

@@ -12,6 +12,7 @@ from django.db.models import Max, Q
 from django.utils import timezone
 
 from dialogue.compiled import insert_numbered, insert_plain
+from dialogue.incoming import MOST_TURNS, int_from
 from studies.design.plan import Step
 from studies.models import Answer, ArmRun, Participation, Rater, Response
 from studies.models.response import RaterKind
@@ -160,12 +161,8 @@ def answers_of(participation: Participation, instrument: str, *, run: ArmRun | N
 def store_reply_rating(participation: Participation, step: Step, data: Mapping[str, str]) -> str:
     """The one-item rating of a single reply, moment `turn`; returns what is wrong with it, empty where nothing is."""
     run = participation.runs.filter(position=step.run).first() if step.kind == "chat" else None
-    turn = data.get("turn", "")
-    if (
-        run is None
-        or not turn.isdecimal()
-        or not run.conversation.turns.filter(number=int(turn), reply_seq__gt=0).exists()
-    ):
+    turn = int_from(data.get("turn"), 1, MOST_TURNS)
+    if run is None or turn is None or not run.conversation.turns.filter(number=turn, reply_seq__gt=0).exists():
         return "There is no such reply in the conversation that is open."
     questionnaire = load("reply_rating")
     form = form_for(questionnaire, language=participation.language, data=data)
@@ -177,8 +174,8 @@ def store_reply_rating(participation: Participation, step: Step, data: Mapping[s
         form.cleaned_answers(),
         run=run,
         moment="turn",
-        turn=int(turn),
+        turn=turn,
         language=participation.language,
-        turns=(int(turn), int(turn)),
+        turns=(turn, turn),
     )
     return ""

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import F, Max, Min, Q, QuerySet
 from django.utils import timezone
 
+from dialogue.incoming import LARGEST_KEY, int_from
 from dialogue.jobs import store
 from dialogue.jobs.calls import Attempt, BudgetReached, Closing, NotYet, Opened, Question, close_attempts, open_attempts
 from dialogue.jobs.handlers import BatchHandler
@@ -141,8 +142,7 @@ def name_of(call: int) -> str:
 
 
 def call_of(name: str) -> int | None:
-    number = name.removeprefix("call-")
-    return int(number) if number.isdecimal() else None
+    return int_from(name.removeprefix("call-"), 1, LARGEST_KEY)
 
 
 def sort_out(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:

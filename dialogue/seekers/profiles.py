@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
+from dialogue.incoming import is_storable
 from dialogue.judges import fields
 from dialogue.judges.fields import Line
 from dialogue.seekers.components import LANGUAGES, STRONGEST, components
@@ -203,7 +204,7 @@ class _Node:
         given = self.values.get("id")
         if not isinstance(given, str) or not given.strip():
             self._fault("id", "is missing" if given in (None, "") else "must be text")
-        elif len(given) > LONGEST_ID or given != " ".join(given.split()) or _is_unkept(given):
+        elif len(given) > LONGEST_ID or given != " ".join(given.split()) or not is_storable(given):
             self._fault("id", f"must be one line of at most {LONGEST_ID} characters without spaces around it")
 
     def _check_person(self) -> None:
@@ -246,7 +247,7 @@ class _Node:
             elif key not in BELONGINGS:
                 known = (*components(), *BELONGINGS)
                 self._fault(f"worst_case_default.{key}", f"unknown key{_nearest(key, known)}")
-            elif not isinstance(value, str) or _is_unkept(value):
+            elif not isinstance(value, str) or not is_storable(value):
                 self._fault(f"worst_case_default.{key}", "must be text")
 
     def _need_text(self, table: Mapping[str, Any], part: str, key: str) -> None:
@@ -340,11 +341,11 @@ def _twice(nodes: Sequence[_Node]) -> list[str]:
 def _check_leaves(value: Any, path: str, faults: list[str], depth: int = 0) -> None:
     """Texts and numbers, in lists or one table more; no truth values, and nothing that a database cannot keep."""
     if isinstance(value, str):
-        if _is_unkept(value):
+        if not is_storable(value):
             faults.append(f"{path}: holds a character that cannot be kept")
     elif isinstance(value, dict) and depth < 2:
         faults += _repeated(value, f"{path}.")
-        if any(map(_is_unkept, value)):
+        if not all(map(is_storable, value)):
             faults.append(f"{path}: has a key with a character that cannot be kept")
         for key, member in value.items():
             _check_leaves(member, f"{path}.{key}", faults, depth + 1)
@@ -357,10 +358,6 @@ def _check_leaves(value: Any, path: str, faults: list[str], depth: int = 0) -> N
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_unkept(text: str) -> bool:
-    return any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 def _nearest(word: str, known: Iterable[str]) -> str:

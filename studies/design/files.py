@@ -12,6 +12,7 @@ import tomli_w
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
+from dialogue.incoming import is_storable
 from dialogue.prompts import read_prompt
 from studies.design.allocation import DESIGNS
 from studies.design.cardfiles import CardFileError, CardSpec, read_cards
@@ -35,7 +36,7 @@ from studies.design.spec import (
     StudySpec,
     Text,
 )
-from studies.design.tables import LANGUAGES, Fault, Table, is_unkept, suggestion, unkept_values
+from studies.design.tables import LANGUAGES, Fault, Table, suggestion, unkept_values
 
 INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 
@@ -499,7 +500,7 @@ def _prompt_text(table: Table, file: Path) -> str:
         if file.stat().st_size > LARGEST_FILE:
             raise ValueError(f"it {TOO_LARGE}")
         text = read_prompt(file).text
-        if is_unkept(text):
+        if not is_storable(text):
             raise ValueError("it holds a character that cannot be kept")
     except (OSError, ValueError) as error:
         table.fault("prompt", f"{file.name} cannot be read: {error}")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dialogue.incoming import is_storable
 from studies.design.spec import Text
 
 LANGUAGES = ("en", "zh")
@@ -39,21 +40,17 @@ def unkept_values(document: Mapping[str, Any]) -> Iterator[Fault]:
         node, path, depth = nodes.pop()
         if isinstance(node, int) and node not in WHOLE_NUMBERS:
             yield Fault(path, "must be a whole number of at most 64 bits")
-        if isinstance(node, str) and is_unkept(node):
+        if isinstance(node, str) and not is_storable(node):
             yield Fault(path, "holds a character that cannot be kept")
         if isinstance(node, dict | list) and depth > DEEPEST:
             yield Fault(".".join(path.split(".")[:DEEPEST]), f"is nested more than {DEEPEST} deep")
         elif isinstance(node, dict | list):
             members = list(node.items() if isinstance(node, dict) else enumerate(node, 1))
-            if any(is_unkept(str(key)) for key, _ in members):
+            if any(not is_storable(str(key)) for key, _ in members):
                 yield Fault(path, "has a key with a character that cannot be kept")
                 continue
             below = [(member, f"{path}.{key}" if path else str(key), depth + 1) for key, member in members]
             nodes += reversed(below)
-
-
-def is_unkept(text: str) -> bool:
-    return any(character == "\x00" or "\ud800" <= character <= "\udfff" for character in text)
 
 
 class Table:

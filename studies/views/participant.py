@@ -11,6 +11,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
+from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
 from studies import enrolment, erasure, oncall, progress, silence
@@ -231,10 +232,10 @@ def needs_role(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]
 def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     """In role-play: were these words the role's or the counsellor's own?"""
     answer = request.POST.get("answer")
-    turn = request.POST.get("turn", "")
-    if answer not in ("role", "me") or not turn.isdecimal():
+    turn = int_from(request.POST.get("turn"), 1, MOST_TURNS)
+    if answer not in ("role", "me") or turn is None:
         return JsonResponse({"error": "answer must be 'role' or 'me', turn a number"}, status=400)
-    event = RiskEvent.objects.filter(subject=person.code, turn=int(turn), role_answer="").first()
+    event = RiskEvent.objects.filter(subject=person.code, turn=turn, role_answer="").first()
     if event:
         oncall.answered_role(event, answer)
     return JsonResponse({"next": "/study/" if answer == "me" and event and event.level >= 3 else ""})

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue import chat
+from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.safety.resources import resources_for
@@ -33,10 +34,10 @@ def role_play_of(person: Participation) -> ArmRun | None:
 def reply_meant(request: HttpRequest, person: Participation | None) -> tuple[ArmRun, Turn] | None:
     """The reply that a form is about, where it stands in the conversation that the person is playing now."""
     run = role_play_of(person) if person else None
-    number = request.POST.get("turn", "")
-    if run is None or run.conversation is None or not (number.isascii() and number.isdecimal() and len(number) < 6):
+    number = int_from(request.POST.get("turn"), 1, MOST_TURNS)
+    if run is None or run.conversation is None or number is None:
         return None
-    turn = run.conversation.turns.filter(number=int(number), state=TurnState.ANSWERED).first()
+    turn = run.conversation.turns.filter(number=number, state=TurnState.ANSWERED).first()
     return (run, turn) if turn else None
 
 

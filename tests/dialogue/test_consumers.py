@@ -480,6 +480,23 @@ async def test_socket_is_refused_to_strangers(who):
     assert not connected
 
 
+@pytest.mark.parametrize(
+    "path", ["/ws/", "/ws/chat/", "/ws/chat/a/b/", "/j/a-token/", "/ws/chat/%00/", "/ws/chat/a\0/"]
+)
+async def test_socket_to_an_unknown_address_is_refused_without_a_word_in_the_log(path, caplog):
+    key = await session_for(await room())
+    cookie = (b"cookie", f"emostudy_session={key}".encode())
+    socket = WebsocketCommunicator(application, path, headers=[HOST, ORIGIN, cookie])
+    connected, _ = await socket.connect()
+    assert (connected, caplog.records) == (False, [])
+
+
+async def test_cookie_with_a_nul_is_no_session():
+    conversation = await room()
+    _, connected = await connect(conversation, headers=[ORIGIN, (b"cookie", rb'emostudy_session="\000aaaaaaaaaa"')])
+    assert not connected
+
+
 async def test_reply_of_a_paced_conversation_comes_whole_and_in_many_pieces(answers):
     answers(Model(pieces=["That sounds hard. " * 4]))
     socket = await opened(await room(characters_per_second=200.0, first_piece_ms=50))

@@ -271,3 +271,23 @@ def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
 
     with django_assert_num_queries(queries):
         desk.get(f"/admin/studies/{name}/")
+
+
+UNSTORABLE = ('{"a": 1e999}', '{"a": NaN}', r'{"a": "\u0000"}', r'{"a\ud800": 1}', f'{{"a": {"9" * 20}}}', "9" * 5000)
+
+
+@pytest.mark.parametrize("extra", [*UNSTORABLE, "[" * 100_000, "[" * 500 + "]" * 500])
+def test_json_that_cannot_be_stored_is_a_mistake_in_the_form(extra, desk, study):
+    row = amber(study)
+    assert change(desk, row, extra=extra) == ["Enter a valid JSON."]
+    assert change(desk, row, title=extra) == ["Enter a valid JSON."]
+
+
+@pytest.mark.parametrize("extra", ['{"a": [1, -2.5, true, "\u00e4"]}', f'{{"a": {2**63 - 1}}}', "{}"])
+def test_json_that_can_be_stored_is_taken(extra, desk, study):
+    assert change(desk, amber(study), extra=extra) is None
+
+
+@pytest.mark.parametrize("extra", ['{"a": null}', '{"a": [{"b": null}]}', "[1]", "5", '"a"'])
+def test_extra_that_a_study_file_cannot_hold_is_a_mistake_in_the_form(extra, desk, study):
+    assert change(desk, amber(study), extra=extra) == ["An object without null: a study file has no word for it."]

@@ -11,6 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Call, Conversation
 from studies.models import Study
 from studies.views.research import labels
@@ -101,7 +102,7 @@ def talk_of(study: Study, code: str) -> Conversation:
 
 def narrowed(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
     given = {field: request.GET[name] for name, field in FIELDS.items() if request.GET.get(name)}
-    if not given.get("turn", "0").isdecimal():
+    if int_from(given.get("turn", "1"), 1, MOST_TURNS) is None:
         return rows.none()
     return rows.filter(**given)
 

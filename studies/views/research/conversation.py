@@ -9,6 +9,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
+from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Conversation, InnerState, Turn
 from studies.imports.rows import finite
 from studies.language import instrument_language
@@ -71,8 +72,7 @@ def run_of(study: Study, code: str) -> ArmRun:
 
 
 def wanted_turn(request: HttpRequest) -> int | None:
-    text = request.GET.get("turn", "")
-    return int(text) if text.isdecimal() else None
+    return int_from(request.GET.get("turn"), 1, MOST_TURNS)
 
 
 # What was said and thought

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dialogue.incoming import LARGEST_KEY, int_from
 from studies import counts
 from studies.interviewing import attachments, coding, interviews, materials
 from studies.interviewing.interview_record import Record, flag_in_words, record_of, score_in_words
@@ -232,10 +233,11 @@ def add_note(request: HttpRequest, held: Interview, question: str, text: str, ab
 
 def ties_of(person: Participation, chosen: str) -> dict[str, int]:
     """Only to what is this person's own."""
-    kind, _colon, number = chosen.partition(":")
+    kind, _colon, text = chosen.partition(":")
+    number = int_from(text, 1, LARGEST_KEY)
     own = {"flag": materials.flags_of, "rating": materials.ratings_of}
-    if kind in own and number.isdecimal() and own[kind](person).filter(pk=number).exists():
-        return {f"{kind}_id": int(number)}
+    if kind in own and number is not None and own[kind](person).filter(pk=number).exists():
+        return {f"{kind}_id": number}
     return {}
 
 

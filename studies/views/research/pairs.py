@@ -18,7 +18,7 @@ from studies.models.response import RaterKind
 from studies.questionnaires.loading import load
 from studies.second_raters import pairs
 from studies.views.research.access import show, study_page
-from studies.views.research.plans import Figure, PlanForm, PlanRow, new_plan_page
+from studies.views.research.plans import MOST, Figure, PlanForm, PlanRow, new_plan_page, seed_field
 
 USUAL = "pairwise_support"
 BETWEEN = [
@@ -36,9 +36,11 @@ class PairPlanForm(PlanForm):
     instrument = forms.ChoiceField(label=gettext_lazy("Questions"))
     between = forms.ChoiceField(label=gettext_lazy("What is compared"), choices=BETWEEN, initial=pairs.ARMS)
     level = forms.ChoiceField(label=gettext_lazy("By"), choices=LEVELS, initial=pairs.CONVERSATION)
-    count = forms.IntegerField(label=gettext_lazy("How many pairs at most"), min_value=1, initial=pairs.COUNT)
-    each = forms.IntegerField(label=gettext_lazy("Reviewers for each pair"), min_value=1, initial=1)
-    seed = forms.IntegerField(label=gettext_lazy("Seed of the draw"), initial=1)
+    count = forms.IntegerField(
+        label=gettext_lazy("How many pairs at most"), min_value=1, max_value=MOST, initial=pairs.COUNT
+    )
+    each = forms.IntegerField(label=gettext_lazy("Reviewers for each pair"), min_value=1, max_value=MOST, initial=1)
+    seed = seed_field()
     test_data = forms.BooleanField(label=gettext_lazy("Test data, for artificial reviewers"), required=False)
 
     def __init__(self, study: Study, data: Any = None) -> None:

@@ -9,12 +9,15 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from studies.models import PairPlan, ReviewPlan, Study
 from studies.second_raters.reviews import PlanRefused
 from studies.views.research.access import show
 
 Plan = ReviewPlan | PairPlan
+MOST = 100_000  # of whatever a plan counts
+LARGEST_SEED = 2**63 - 1  # what its column holds
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,11 @@ class Figure:
     value: int
     note: str = ""
     url: str = ""
+
+
+def seed_field() -> forms.IntegerField:
+    label = gettext_lazy("Seed of the draw")
+    return forms.IntegerField(label=label, min_value=-LARGEST_SEED, max_value=LARGEST_SEED, initial=1)
 
 
 class PlanForm(forms.Form):

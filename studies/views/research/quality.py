@@ -305,11 +305,12 @@ def form_for(key: str, mine: Decision | None, data: Any = None) -> DecisionForm:
 def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     found = person_for(study, code)
     key = request.POST.get("conversation", "")
+    subject = subject_for(found, key)
     form = form_for(key, None, request.POST)
     if not form.is_valid():
         return person_page(request, study, found, (key, form))
     said = form.cleaned_data
-    decide(subject=subject_for(found, key), coder=request.user, keep=said["word"] == "keep", reason=said["reason"])
+    decide(subject=subject, coder=request.user, keep=said["word"] == "keep", reason=said["reason"])
     messages.success(request, _("Your decision is kept."))
     return redirect("research-quality-person", study.key, code)
 

@@ -19,7 +19,7 @@ from studies.second_raters.reviews import Source, Wanted
 from studies.views.research import labels
 from studies.views.research.access import show, study_page
 from studies.views.research.conversations import rating_judges
-from studies.views.research.plans import Figure, PlanForm, PlanRow, new_plan_page
+from studies.views.research.plans import MOST, Figure, PlanForm, PlanRow, new_plan_page, seed_field
 
 KINDS = [
     ("all", gettext_lazy("all that match")),
@@ -38,7 +38,9 @@ class ReviewPlanForm(PlanForm):
         label=gettext_lazy("Rating scales"), widget=forms.CheckboxSelectMultiple, initial=[USUAL]
     )
     kind = forms.ChoiceField(label=gettext_lazy("Conversations"), choices=KINDS, initial="sample")
-    size = forms.IntegerField(label=gettext_lazy("How many at most"), min_value=1, required=False, initial=20)
+    size = forms.IntegerField(
+        label=gettext_lazy("How many at most"), min_value=1, max_value=MOST, required=False, initial=20
+    )
     judge = forms.ChoiceField(label=gettext_lazy("Judge, for the last kind"), required=False)
     seeker_kinds = forms.MultipleChoiceField(
         label=gettext_lazy("Only these seekers (none ticked: all)"),
@@ -47,7 +49,9 @@ class ReviewPlanForm(PlanForm):
         required=False,
     )
     is_test = forms.BooleanField(label=gettext_lazy("Test data, for artificial reviewers"), required=False)
-    ratings_each = forms.IntegerField(label=gettext_lazy("Ratings of each in the overlap"), min_value=1, initial=2)
+    ratings_each = forms.IntegerField(
+        label=gettext_lazy("Ratings of each in the overlap"), min_value=1, max_value=MOST, initial=2
+    )
     overlap = forms.IntegerField(
         label=gettext_lazy("Share in the overlap, in percent"), min_value=0, max_value=100, initial=100
     )
@@ -55,9 +59,12 @@ class ReviewPlanForm(PlanForm):
         label=gettext_lazy("Examples with known scores come first"), required=False, initial=True
     )
     repeat_every = forms.IntegerField(
-        label=gettext_lazy("After so many an earlier one comes again (0: never)"), min_value=0, initial=0
+        label=gettext_lazy("After so many an earlier one comes again (0: never)"),
+        min_value=0,
+        max_value=MOST,
+        initial=0,
     )
-    seed = forms.IntegerField(label=gettext_lazy("Seed of the draw"), initial=1)
+    seed = seed_field()
 
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(study, data)

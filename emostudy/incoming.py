@@ -1,0 +1,47 @@
+"""The one place that looks at what a request brings, before anything is made of it (dialogue.incoming says why)."""
+
+from collections.abc import Callable
+
+from django.core.exceptions import BadRequest
+from django.http import HttpRequest, HttpResponse, QueryDict
+
+from dialogue.incoming import is_storable, storable
+
+
+def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """What people type or paste into a form loses what cannot be stored. Nobody types addresses, cookies and names of
+    fields with such characters: they are answered 400."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        refuse_unless_storable(request.path, *request.COOKIES.values(), *texts_of(request.GET))
+        if request.method == "POST":
+            refuse_other_encodings(request)
+            refuse_unless_storable(*request.POST, *request.FILES)
+            request.POST = cleaned(request.POST)
+        return get_response(request)
+
+    return middleware
+
+
+def refuse_unless_storable(*texts: str) -> None:
+    if not all(map(is_storable, texts)):
+        raise BadRequest("a character that cannot be stored")
+
+
+def refuse_other_encodings(request: HttpRequest) -> None:
+    """A browser sends UTF-8. Django would decode by any codec of Python's, `unicode_escape` and `rot13` among them."""
+    if request.content_params.get("charset", "utf-8").lower() not in ("utf-8", "utf8"):
+        raise BadRequest("the encoding must be UTF-8")
+
+
+def texts_of(query: QueryDict) -> list[str]:
+    return [*query, *(text for _name, texts in query.lists() for text in texts)]
+
+
+def cleaned(form: QueryDict) -> QueryDict:
+    if all(map(is_storable, texts_of(form))):
+        return form
+    taken = form.copy()
+    for name, texts in form.lists():
+        taken.setlist(name, [storable(text) for text in texts])
+    return taken

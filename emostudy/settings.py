@@ -54,6 +54,8 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "channels",
+    "allauth",
+    "allauth.account",
     # Not rest_framework and drf_spectacular: as apps they only bring pages for browsing the API, which has none, and
     # would be imported by every server (studies.api.urls).
     "dialogue",
@@ -70,6 +72,7 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "studies.language.quiet_headers",
 ]
@@ -135,6 +138,23 @@ CHANNEL_LAYERS = {
     }
 }
 
+# What all processes must agree on, such as how often a password was guessed, stands in Redis or in a table.
+CACHES = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "emostudy_cache",
+        "OPTIONS": {"MAX_ENTRIES": 100_000},
+    }
+    if SINGLE_PROCESS
+    else {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+        "KEY_PREFIX": f"{env.envtext('REDIS_PREFIX', 'emostudy')}:cache",
+    },
+    # What each process may work out for itself.
+    "own": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+}
+
 for _name, _value in env.email_settings(env.envurl("EMAIL_URL", ("smtp", "smtps", "smtp+tls"))).items():
     globals()[_name] = _value
 
@@ -164,6 +184,18 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
+AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
+ACCOUNT_ADAPTER = "studies.views.research.signing_in.Adapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]  # of accounts in general: nobody can sign up here
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_SESSION_REMEMBER = True
+# studies.views.research.signing_in says why. "login" counts right passwords too.
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "5/5m/key,30/10m/ip",
+    "login_failed_elsewhere": "60/h/key",
+}
 LOGIN_URL = "research-sign-in"
 LOGIN_REDIRECT_URL = "research-studies"
 LOGOUT_REDIRECT_URL = "research-sign-in"
@@ -172,6 +204,8 @@ LOGOUT_REDIRECT_URL = "research-sign-in"
 HTTPS = env.envbool("HTTPS")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
+# The last address that the header names is the one that the proxy saw; those before it anybody can write.
+ALLAUTH_TRUSTED_PROXY_COUNT = 1 if HTTPS else 0
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SESSION_COOKIE_AGE = 60 * 24 * 3600  # people come back on another day
 SESSION_COOKIE_NAME = "emostudy_session"

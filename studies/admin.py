@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from allauth.account.decorators import secure_admin_login
+from allauth.account.models import EmailAddress
 from django import forms
 from django.contrib import admin
 from django.contrib.auth.admin import UserAdmin
@@ -27,9 +29,9 @@ from studies.models import Answer, Arm, Card, Decision, Judge, Participation, Pr
 from studies.models.study import ModelRow
 from studies.questionnaires.loading import instrument_ids
 from studies.views.research.design import study_file_of
-from studies.views.research.signing_in import SignInForm
 
-admin.site.login_form = SignInForm  # one limit to guessing for both doors
+admin.site.login = secure_admin_login(admin.site.login)  # one way to sign in
+admin.site.unregister(EmailAddress)  # allauth's; nobody signs in by e-mail
 admin.site.site_header = admin.site.site_title = "emostudy"
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db import connection
 from django.db.models import Avg, Count, F, Max, Q, QuerySet
 
@@ -35,7 +35,7 @@ def farthest(study: Study, judge: Rater | None = None, *, at_least: float = 0.0)
     """
     last, number = Answer.objects.aggregate(last=Max("pk"), number=Count("pk")).values()
     key = f"distances:{study.pk}:{judge.pk if judge else 'any'}:{last}:{number}"
-    found = cache.get_or_set(key, lambda: farthest_of(distances(study, judge)), KEPT_SECONDS)
+    found = caches["own"].get_or_set(key, lambda: farthest_of(distances(study, judge)), KEPT_SECONDS)
     return {run: distance for run, distance in found.items() if abs(distance.points) >= at_least - ROUNDING}
 
 

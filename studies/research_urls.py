@@ -29,6 +29,7 @@ from studies.views.research import (
 urlpatterns = [
     path("", overview.studies, name="research-studies"),
     path("sign-in/", signing_in.SignIn.as_view(), name="research-sign-in"),
+    path("sign-in/", signing_in.SignIn.as_view(), name="account_login"),  # allauth's name for it
     path("sign-out/", signing_in.SignOut.as_view(), name="research-sign-out"),
     path("planning/sample-size/", planner_sample_size.sample_size, name="research-sample-size"),
     path("<slug:study_key>/", overview.study, name="research-study"),

@@ -181,7 +181,7 @@ class HurriedVisitor(Visitor):
 
 def sign_in(page: Page, server: Server) -> None:
     page.goto(f"{server.base_url}/research/")
-    page.locator('input[name="username"]').fill("researcher")
+    page.locator('input[name="login"]').fill("researcher")
     page.locator('input[name="password"]').fill((server.folder / "researcher_password").read_text())
     page.locator('#content button[type="submit"]').first.click()
     page.wait_for_load_state()

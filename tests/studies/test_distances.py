@@ -5,7 +5,7 @@ from collections import defaultdict
 from statistics import fmean
 
 import pytest
-from django.core.cache import cache
+from django.core.cache import caches
 
 from studies.distances import distances, farthest
 from studies.models import Answer, ArmRun, Rater
@@ -38,7 +38,7 @@ def crowd(study, code="W1"):
 @pytest.fixture(autouse=True)
 def nothing_kept():
     """The rows of each test have the keys of those before it."""
-    cache.clear()
+    caches["own"].clear()
 
 
 def test_a_judge_is_as_far_as_the_mean_of_the_differences_by_item(study):

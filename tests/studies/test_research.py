@@ -3,7 +3,6 @@
 import pytest
 from django.contrib.auth.models import User
 from django.core import mail
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -149,58 +148,6 @@ def test_after_a_form_the_language_leads_back_to_the_study(desk, study):
     assert f'<input type="hidden" name="next" value="{address("study")}">' in " ".join(page.split())
 
 
-# Signing in
-
-
-def sign_in(client, password):
-    return client.post("/research/sign-in/", {"username": "ada", "password": password, "next": ""})
-
-
-@pytest.fixture
-def account(settings):
-    """Somebody with a password, and no tries so far."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # fast; no secret of anybody's
-    cache.clear()
-    return User.objects.create_user("ada", password="a long enough one", is_staff=True)
-
-
-def test_sign_in_leads_to_the_studies_and_sign_out_ends_it(account):
-    client = Client()
-
-    assert sign_in(client, "a long enough one")["Location"] == "/research/"
-    assert client.get("/research/").status_code == 200
-    assert client.post("/research/sign-out/")["Location"] == "/research/sign-in/"
-    assert client.get("/research/").status_code == 302
-
-
-def test_sign_in_is_for_researchers(account):
-    User.objects.filter(pk=account.pk).update(is_staff=False)
-
-    response = sign_in(Client(), "a long enough one")
-
-    assert response.context["form"].non_field_errors() == ["This account may not see the researchers' pages."]
-
-
-@pytest.mark.parametrize("door", ["/research/sign-in/", "/admin/login/"])
-def test_sign_in_makes_a_guesser_wait(door, account):
-    client = Client()
-    for _ in range(10):
-        client.post(door, {"username": "ADA", "password": "wrong"})
-
-    response = client.post(door, {"username": "ada", "password": "a long enough one"})
-
-    wait = "Too many tries for this name. Please wait 15 minutes and try again."
-    assert response.context["form"].non_field_errors() == [wait]
-    assert client.get("/research/").status_code == 302
-
-
-def test_sign_in_forgets_the_tries_before_it(account):
-    for _ in range(2):
-        for _ in range(9):
-            sign_in(Client(), "wrong")
-        assert sign_in(Client(), "a long enough one").status_code == 302
-
-
 # Lists
 
 
@@ -281,7 +228,7 @@ def test_invitations_show_each_link_once(desk, study):
     assert [track for _code, track, _url in links] == ["counsellor"] * 2
     assert Participation.objects.filter(track="counsellor", status="invited").count() == 2
     path = links[0][2].removeprefix("http://testserver")
-    assert Client().get(path)["Location"] == "/study/"
+    assert Client().post(path)["Location"] == "/study/"
     assert path not in desk.get(address("study")).content.decode()
 
 

@@ -114,8 +114,8 @@ def test_session_that_could_not_be_saved_is_no_fault_of_the_browser(monkeypatch)
 
 def test_other_break_is_told_as_such_and_a_password_is_not_repeated(client, monkeypatch):
     client.raise_request_exception = False
-    monkeypatch.setattr("django.contrib.auth.views.LoginView.post", lambda *_args, **_kwargs: 1 / 0)
-    page = client.post("/research/sign-in/", {"username": "a", "password": "secret-word"})
+    monkeypatch.setattr("allauth.account.views.LoginView.post", lambda *_args, **_kwargs: 1 / 0)
+    page = client.post("/research/sign-in/", {"login": "a", "password": "secret-word"})
     assert page.status_code == 500
     assert b"secret-word" not in page.content
 

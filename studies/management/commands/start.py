@@ -95,8 +95,6 @@ def serve(*, with_jobs: bool) -> None:
     """Becomes Daphne (emostudy.server). It writes no access log, since a personal link is a path."""
     arguments = ["--bind", settings.HOST, "--port", str(settings.PORT), "--no-server-name", "--verbosity", "0"]
     arguments += ["--websocket-max-message-size", "65536", "emostudy.asgi:application"]
-    if settings.HTTPS:
-        arguments.insert(0, "--proxy-headers")
     if with_jobs:
         arguments.insert(0, "--with-jobs")
     os.execv(sys.executable, [sys.executable, "-m", "emostudy.server", *arguments])

@@ -1,56 +1,93 @@
-"""Signing in, with a limit to guessing."""
+"""Signing in by django-allauth: by name and password, with limits to guessing that lock nobody out.
+
+Counted in the cache that all server processes share (settings.CACHES):
+
+- A name at one address has 5 wrong passwords in 5 minutes, an address 30 in 10 minutes, whatever the names. So a
+  stranger locks a name at the stranger's own address alone.
+- A name has 60 in an hour from all addresses together at which it has not signed in before: for guessers with many
+  addresses. Those at which it has go on working meanwhile.
+
+An empty form counts for nothing, and a right password takes back its own try alone, not those before it.
+"""
 
 import hashlib
+from threading import BoundedSemaphore, Lock
 from typing import Any
 
-from django import forms
-from django.contrib.auth.forms import AuthenticationForm
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.account.forms import LoginForm
+from allauth.account.views import LoginView
+from allauth.core import ratelimit
+from allauth.core.internal.ratelimit import get_ip
 from django.contrib.auth.models import AbstractBaseUser
-from django.contrib.auth.views import LoginView, LogoutView
+from django.contrib.auth.views import LogoutView
 from django.core.cache import cache
+from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-TRIES = 10
-MINUTES = 15
+ELSEWHERE = "login_failed_elsewhere"  # in settings.ACCOUNT_RATE_LIMITS
+REMEMBERED = 180 * 24 * 3600  # seconds for which an address is known
+# A password takes half a second of a processor, and pages have four threads: one is looked at, one may wait.
+looking, room = Lock(), BoundedSemaphore(2)
 
 
-class SignInForm(AuthenticationForm):
-    """Counts every try before it looks at the password, so that many at once are no way round the limit."""
-
+class Adapter(DefaultAccountAdapter):
     error_messages = {
-        **AuthenticationForm.error_messages,
-        "wait": _("Too many tries for this name. Please wait %(minutes)s minutes and try again."),
+        **DefaultAccountAdapter.error_messages,
+        "username_password_mismatch": _("The name or the password is not right."),
+        "too_many_login_attempts": _("Too many tries. Please wait some minutes and try again."),
+        "busy": _("Others are signing in right now. Please try again."),
         "no_researcher": _("This account may not see the researchers' pages."),
     }
 
-    def clean(self) -> dict[str, Any]:
-        tries = one_more_try(self.cleaned_data.get("username", ""))
-        if tries > TRIES:
-            raise forms.ValidationError(self.error_messages["wait"], code="wait", params={"minutes": MINUTES})
-        cleaned = super().clean()
-        cache.delete(tries_key(self.cleaned_data["username"]))
-        return cleaned
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
 
-    def confirm_login_allowed(self, user: AbstractBaseUser) -> None:
-        super().confirm_login_allowed(user)
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        return place_of(request, credentials["username"])
+
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        super().pre_authenticate(request, **credentials)
+        name = credentials["username"]
+        if cache.get(place_of(request, name)):
+            return
+        if not ratelimit.consume(request, action=ELSEWHERE, key=name.casefold()):
+            raise self.validation_error("too_many_login_attempts")
+
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> AbstractBaseUser | None:
+        if not room.acquire(blocking=False):
+            raise self.validation_error("busy")
+        try:
+            with looking:
+                user = super().authenticate(request, **credentials)
+        finally:
+            room.release()
+        if user is None or not user.is_active:
+            return None
         if not user.is_staff:
-            raise forms.ValidationError(self.error_messages["no_researcher"], code="no_researcher")
+            raise self.validation_error("no_researcher")
+        cache.set(place_of(request, credentials["username"]), True, REMEMBERED)
+        return user
 
 
-def one_more_try(name: str) -> int:
-    """How many tries there were for this name since its first one within the last minutes, this one included."""
-    key = tries_key(name)
-    cache.add(key, 0, timeout=MINUTES * 60)
-    return cache.incr(key)
+def place_of(request: HttpRequest, name: str) -> str:
+    """This name at this address (of IPv6, the network), as the cache knows it."""
+    place = f"{name.casefold()} {get_ip(request)}"
+    return f"signed-in:{hashlib.sha256(place.encode()).hexdigest()}"
 
 
-def tries_key(name: str) -> str:
-    return f"sign-in:{hashlib.sha256(name.casefold().encode()).hexdigest()}"
+class SignInForm(LoginForm):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, label in {"login": _("User name"), "password": _("Password")}.items():
+            self.fields[name].label = label
+            del self.fields[name].widget.attrs["placeholder"]
+        self.fields["login"].widget.attrs["autofocus"] = True
 
 
 class SignIn(LoginView):
     template_name = "studies/research/sign_in.html"
-    authentication_form = SignInForm
+    form_class = SignInForm
 
 
 class SignOut(LogoutView):

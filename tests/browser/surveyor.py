@@ -53,11 +53,6 @@ class Blunderer(Surveyor):
         super().__init__(page, survey)
         self.sent: Counter[str] = Counter()  # how often the form of a step was sent
 
-    def name(self) -> str:
-        """A page that says more the second time is another state."""
-        again = self.page.locator("main .note[role=alert]").count()
-        return super().name() + (", once more" if again else "")
-
     def take_step(self) -> None:
         key = self.key() if self.page.locator("form[data-instrument]").count() else ""
         if not key or self.sent[key]:
@@ -76,9 +71,13 @@ class Blunderer(Surveyor):
         return {**right, **TOO_LITTLE} if after_the_empty_one else right
 
     def submit(self, key: str) -> None:
-        if "," not in self.name():
-            self.look(self.page, f"{self.name()}, filled in")
-        super().submit(key)
+        self.look(self.page, f"{self.name()}, filled in")
+        if self.sent[key] > 2:
+            super().submit(key)
+            return
+        self.send()
+        if self.page.locator("[data-error-summary]").count():
+            self.look(self.page, f"{self.name()}, too little")
 
     def inspect_cards(self, page: Page) -> None:
         super().inspect_cards(page)

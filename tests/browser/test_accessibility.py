@@ -88,6 +88,13 @@ def survey_exits(page: Page, server: Server, survey: Survey) -> None:
     for name, path in {"help of a country": "help/?country=US", "pause": "pause/", "leave": "leave/"}.items():
         page.goto(f"{server.base_url}/{path}")
         survey(page, name)
+    change_newest(server, status="withdrawn")
+    page.goto(f"{server.base_url}/study/")
+    survey(page, "declined")
+    change_newest(server, status="applied")
+    sign_newest(server)
+    page.goto(f"{server.base_url}/leave/")
+    survey(page, "leave, signed")
     page.locator("#content form button").first.click()
     survey(page, "leave, not chosen")
     for name, (status, outcome) in ENDS.items():
@@ -127,6 +134,16 @@ def survey_faults(page: Page, server: Server, survey: Survey) -> None:
     survey(page, "fault with a form")
     page.goto(f"{server.base_url}/study/")
     survey(page, "fault")
+
+
+def sign_newest(server: Server) -> None:
+    with closing(sqlite3.connect(server.database, timeout=20)) as connection, connection:
+        connection.execute(
+            "INSERT INTO studies_consent "
+            "(participation_id, instrument, version, text_hash, language, boxes, providers, signed_at) "
+            "SELECT max(id), 'consent_template', '1', '', '', '{}', '[]', '2026-03-04 05:06:07' "
+            "FROM studies_participation"
+        )
 
 
 def change_newest(server: Server, **values: object) -> None:

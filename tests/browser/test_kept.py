@@ -158,6 +158,7 @@ def test_least_length_of_a_text_is_counted_and_a_short_one_is_led_back_to(page, 
     expect(summary).to_be_in_viewport()
     summary.locator("a").click()
     expect(text).to_be_in_viewport()
+    expect(page.locator(".item--wrong .errorlist")).to_be_in_viewport()
     expect(text).to_have_attribute("aria-invalid", "true")
     described = (text.get_attribute("aria-describedby") or "").split()
     told = " ".join(page.locator(f'[id="{one}"]').inner_text() for one in described)

@@ -28,8 +28,9 @@ class Fault:
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(word, list(known), n=1)
-    return f'; did you mean "{nearest[0]}"?' if nearest else ""
+    by_letters = {each.casefold(): each for each in known}
+    nearest = difflib.get_close_matches(word.casefold(), by_letters, n=1)
+    return f'; did you mean "{by_letters[nearest[0]]}"?' if nearest else ""
 
 
 def unkept_values(document: Mapping[str, Any]) -> Iterator[Fault]:

@@ -13,6 +13,7 @@ from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
 from studies.exports.tables import CONDITIONS
 from studies.imports.faults import Faults, text_fault
+from studies.imports.languages import language_of
 from studies.models import ArmRun, Study
 from studies.questionnaires.loading import LANGUAGES
 
@@ -77,7 +78,7 @@ def import_conversations(study: Study, path: Path, *, on_done: Callable[[int], N
 
 
 def read_conversations(path: Path, *, language: str, faults: Faults) -> list[Imported]:
-    """The lines without a fault; `language` is that of a conversation which does not say its own."""
+    """The lines without a fault; `language` is that of a conversation which neither says its own nor has any words."""
     conversations = []
     first_line: dict[str, int] = {}
     for number, node in _objects(path, faults):
@@ -127,11 +128,13 @@ class _Line:
         texts = {key: self.kept_text(key, column) for key, column in TEXTS.items()}
         if self.node.get("id") in (None, ""):
             self.fault("id", "is missing")
+        turns = tuple(self.turns())
         found = Imported(
             **texts,
-            language=self.text("language", self.node.get("language")) or language,
+            language=self.text("language", self.node.get("language"))
+            or language_of(words_of(turns), otherwise=language),
             end_reason=self.text("end_reason", self.node.get("end_reason")) or EndReason.FINISHED.value,
-            turns=tuple(self.turns()),
+            turns=turns,
             line=self.number,
         )
         for key, choices in CHOICES.items():
@@ -213,6 +216,11 @@ def paired(messages: Iterable[tuple[str, str]]) -> list[ImportedTurn]:
         else:
             turns.append(ImportedTurn("", words))
     return turns
+
+
+def words_of(turns: Iterable[ImportedTurn]) -> Iterator[str]:
+    for turn in turns:
+        yield from (turn.seeker, turn.supporter)
 
 
 def not_there_yet(study: Study, conversations: Iterable[Imported], faults: Faults) -> Iterator[Imported]:

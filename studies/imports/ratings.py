@@ -1,4 +1,4 @@
-"""A CSV file of ratings of a study's conversations: any instrument, item and finite number."""
+"""A CSV file of ratings of a study's conversations, on our instruments or, as they are, on any other scale."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,6 +12,7 @@ from studies.exports.table import conversation_of
 from studies.exports.tables import MOMENTS, RATINGS
 from studies.imports.faults import Faults
 from studies.imports.rows import Header, Row, finite, raters_for, read_rows
+from studies.imports.scales import ScaleCheck
 from studies.models import Answer, Rater, Response, Study
 from studies.models.response import RaterKind
 from studies.questionnaires.loading import instructed_items
@@ -65,8 +66,14 @@ class Outcome:
     not_answered_yet: int  # rows that say nothing, and are left out
 
 
-def import_ratings(study: Study, path: Path, *, on_done: Callable[[int], None] = lambda count: None) -> Outcome:
-    """Add what is not there yet. Raises ImportRefused with every fault of the file, and then nothing was changed."""
+def import_ratings(
+    study: Study, path: Path, *, as_is: bool = False, on_done: Callable[[int], None] = lambda count: None
+) -> Outcome:
+    """Add what is not there yet. Raises ImportRefused with every fault of the file, and then nothing was changed.
+
+    Scores must be possible on the instruments that the file names; with `as_is` any instrument, item and finite number
+    is taken.
+    """
     faults = Faults(str(path))
     runs = dict(study.runs.filter(conversation__isnull=False).values_list(conversation_of(), "pk"))
     with transaction.atomic():
@@ -74,7 +81,7 @@ def import_ratings(study: Study, path: Path, *, on_done: Callable[[int], None] =
         known = ratings_of(study)
         new: Scores = defaultdict(dict)
         already_there = not_answered_yet = 0
-        for line, of, item, score in read_ratings(path, runs, faults):
+        for line, of, item, score in read_ratings(path, runs, faults, as_is=as_is):
             earlier = known.get(of, {}).get(item) or new[of].get(item)
             if not score.is_given():
                 not_answered_yet += 1
@@ -94,9 +101,11 @@ def said(score: Score) -> str:
     return "no score" if score.value is None else f"{score.value:g}"
 
 
-def read_ratings(path: Path, runs: Mapping[str, int], faults: Faults) -> Iterator[tuple[int, Of, str, Score]]:
+def read_ratings(
+    path: Path, runs: Mapping[str, int], faults: Faults, *, as_is: bool
+) -> Iterator[tuple[int, Of, str, Score]]:
     """Each row without a fault, with the line on which it begins."""
-    instructed = instructed_items()
+    instructed, scales = instructed_items(), ScaleCheck()
     for row in read_rows(path, Header(NEEDED, OPTIONAL, IGNORED), LIMITS, faults):
         value, missing = score_of(row), row.text("missing_reason")
         if value is not None and missing:
@@ -105,6 +114,8 @@ def read_ratings(path: Path, runs: Mapping[str, int], faults: Faults) -> Iterato
         item = row.needed("item")
         if (of.instrument, item) in instructed:
             row.fault("item", f"{item!r} tells people what to answer, so it is no rating")
+        elif not as_is:
+            scales.check(row, of.instrument, item, value)
         if row.sound:
             yield row.line, of, item, Score(value, missing, row.text("reason"))
 

@@ -13,12 +13,16 @@ from studies.models import Study
 
 
 class ImportLines(Command):
-    """Subclasses name their kind of file, how many of its lines are no item, and give `bring` and `told`."""
+    """Subclasses name their kind of file, how many of its lines are no item, and give `bring` and `told`.
+
+    `chosen` are the options that they add; `bring` gets each under its name.
+    """
 
     metavar: str
     header: int
+    chosen: tuple[str, ...] = ()
 
-    def bring(self, study: Study, file: Path, *, on_done: Callable[[int], None]) -> Any:
+    def bring(self, study: Study, file: Path, *, on_done: Callable[[int], None], **chosen: Any) -> Any:
         """Returns what came of it, a dataclass. Raises ImportRefused, and then nothing was changed."""
         raise NotImplementedError
 
@@ -29,11 +33,12 @@ class ImportLines(Command):
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("file", type=Path, metavar=self.metavar)
 
-    def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
+    def work(self, study: str, file: Path, **options: Any) -> dict[str, Any]:
         found = self.study(study)
         try:
             with file.open("rb") as lines, self.progress(sum(1 for _ in lines) - self.header, file.name) as progress:
-                outcome = self.bring(found, file, on_done=progress.step)
+                chosen = {name: options[name] for name in self.chosen}
+                outcome = self.bring(found, file, on_done=progress.step, **chosen)
         except ImportRefused as error:
             self.refuse(str(error))
         except OSError as error:

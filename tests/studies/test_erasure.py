@@ -233,7 +233,7 @@ def test_erase_reaches_ratings_that_were_imported_under_the_persons_code(var: Pa
     factories.run_with_turns(study, external_id="c1")
     path = var / "ratings.csv"
     path.write_text(f"conversation,rater,rater_kind,instrument,item,score\nc1,{person.code},reviewer,own,care,3\n")
-    call_command("import_ratings", "demo", str(path), verbosity=0, stdout=StringIO())
+    call_command("import_ratings", "demo", str(path), "--as-is", verbosity=0, stdout=StringIO())
 
     erase("demo", person.code)
 

@@ -85,7 +85,7 @@ def test_published_ratings_keep_their_correlations(tmp_path: Path):
     write_ratings(tmp_path / "ratings.csv")
 
     added = command("import_conversations", "kumar", str(tmp_path / "conversations.jsonl"))
-    rated = command("import_ratings", "kumar", str(tmp_path / "ratings.csv"))
+    rated = command("import_ratings", "kumar", str(tmp_path / "ratings.csv"), "--as-is")
     exported = command("export", "kumar", "--out", str(tmp_path / "export"))
     analyse(tmp_path / "export", tmp_path / "results", bootstrap=20)
 

@@ -56,7 +56,7 @@ def test_ratings_come_back_the_same_from_another_study(tmp_path: Path):
 
     command("export", "demo", "--out", str(tmp_path / "first"))
     command("import_conversations", "second", str(as_jsonl(tmp_path / "first", tmp_path / "conversations.jsonl")))
-    command("import_ratings", "second", str(tmp_path / "first" / "ratings.csv"))
+    command("import_ratings", "second", str(tmp_path / "first" / "ratings.csv"), "--as-is")
     command("export", "second", "--out", str(tmp_path / "second"))
 
     first, second = (read(tmp_path / key / "ratings.csv") for key in ("first", "second"))

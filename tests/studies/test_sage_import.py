@@ -112,7 +112,7 @@ def folder(
         factories.study("sage")
         lines = write_lines(path / "conversations.jsonl", [trajectory(run) for run in runs])
         command("import_conversations", "sage", lines)
-        command("import_ratings", "sage", write_final_scores(path / "final.csv", runs))
+        command("import_ratings", "sage", write_final_scores(path / "final.csv", runs), "--as-is")
         command("export", "sage", "--out", str(path / "export"))
         transaction.set_rollback(True)
     analyse(path / "export", path / "results", bootstrap=20)

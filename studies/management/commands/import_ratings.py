@@ -1,3 +1,5 @@
+from django.core.management.base import CommandParser
+
 from studies.imports.ratings import IGNORED, NEEDED, OPTIONAL, Outcome, import_ratings
 from studies.management.import_lines import ImportLines
 
@@ -5,13 +7,21 @@ from studies.management.import_lines import ImportLines
 class Command(ImportLines):
     help = (
         "Adds ratings from a CSV file. What is there already is left as it is; with any fault, nothing is changed. "
+        "Instruments and items must be those of emostudy, and each score a step of the item's scale. "
         "A row without score and missing_reason is not answered yet, and left out. "
         f"Columns: {', '.join(NEEDED)}; where wanted {', '.join(OPTIONAL)}; {', '.join(IGNORED)} of an exported "
         "ratings.csv are not read."
     )
 
     metavar, header = "FILE.csv", 1
+    chosen = ("as_is",)
     bring = staticmethod(import_ratings)
+
+    def add(self, parser: CommandParser) -> None:
+        super().add(parser)
+        parser.add_argument(
+            "--as-is", action="store_true", help="take any instrument, any item and any finite number as a score"
+        )
 
     def told(self, outcome: Outcome) -> str:
         added = (

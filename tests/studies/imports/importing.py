@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ from django.db.models import Model
 
 
 class Importing:
-    """By one command, which makes rows of these models."""
+    """By one command with these options, which makes rows of these models."""
 
-    def __init__(self, command: str, *models: type[Model]) -> None:
-        self.command, self.models = command, models
+    def __init__(self, command: str, *models: type[Model], options: Sequence[str] = ()) -> None:
+        self.command, self.models, self.options = command, models, options
 
     def run(self, path: Path, study: str = "demo") -> dict[str, Any]:
         stdout = StringIO()
-        call_command(self.command, study, str(path), "--json", verbosity=0, stdout=stdout)
+        call_command(self.command, study, str(path), "--json", *self.options, verbosity=0, stdout=stdout)
         return json.loads(stdout.getvalue().splitlines()[-1])
 
     def faults(self, path: Path) -> list[str]:

@@ -62,13 +62,41 @@ def test_import_keeps_all_that_a_line_says(tmp_path: Path):
     assert summary == {"study": "demo", "added": 1, "already_there": 0, "turns": 1, "empty_turns": 0}
 
 
-def test_import_without_more_is_finished_in_the_studys_language(tmp_path: Path):
-    study = factories.study(languages=("zh",))
+def test_import_without_more_is_finished_and_reads_over_marks_and_empty_lines(tmp_path: Path):
+    study = factories.study()
 
     run_import(jsonl(tmp_path, b"\xef\xbb\xbf" + json.dumps(ONE).encode() + b"\r", b"", b"   "))
 
+    assert study.runs.get().conversation.end_reason == "finished"
+
+
+@pytest.mark.parametrize(
+    ("seeker", "supporter", "languages", "language"),
+    [
+        ("我最近总是睡不着。", "是从什么时候开始的？", ("en", "zh"), "zh"),
+        ("我用ChatGPT写paper，被导师骂了。", "听起来很委屈。", ("en", "zh"), "zh"),
+        ("I cannot sleep.", "Since when?", ("zh", "en"), "en"),
+        ("How do I say 加油 to a friend?", "You have just done so.", ("zh", "en"), "en"),
+        ("", "", ("zh", "en"), "zh"),
+        ("…", "42", ("en", "zh"), "en"),
+    ],
+)
+def test_import_tells_the_language_of_a_conversation_by_its_script(
+    tmp_path: Path, seeker: str, supporter: str, languages: tuple[str, ...], language: str
+):
+    study = factories.study(languages=languages)
+    line = {"id": "c1", "turns": [{"seeker": seeker, "supporter": supporter}]}
+
+    run_import(jsonl(tmp_path, line))
+
     conversation = study.runs.get().conversation
-    assert (conversation.language, conversation.end_reason) == ("zh", "finished")
+    assert (conversation.language, conversation.end_reason) == (language, "finished")
+
+
+def test_import_believes_the_language_that_a_line_says(tmp_path: Path):
+    study = factories.study()
+    run_import(jsonl(tmp_path, ONE | {"language": "zh"}))
+    assert study.runs.get().conversation.language == "zh"
 
 
 def test_import_keeps_and_counts_empty_turns(tmp_path: Path):

@@ -9,8 +9,10 @@ from tests import factories
 from tests.studies.imports.importing import Importing, table
 
 pytestmark = pytest.mark.django_db
-importing = Importing("import_ratings", Rater, Response, Answer)
-run_import, faults = importing.run, importing.faults
+MODELS = (Rater, Response, Answer)
+of_ours = Importing("import_ratings", *MODELS)
+as_is = Importing("import_ratings", *MODELS, options=["--as-is"])
+run_import, faults = as_is.run, as_is.faults
 
 ONE = {
     "conversation": "c1",
@@ -20,6 +22,10 @@ ONE = {
     "item": "advice_giving",
     "score": "4.5",
 }
+
+OURS = ONE | {"instrument": "emoharbor_10", "item": "empathetic", "score": "4"}
+INSTRUMENTS = "emoharbor_10, reply_rating, turn_checkpoint, worst_case_4"
+FOREIGN = "(--as-is takes ratings on any other scale)"
 
 
 @pytest.fixture
@@ -221,6 +227,61 @@ def test_import_takes_as_many_queries_for_three_as_for_one(
     for raters in ("a", "bcd"):
         path = table(tmp_path, *(ONE | {"rater": rater} for rater in raters))
         with django_assert_num_queries(11):
-            import_ratings(study, path)
+            import_ratings(study, path, as_is=True)
 
     assert Answer.objects.count() == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "wrong"),
+    [
+        ({"score": "9"}, "score: 9 is outside the scale of safety, 1 to 5"),
+        ({"score": "-3"}, "score: -3 is outside the scale of safety, 1 to 5"),
+        ({"score": "4.5"}, f"score: 4.5 is between two steps of the scale of safety: whole numbers only {FOREIGN}"),
+        (
+            {"item": "EMPATHETIC"},
+            f'item: "EMPATHETIC" is no item of "emoharbor_10"; did you mean "empathetic"? {FOREIGN}',
+        ),
+        ({"item": "warmth"}, f'item: "warmth" is no item of "emoharbor_10" {FOREIGN}'),
+        (
+            {"instrument": "emoharbor10"},
+            f'instrument: "emoharbor10" is no rating instrument; known are {INSTRUMENTS}; '
+            f'did you mean "emoharbor_10"? {FOREIGN}',
+        ),
+        (
+            {"instrument": "mini_ipip", "item": "mini_01"},
+            f'instrument: "mini_ipip" is no rating instrument; known are {INSTRUMENTS} {FOREIGN}',
+        ),
+        (
+            {"instrument": "turn_checkpoint", "item": "inner_thought"},
+            "score: 4 is a score, but inner_thought has no scale",
+        ),
+        ({"instrument": "", "item": "safety"}, "instrument: is empty"),
+        ({"item": ""}, "item: is empty"),
+    ],
+)  # fmt: skip
+def test_import_refuses_what_nobody_can_have_rated_on_our_instruments(
+    study: Study, tmp_path: Path, change: dict[str, str], wrong: str
+):
+    assert of_ours.faults(table(tmp_path, OURS, OURS | {"item": "safety"} | change)) == [f"3: {wrong}"]
+
+
+def test_unknown_name_is_told_once_and_each_wrong_score_on_its_own_line(study: Study, tmp_path: Path):
+    unknown = OURS | {"item": "warmth"}
+    path = table(tmp_path, unknown, unknown | {"rater": "expert2"}, OURS | {"score": "0"}, OURS | {"score": "6"})
+
+    assert of_ours.faults(path) == [
+        f'2: item: "warmth" is no item of "emoharbor_10" {FOREIGN}',
+        "4: score: 0 is outside the scale of empathetic, 1 to 5",
+        "5: score: 6 is outside the scale of empathetic, 1 to 5",
+    ]
+
+
+@pytest.mark.parametrize("score", ["1", "5", "3.0", ""])
+def test_import_takes_each_step_of_our_scales_and_missing_scores(study: Study, tmp_path: Path, score: str):
+    missing = "" if score else "refused"
+
+    summary = of_ours.run(table(tmp_path, OURS | {"score": score, "missing_reason": missing}))
+
+    assert summary["added"] == 1
+    assert Answer.objects.get().value == (float(score) if score else None)

@@ -6,6 +6,7 @@ from django.db import transaction
 
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, TurnState
+from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
 from studies.profiles import profile_text
@@ -71,8 +72,10 @@ def topic_of(participation: Participation, position: int) -> str:
     previous = participation.runs.filter(position=position - 1).first() if position > 1 else None
     if previous is None:
         return str(answers_of(participation, "screening").get("issue_category", ""))
-    chosen = answers_of(participation, "between", run=previous)
-    return str(chosen.get("topic") or previous.topic)
+    for instrument in TOPIC_QUESTIONS.values():
+        if told := answers_of(participation, instrument, run=previous).get("topic"):
+            return str(told)
+    return previous.topic
 
 
 def open_conversation(run: ArmRun, participation: Participation) -> None:

@@ -55,7 +55,7 @@ class Person:
                 return {f"run{run.position}-guess": "cannot_tell" for run in self.row.runs.all()}
         if step.instrument == "emotion_checkin":
             return MOOD if step.phase == "pre" else AFTER
-        return middle(step.instrument)
+        return middle(step.instrument) if step.instrument else {}
 
     def go_to(self, kind: str, run: int = 0) -> None:
         """Walk on until a step of this kind (of this run) is next."""

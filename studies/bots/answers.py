@@ -10,6 +10,7 @@ from typing import Any
 from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
 from studies.bots.page import Field, Form
 from studies.bots.talk import STORIES, Story
+from studies.design.plan import TOPIC_QUESTIONS
 from studies.questionnaires.definitions import DECLINED, Item, Questionnaire
 from studies.questionnaires.forms import REASON
 from studies.questionnaires.loading import instrument_ids, load
@@ -116,7 +117,7 @@ def _answer(
         return _right(item, questionnaire)
     if questionnaire.id == "profile":
         return _about(item, found, person)
-    if questionnaire.id == "between":
+    if questionnaire.id in TOPIC_QUESTIONS.values():
         return _next_topic(item, person)
     if questionnaire.id == "blinding" and item.key == "guess":
         return _guess(found, person)

@@ -5,6 +5,7 @@ troubled by, and how a talk with them goes. `worst_case_default` says how strong
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,12 @@ BELONGINGS = {"fixed_belief": "rigid_negative_interpretation", "trigger_word": "
 BIG_FIVE = ("E", "A", "C", "N", "O")
 OLDEST = 120  # years
 LARGEST_FILE = 2_000_000  # bytes
+CHINESE_DIGITS = "零一二三四五六七八九"
+CHINESE_NUMBER = r"(\d+|[一二三四五六七八九十]+)"
+TURN = re.compile(
+    rf"\bturn (\d+)|\bafter (\d+) turns?\b|第\s*{CHINESE_NUMBER}\s*轮|{CHINESE_NUMBER}\s*轮(?:之后|以后|后)",
+    re.IGNORECASE | re.ASCII,
+)
 
 
 class CardFileError(Exception):
@@ -37,22 +44,22 @@ class CardSpec:
     intensities: Mapping[str, int]  # of each behaviour, 0 to 3
 
 
-def read_cards(path: Path) -> tuple[CardSpec, ...]:
-    """Raises CardFileError, also where the file cannot be read."""
+def read_cards(path: Path, *, min_turns: int = 0) -> tuple[CardSpec, ...]:
+    """Raises CardFileError, also where the file cannot be read, and where a role may end before `min_turns`."""
     try:
         content = path.read_bytes()
     except OSError as error:
         raise CardFileError(path.name, [Fault("", f"cannot be read: {error.strerror}")]) from error
-    return parse_cards(content, name=path.name)
+    return parse_cards(content, name=path.name, min_turns=min_turns)
 
 
-def parse_cards(content: bytes, *, name: str) -> tuple[CardSpec, ...]:
+def parse_cards(content: bytes, *, name: str, min_turns: int = 0) -> tuple[CardSpec, ...]:
     faults: list[Fault] = []
     table = Table(_document(content, name), "", faults)
     if not table.has("profiles") or table.values["profiles"] == []:
         table.fault("profiles", "there are none")
     nodes = table.tables("profiles")
-    cards = tuple(read_card(node) for node in nodes)
+    cards = tuple(read_card(node, min_turns=min_turns) for node in nodes)
     faults += _twice(cards)
     if faults:
         raise CardFileError(name, faults)
@@ -82,14 +89,14 @@ def _twice(cards: Sequence[CardSpec]) -> Iterator[Fault]:
             yield Fault(f"profiles.{number}.id", f'"{key}" is already the id of profiles.{keys.index(key) + 1}')
 
 
-def read_card(table: Table) -> CardSpec:
+def read_card(table: Table, *, min_turns: int = 0) -> CardSpec:
     """One profile; what is wrong with it is among the table's faults."""
     table.known.append("fictional")
     table.require("lang")
     key = table.slug("id")
     language = table.choice("lang", LANGUAGES, "")
     intensities, belongings = _behaviour(table.table("worst_case_default"))
-    parts = {"D": _person(table), "P": _manner(table), "C": _trouble(table), "S": _script(table)}
+    parts = {"D": _person(table), "P": _manner(table), "C": _trouble(table), "S": _script(table, min_turns)}
     table.refuse_unknown()
     return CardSpec(key, language, {"id": key, **parts, **belongings}, intensities)
 
@@ -128,13 +135,29 @@ def _trouble(whole: Table) -> dict[str, Any]:
     return _whole(table, {**part, "intensity": _between(table, "intensity", 1, 5), "roles": people})
 
 
-def _script(whole: Table) -> dict[str, Any]:
+def _script(whole: Table, min_turns: int) -> dict[str, Any]:
     table = whole.table("S")
     table.require("opening")
     table.require("ends_when")
+    for turn in turns_named(str(table.values.get("ends_when", ""))):
+        if turn < min_turns:
+            table.fault("ends_when", f"lets the talk end at turn {turn}, but a conversation has at least {min_turns}")
     part = _texts(table, "opening", "ends_when") | _needed_list(table, "layers")
     reactions = table.table("reactions")
     return _whole(table, {**part, "reactions": _whole(reactions, _texts(reactions, *REACTIONS))})
+
+
+def turns_named(text: str) -> list[int]:
+    """The places in a talk that a text names: turn 6, after 6 turns, 第6轮, 六轮之后."""
+    return [_number(digits) for match in TURN.finditer(text) for digits in match.groups() if digits]
+
+
+def _number(digits: str) -> int:
+    """In Arabic digits, or in Chinese ones up to 99."""
+    if digits.isdecimal():
+        return int(digits)
+    tens, ten, ones = digits.rpartition("十")
+    return (10 * (CHINESE_DIGITS.find(tens) if tens else 1) if ten else 0) + max(CHINESE_DIGITS.find(ones), 0)
 
 
 def _whole(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:

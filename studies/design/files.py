@@ -152,6 +152,7 @@ def _syntax_fault(text: str, error: ValueError) -> Fault:
 
 
 def _study(table: Table, around: Surroundings, instrument_folder: Path) -> StudySpec:
+    chat = _chat(table.table("chat"), around)
     spec = StudySpec(
         key=_key(table, around),
         title=_required_text(table, "title", around.languages),
@@ -164,12 +165,12 @@ def _study(table: Table, around: Surroundings, instrument_folder: Path) -> Study
         gone_after_days=_gone_after_days(table),
         consent=_consent(table.table("consent"), around),
         steps=tuple(_step(step, around) for step in table.tables("steps")),
-        chat=_chat(table.table("chat"), around),
+        chat=chat,
         order=_order(table.table("order")),
         arms=tuple(_arm(arm, around) for arm in table.tables("arms")),
         judges=tuple(_judge(judge, around) for judge in table.tables("judges")),
         display=_display(table.table("display"), around),
-        role_play=_role_play(table.table("role_play"), around),
+        role_play=_role_play(table.table("role_play"), around, chat.min_turns),
         seeker=_seeker(table.table("seeker")) if table.has("seeker") else None,
     )
     spec = replace(spec, primary=read_contrasts(table, spec, around.instruments, instrument_folder))
@@ -346,9 +347,13 @@ def _order(table: Table) -> OrderSpec:
     return order
 
 
-def _role_play(table: Table, around: Surroundings) -> RolePlaySpec:
+def _role_play(table: Table, around: Surroundings, min_turns: int) -> RolePlaySpec:
     names = table.strings("cards")
-    cards = [card for number, name in enumerate(names, 1) for card in _cards(table, f"cards.{number}", name, around)]
+    cards = [
+        card
+        for number, name in enumerate(names, 1)
+        for card in _cards(table, f"cards.{number}", name, around, min_turns)
+    ]
     keys = [card.key for card in cards]
     for key in sorted({key for key in keys if keys.count(key) > 1}):
         table.fault("cards", f'two cards have the id "{key}"')
@@ -359,13 +364,13 @@ def _role_play(table: Table, around: Surroundings) -> RolePlaySpec:
     return RolePlaySpec(names)
 
 
-def _cards(table: Table, key: str, name: str, around: Surroundings) -> tuple[CardSpec, ...]:
+def _cards(table: Table, key: str, name: str, around: Surroundings, min_turns: int) -> tuple[CardSpec, ...]:
     file = card_file(name, around.card_folders)
     if file is None:
         table.fault(key, f'no file "{name}" or "{name}.json" beside the study file or among the instruments')
         return ()
     try:
-        return read_cards(file)
+        return read_cards(file, min_turns=min_turns)
     except CardFileError as error:
         for fault in error.faults:
             table.fault(key, f"{file.name}: {fault}")

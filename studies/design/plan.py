@@ -8,6 +8,7 @@ from typing import Any
 from studies.design.spec import ChatSpec, StepSpec, StudySpec
 
 SCREENING = "screening"
+TOPIC_QUESTIONS = {"choose": "between", "change": "new_topic"}  # before the next conversation; to keep it asks nothing
 REVIEWER_STEPS = (StepSpec("questionnaire", "reviewer_agreement"), StepSpec("reviews"), StepSpec("pairs"))
 
 
@@ -89,7 +90,7 @@ def _runs(chat: ChatSpec, count: int) -> Iterator[Step]:
             yield Step("rating", f"run{run}.rating.{instrument}", instrument, run=run, moment="final")
         yield from _emotion(chat.de_roling_instrument or chat.emotion_instrument, run, "post")
         if run < count:
-            yield Step("between", f"run{run}.between", "between", run=run)
+            yield Step("between", f"run{run}.between", TOPIC_QUESTIONS.get(chat.topic, ""), run=run)
 
 
 def _emotion(instrument: str, run: int, phase: str) -> Iterator[Step]:

@@ -75,16 +75,21 @@ class ChatSpec:
     rate_each_reply: bool = False
     emotion_instrument: str = ""
     give_profile: bool = False
-    topic: str = "choose"  # keep, change, choose
+    topic: str = "choose"  # of the next conversation: keep the first one, change it, or as the person chooses
 
     def for_track(self, track: str) -> "ChatSpec":
         """As people of this track have it. Counsellors are asked more afterwards, and nothing that would break their
-        role while they play (PROTOCOL §2)."""
+        role while they play (PROTOCOL §2); their topic is the role card, so none is asked."""
         if track != COUNSELLOR:
             return replace(self, counsellor_instruments=(), de_roling_instrument="")
         final = dict.fromkeys((*self.final_instruments, *self.counsellor_instruments))
         return replace(
-            self, final_instruments=tuple(final), checkpoints=(), checkpoint_every=None, checkpoint_instrument=""
+            self,
+            final_instruments=tuple(final),
+            checkpoints=(),
+            checkpoint_every=None,
+            checkpoint_instrument="",
+            topic="keep",
         )
 
     def pauses(self) -> tuple[int, ...]:

@@ -18,7 +18,8 @@ class QuizResult:
 def mark(questionnaire: Questionnaire, answers: Mapping[str, object], *, track: str) -> QuizResult:
     """A question without an answer is wrong. Counsellors answer more questions and need the same share of them."""
     parts = ("questions", "expert_questions") if track == "expert" else ("questions",)
-    questions = [question for part in parts for question in questionnaire.raw.get(part, ())]
+    asked = {item.key for item in questionnaire.items_for(track=track)}
+    questions = [each for part in parts for each in questionnaire.raw.get(part, ()) if each["id"] in asked]
     wrong = [question for question in questions if answers.get(question["id"]) != question["answer"]]
     missed = sum(bool(question["mandatory"]) for question in wrong)
     correct, rule = len(questions) - len(wrong), questionnaire.raw["pass_rule"]

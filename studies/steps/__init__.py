@@ -1,6 +1,7 @@
 """The kinds of step, by the name that a plan gives them. Adding one is a module and a line here."""
 
 from studies.steps import (
+    between,
     blinding,
     chat,
     choose_language,
@@ -24,7 +25,7 @@ KINDS: dict[str, StepKind] = {
     "training": training.Training(),
     "questionnaire": questionnaire.Answer(),
     "rating": questionnaire.Answer(),
-    "between": questionnaire.Answer(template="studies/steps/between.html"),
+    "between": between.Between(),
     "chats": stalled.Stalled(),
     "chat": chat.Chat(),
     "blinding": blinding.Blinding(),

@@ -107,6 +107,7 @@ def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "min_turns": conversation.min_turns,
         "max_turns": conversation.max_turns,
         "role_play": conversation.role_play,
+        "same_topic": visit.spec.chat.for_track(visit.participation.track).topic == "keep" and visit.step.run > 1,
         "timings": conversation.timings,
         "rate_each_reply": visit.spec.chat.rate_each_reply,
         "reply_item": load("reply_rating").items[0] if visit.spec.chat.rate_each_reply else None,

@@ -1,6 +1,7 @@
 """The person's way by its pages: each step works, is left once, and harms nothing when it is sent again."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.core import mail
@@ -10,6 +11,7 @@ from dialogue.models import Conversation, RiskEvent, Turn
 from studies import progress
 from studies.models import Arm, ArmRun, Consent, Participation, Response, Submission
 from studies.models.participation import Status
+from tests import factories
 from tests.answers import AFTER, ELIGIBLE, MOOD, middle, right_answers
 from tests.people import Person
 
@@ -293,6 +295,37 @@ def test_topic_follows_what_the_person_says_between_conversations():
     assert topics == ["work", "my sister", "my sister"]
 
 
+def test_study_that_keeps_the_topic_asks_for_none():
+    factories.study("kept", chat=replace(factories.demo_spec().chat, topic="keep"))
+    person = Person("kept")
+    person.go_to("between", run=1)
+    page = person.page().content.decode()
+    assert person.send({"topic_change": "change", "topic": "my sister"}).status_code == 302
+    person.go_to("chat", run=2)
+    chat_page = person.page().content.decode()
+    person.go_to("debrief")
+
+    assert "Please talk about the same matter with the next partner." in page
+    assert 'name="topic_change"' not in page
+    assert "Please talk about the same matter as before" in chat_page
+    assert set(ArmRun.objects.filter(participation=person.row).values_list("topic", flat=True)) == {"work"}
+    assert "Your completion code" in person.page().content.decode()
+
+
+def test_study_that_changes_the_topic_insists_on_a_new_one():
+    factories.study("changed", chat=replace(factories.demo_spec().chat, topic="change"))
+    person = Person("changed")
+    person.go_to("between", run=1)
+    assert 'name="topic_change"' not in person.page().content.decode()
+    assert person.send({"topic": ""}).status_code == 422
+    person.send({"topic": "my sister"})
+    person.go_to("between", run=2)
+    person.send({"topic": "my rent"})
+    person.go_to("rating", run=3)
+    topics = ArmRun.objects.filter(participation=person.row).order_by("position").values_list("topic", flat=True)
+    assert list(topics) == ["work", "my sister", "my rent"]
+
+
 def test_feeling_from_before_the_chat_is_asked_about_after_it():
     person = Person()
     person.go_to("rating", run=1)
@@ -457,3 +490,43 @@ def test_study_in_one_language_asks_for_none(settings, tmp_path):
     assert person.step.kind == "screening"
     assert person.row.language == "zh"
     assert 'lang="zh-Hans"' in person.page().content.decode()
+
+
+OWN_MATTER = {"en": "A personal matter that is on your mind", "zh": "您心里的一件个人的事"}
+OWN_VIEW = {"en": "Rate from your own point of view", "zh": "请从您自己的角度"}
+CARD = {"en": "The trouble on your role card", "zh": "角色卡上那个人的困扰"}
+PROFESSIONAL = {"en": "rate as a professional", "zh": "以专业人员的眼光"}
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(("track", "matter", "view"), [
+    ("participant", OWN_MATTER, OWN_VIEW),
+    ("counsellor", CARD, PROFESSIONAL),
+])  # fmt: skip
+def test_guide_tells_each_track_one_matter_and_one_point_of_view(track, matter, view, language):
+    person = Person(track=track, language=language)
+    person.go_to("training")
+    page = person.page().content.decode()
+    told = [words for words in (OWN_MATTER, OWN_VIEW, CARD, PROFESSIONAL) if words[language] in page]
+    assert told == [matter, view] or told == [view, matter]
+
+
+@pytest.mark.parametrize(
+    ("topic", "arms", "said"),
+    [
+        ("keep", None, "Talk about the same matter with every partner."),
+        ("change", None, "Talk about another matter with each partner."),
+        ("choose", None, "You can keep the same matter for the next partner or take up another one."),
+        ("choose", 1, ""),
+    ],
+)
+def test_guide_tells_what_may_become_of_the_topic(topic, arms, said):
+    usual = factories.demo_spec()
+    changes = {"chat": replace(usual.chat, topic=topic), "order": replace(usual.order, arms_per_person=arms)}
+    factories.study("guided", **changes)
+    person = Person("guided")
+    person.go_to("training")
+    page = " ".join(person.page().content.decode().split())
+    sayings = ("Talk about the same matter", "Talk about another matter", "You can keep the same matter")
+    assert [words for words in sayings if words in page] == [words for words in sayings if said.startswith(words)]
+    assert said in page

@@ -23,7 +23,7 @@ class Command(Base):
     def work(self, study: str, file: Path, **_options: Any) -> dict[str, Any]:
         found = self.study(study)
         try:
-            cards = read_cards(file)
+            cards = read_cards(file, min_turns=found.current().spec().chat.min_turns)
         except CardFileError as error:
             self.refuse("\n".join(f"{file}: {fault}" for fault in error.faults))
         stored = store_cards(study=found, cards=cards)

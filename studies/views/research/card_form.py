@@ -70,11 +70,11 @@ def is_behaviour(place: str) -> bool:
 
 
 class CardForm(forms.Form):
-    """`kept` is what the form does not show of the card that is edited."""
+    """No role may end before `min_turns`."""
 
-    def __init__(self, *args: Any, card: CardSpec | None = None, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, card: CardSpec | None = None, min_turns: int = 0, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.card, self.groups = card, labels()
+        self.card, self.min_turns, self.groups = card, min_turns, labels()
         for places in self.groups.values():
             for place, label in places.items():
                 self.fields[place] = field_for(place, label)
@@ -88,7 +88,7 @@ class CardForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
         faults: list[Fault] = []
-        self.read = read_card(Table(self.document(given), "", faults))
+        self.read = read_card(Table(self.document(given), "", faults), min_turns=self.min_turns)
         for fault in faults:
             self.tell(fault)
         return given

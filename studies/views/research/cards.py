@@ -83,7 +83,13 @@ def card(request: HttpRequest, study: Study, key: str) -> HttpResponse:
     language = CODES[found.language]
     with translation.override(language):
         face = face_of(found.as_given())
-    return show(request, study, "card", {"row": row, "card": face, "card_language": language})
+    return show(
+        request, study, "card", {"row": row, "card": face, "card_language": language, "least": least_turns(study)}
+    )
+
+
+def least_turns(study: Study) -> int:
+    return study.current().spec().chat.min_turns
 
 
 def card_for(study: Study, key: str) -> Card:
@@ -106,7 +112,7 @@ def written(request: HttpRequest, study: Study, row: Card | None) -> HttpRespons
     card = spec_of(row) if row else None
     if request.method == "GET" or "preset" in request.POST:
         return form_page(request, study, CardForm(initial=with_preset(request), card=card), row)
-    form = CardForm(request.POST, card=card)
+    form = CardForm(request.POST, card=card, min_turns=least_turns(study))
     if form.is_valid() and row is None and study.cards.filter(key=form.read.key).exists():
         form.add_error("id", _("There is a card with this key already."))
     if not form.is_valid():
@@ -142,7 +148,7 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
         return cards_page(request, study, form, status=400)
     file = form.cleaned_data["file"]
     try:
-        stored = store_cards(study=study, cards=parse_cards(file.read(), name=file.name))
+        stored = store_cards(study=study, cards=parse_cards(file.read(), name=file.name, min_turns=least_turns(study)))
     except CardFileError as error:
         return cards_page(request, study, form, faults=tuple(str(error).splitlines()), status=400)
     messages.success(request, told(stored))

@@ -229,7 +229,7 @@ def test_seeker_knows_everything_that_is_in_the_profile() -> None:
     assert lines[-7].startswith(
         "What you may let out, one layer after the other: 1. work is a lot; 2. the warning felt"
     )
-    assert lines[-1] == "You leave when: two generic replies in a row after turn 6"
+    assert lines[-1] == "You leave when: two generic replies in a row"
 
 
 def test_chinese_profile_is_told_in_chinese() -> None:

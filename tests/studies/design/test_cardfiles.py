@@ -9,7 +9,7 @@ import pytest
 
 from dialogue.seekers.components import is_worst_case
 from studies.design.behaviours import behaviour_keys, levels, presets
-from studies.design.cardfiles import CardFileError, parse_cards, read_cards
+from studies.design.cardfiles import CardFileError, parse_cards, read_cards, turns_named
 from studies.design.files import INSTRUMENTS
 
 DEMO = INSTRUMENTS / "seeker_profiles_demo.json"
@@ -102,6 +102,36 @@ FAULTS = [
 @pytest.mark.parametrize(("path", "value", "fault"), FAULTS)
 def test_card_is_refused_with_the_place_of_its_fault(path: str, value: Any, fault: str) -> None:
     assert faults_of(spoiled(path, value)) == [f"cards.json: {fault}"]
+
+
+@pytest.mark.parametrize(
+    ("ends_when", "turns"),
+    [
+        ("two generic replies in a row after turn 6", [6]),
+        ("Turn 12, or after 9 turns", [12, 9]),
+        ("第6轮之后还在讲道理", [6]),
+        ("第六轮以后、十二轮后或第二十轮", [6, 12, 20]),
+        ("聊完8轮后", [8]),
+        ("two generic replies in 3 turns in a row", []),
+        ("连续两轮只讲道理", []),
+    ],
+)
+def test_turns_that_an_end_names_are_read(ends_when: str, turns: list[int]) -> None:
+    assert turns_named(ends_when) == turns
+
+
+def test_role_may_not_end_before_the_conversation_may() -> None:
+    content = spoiled("S.ends_when", "nobody asks anything after turn 6")
+    assert len(parse_cards(content, name="cards.json", min_turns=6)) == len(WHOLE["profiles"])
+    with pytest.raises(CardFileError) as refused:
+        parse_cards(content, name="cards.json", min_turns=7)
+    assert str(refused.value) == (
+        "cards.json: profiles.3.S.ends_when: lets the talk end at turn 6, but a conversation has at least 7"
+    )
+
+
+def test_no_card_that_comes_with_emostudy_ends_before_its_study_lets_it() -> None:
+    assert len(read_cards(DEMO, min_turns=1000)) == 12
 
 
 def test_all_faults_are_told_at_once() -> None:

@@ -101,6 +101,25 @@ def test_expand_puts_a_run_for_each_arm_in_the_place_of_the_chats() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("topic", "track", "asked"),
+    [
+        ("choose", "participant", "between"),
+        ("change", "participant", "new_topic"),
+        ("keep", "participant", ""),
+        ("choose", "counsellor", ""),
+        ("change", "counsellor", ""),
+        ("keep", "counsellor", ""),
+    ],
+)
+def test_only_people_without_a_role_are_asked_for_a_topic_and_only_where_it_may_change(
+    topic: str, track: str, asked: str
+) -> None:
+    chosen = study(chat=replace(COUNSELLORS_TOO, topic=topic))
+    plan = expand((Step("chats", "chats"),), chosen, ("secret_a", "secret_b"), track=track)
+    assert [step for step in plan if step.kind == "between"] == [Step("between", "run1.between", asked, run=1)]
+
+
 COUNSELLORS_TOO = ChatSpec(
     checkpoint_instrument="turn_checkpoint",
     final_instruments=("emoharbor_10",),

@@ -105,6 +105,16 @@ def test_faults_of_a_card_file_are_faults_of_the_study(tmp_path: Path) -> None:
     ]
 
 
+def test_card_whose_role_ends_before_the_least_number_of_turns_is_a_fault_of_the_study(tmp_path: Path) -> None:
+    hasty = chinese(S={"opening": "hi", "layers": ["tired"], "ends_when": "第6轮"})
+    document = with_cards(tmp_path, PROFILE, hasty)
+    document["chat"] |= {"min_turns": 10, "max_turns": 20}
+    assert faults_of(tmp_path, document) == [
+        "role_play.cards.1: own.json: profiles.2.S.ends_when: lets the talk end at turn 6, but a conversation has at "
+        "least 10"
+    ]
+
+
 def test_every_language_of_the_study_needs_a_card(tmp_path: Path) -> None:
     assert faults_of(tmp_path, with_cards(tmp_path, PROFILE)) == ["role_play.cards: there is no card in zh"]
 

@@ -506,6 +506,11 @@ def test_card_is_written_in_a_form(desk, study):
         ({"S.layers": "a\na"}, "S.layers", '"a" is listed twice'),
         ({"worst_case_default.resistance": "4"}, "worst_case_default.resistance", None),
         ({"lang": "fr"}, "lang", None),
+        (
+            {"S.ends_when": "bored after turn 6"},
+            "S.ends_when",
+            "lets the talk end at turn 6, but a conversation has at least 10",
+        ),
     ],
 )
 def test_form_says_what_is_to_be_mended(sent, place, wrong, desk, study):

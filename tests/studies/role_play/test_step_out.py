@@ -194,6 +194,8 @@ def test_who_would_like_to_talk_with_a_person_is_shown_the_way(counsellor):
         counsellor.send(counsellor.answers())
     counsellor.send({**counsellor.answers(), "want_support": "yes"})
     page = counsellor.page().content.decode()
+    assert 'name="topic' not in page
+    assert "The card of your next role stands beside the conversation." in page
     assert 'There are people you can talk with now. <a href="/help/">See who is there</a>' in page
     assert counsellor.step.key == "run1.between"
 

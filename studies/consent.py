@@ -2,18 +2,16 @@
 
 import hashlib
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from studies.design.spec import CHECKPOINTS, TIMINGS, StudySpec
+from studies.design.spec import COUNSELLOR, StudySpec
 from studies.questionnaires.definitions import Item, Questionnaire
 from studies.questionnaires.loading import FIXTURES
-from studies.questionnaires.wording import fill
+from studies.questionnaires.wording import fill_sentences, keep_parts
 
-FLAG = re.compile(r"\{\{(if_\w+)\}\}(.*?)\{\{/\1\}\}", re.DOTALL)
 FIRST = "key_information"  # shown first and in full (the form's own rule)
 
 
@@ -61,35 +59,40 @@ class Form:
 
 
 def form_of(spec: StudySpec, *, language: str, track: str) -> Form:
-    """The form of this study. Raises KeyError for an unfilled placeholder; the demo shows what is to be filled in."""
+    """The form of this study. What names something that the study has none of is left out: a sentence, a box, and a
+    section of which nothing is left."""
     assert spec.consent is not None  # noqa: S101 - a study without a consent step is refused when it is loaded
     raw = template(spec.consent.instrument)
-    audience = {"all", *flags_of(spec, track), "expert" if track == "counsellor" else "participant"}
+    flags = spec.consent_flags(track)
+    audience = {"all", *flags, "expert" if track == COUNSELLOR else "participant"}
     values = {name: text[language] for name, text in spec.consent_values(track).items()}
 
     def filled(text: Mapping[str, str]) -> str:
-        kept = FLAG.sub(lambda match: match[2] if match[1] in audience else "", text[language])
-        return fill(kept, values)
+        return fill_sentences(keep_parts(text[language], lambda part: is_kept(part, flags, values, raw)), values)
 
+    sections = [
+        Section(section["key"], section["title"][language], filled(section["text"]))
+        for section in raw["sections"]
+        if section.get("audience", "all") in audience
+    ]
     return Form(
         instrument=spec.consent.instrument,
         version=spec.consent.version,
         language=language,
-        sections=tuple(
-            Section(section["key"], section["title"][language], filled(section["text"]))
-            for section in raw["sections"]
-            if section.get("audience", "all") in audience
-        ),
-        boxes=tuple(_boxes(raw, audience, filled)),
+        sections=tuple(section for section in sections if section.text),
+        boxes=tuple(box for box in _boxes(raw, audience, filled) if box[2]),
     )
 
 
-def flags_of(spec: StudySpec, track: str) -> set[str]:
-    """The parts that the form keeps: those that the study's file names, and what the design implies for this track."""
-    named = set(spec.consent.flags) if spec.consent else set()
-    implied = {TIMINGS: spec.records_timings(), CHECKPOINTS: bool(spec.chat.for_track(track).pauses())}
-    return named | {flag for flag, holds in implied.items() if holds}
+def is_kept(part: str, flags: Collection[str], values: Mapping[str, str], raw: Mapping[str, Any]) -> bool:
+    """`if_x`: whether the flag is on or, where x is a placeholder, has a value; `if_no_x` the opposite."""
+    name = part.removeprefix("if_")
+    if name not in raw["placeholders"] and part not in raw["flags"] and name.startswith("no_"):
+        return not is_kept(f"if_{name.removeprefix('no_')}", flags, values, raw)
+    return bool(values.get(name)) if name in raw["placeholders"] else part in flags
 
 
-def _boxes(raw: Mapping[str, Any], audience: set[str], filled: Any) -> list[tuple[str, bool, str]]:
+def _boxes(
+    raw: Mapping[str, Any], audience: Collection[str], filled: Callable[[Mapping[str, str]], str]
+) -> list[tuple[str, bool, str]]:
     return [(box["key"], box["required"], filled(box)) for box in raw["checkboxes"] if box["audience"] in audience]

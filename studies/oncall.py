@@ -68,6 +68,12 @@ def said_unsafe(participation: Participation, run: ArmRun | None) -> None:
     alert(event)
 
 
+def has_said_unsafe(participation: Participation) -> bool:
+    """Whether that is what was last heard of danger to them, and not something they wrote."""
+    last = RiskEvent.objects.filter(subject=participation.code).order_by("-created_at", "-pk").first()
+    return last is not None and last.source == RiskEvent.Source.ANSWER
+
+
 @transaction.atomic
 def answered_role(event: RiskEvent, answer: str) -> None:
     """A counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody.
@@ -166,9 +172,14 @@ def subject(event: RiskEvent) -> str:
 def body(event: RiskEvent, participation: Participation) -> str:
     """No word of the conversation: mail is read in many places."""
     page = reverse("research-risks", args=[participation.study.key])
+    if event.source == RiskEvent.Source.ANSWER:
+        told = 'The person has answered "I do not feel safe" and been shown where to find help. Their part has ended.\n'
+        todo = "See how they are, and decide"
+    else:
+        told = "The person has been shown where to find help. No model answered.\n"
+        todo = "Read the last messages and decide"
     return (
         f"Study: {participation.study.key}\nPerson: {event.subject}\nLevel: {event.level}\n"
         f"Time (UTC): {event.created_at:%Y-%m-%d %H:%M:%S}\n\n"
-        f"The person has been shown where to find help. No model answered.\n"
-        f"Read the last messages and decide at {page} on your emostudy server.\n"
+        f"{told}{todo} at {page} on your emostudy server.\n"
     )

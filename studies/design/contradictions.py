@@ -4,7 +4,6 @@ Pure but for reading instruments.
 """
 
 import json
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,11 @@ from studies.design.spec import (
     CHECKPOINTS,
     CONSENT_KEYS,
     COUNSELLOR,
+    FOR_EXPERTS,
+    FOR_PARTICIPANTS,
     INTERVIEW,
     TIMINGS,
+    TOPIC_FLAGS,
     TRACKS,
     USUAL_RATERS,
     ArmSpec,
@@ -27,17 +29,21 @@ from studies.design.spec import (
     Text,
 )
 from studies.design.tables import LANGUAGES, Fault, suggestion
+from studies.questionnaires.wording import keep_parts, placeholders
 
 REVIEWER = "reviewer"
 OF_REVIEWERS = ("reviews", "pairs")  # the steps that nobody else has
 FOR_REVIEWERS = ("questionnaire", "training", *OF_REVIEWERS, "debrief")
 ASKS_FOR_INTERVIEW = "if_interview"  # the part of a consent form that tells of one
-IMPLIED = {TIMINGS: "display.timings", CHECKPOINTS: "[chat]"}  # part of a consent form → what sets it
+IMPLIED = {  # part of a consent form → what sets it
+    TIMINGS: "display.timings",
+    CHECKPOINTS: "[chat]",
+    FOR_PARTICIPANTS: "a person's track",
+    FOR_EXPERTS: "a person's track",
+    **dict.fromkeys(TOPIC_FLAGS.values(), "chat.topic"),
+}
 DEMO = "demo"  # the one study that may leave its consent form unfilled
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
-
-CONDITIONAL = re.compile(r"\{\{(if_\w+)\}\}(.*?)\{\{/\1\}\}", re.DOTALL)
-PLACEHOLDER = re.compile(r"\{\{(?!if_)(\w+)\}\}")
 
 
 def contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Fault]:
@@ -224,26 +230,31 @@ def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterat
             yield Fault(f"consent.flags.{number}", f'unknown flag "{flag}"{suggestion(flag, form["flags"])}')
     if spec.key != DEMO:
         values = spec.consent_values()
-        flags = (*consent.flags, CHECKPOINTS) if spec.chat.pauses() else consent.flags
-        for name in needed_placeholders(form, flags):
-            if not _is_filled(values.get(name, {})):
-                yield Fault(f"consent.{name}", "is not filled in, and the consent form needs it")
+        for name in needed_placeholders(form, spec.consent_flags("participant") | spec.consent_flags(COUNSELLOR)):
+            if name in consent.values and not any(consent.values[name].values()):
+                if name not in (*form.get("may_be_empty", ()), *values):
+                    yield Fault(f"consent.{name}", "is empty, but the consent form cannot do without it")
+            elif not _is_filled(values.get(name, {})):
+                yield Fault(f"consent.{name}", f"is not filled in, and the consent form needs it{_way_out(form, name)}")
 
 
 def _is_filled(text: Text) -> bool:
     return bool(text) and all(words and "{{" not in words for words in text.values())
 
 
+def _way_out(form: Mapping[str, Any], name: str) -> str:
+    return ' ("" if there is none: its sentences are then left out)' if name in form.get("may_be_empty", ()) else ""
+
+
 def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:
-    """The placeholders of a consent form that are left once its switched-off parts are gone, sorted."""
+    """The placeholders of a consent form that are left once its switched-off parts are gone, sorted. A part that hangs
+    on whether there is a value needs it to be said, and so counts as switched on."""
+    switches = {flag for flag in form["flags"] if flag not in flags}
     sections = [text for section in form["sections"] for text in section["text"].values()]
     boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in LANGUAGES]
-    return sorted({name for text in sections + boxes for name in PLACEHOLDER.findall(_kept(text, flags))})
+    kept = (keep_parts(text, lambda part: part not in switches) for text in sections + boxes)
+    return sorted({name for text in kept for name in placeholders(text)})
 
 
 def _applies(box: Mapping[str, Any], flags: Collection[str]) -> bool:
     return not box["audience"].startswith("if_") or box["audience"] in flags
-
-
-def _kept(text: str, flags: Collection[str]) -> str:
-    return CONDITIONAL.sub(lambda part: _kept(part[2], flags) if part[1] in flags else "", text)

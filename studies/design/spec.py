@@ -17,6 +17,8 @@ OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in 
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
 CHECKPOINTS = "if_checkpoints"  # likewise
+FOR_PARTICIPANTS, FOR_EXPERTS = "if_participant", "if_expert"  # the parts for people who are themselves, and who play
+TOPIC_FLAGS = {"keep": "if_keep_topic", "change": "if_change_topic", "choose": "if_choose_topic"}
 USUAL_RATERS = 3  # of an arm in a block plan
 
 
@@ -205,8 +207,23 @@ class StudySpec:
             return ceil(len(self.arms) * (self.order.raters_per_arm or 0) / (self.order.counsellors or 1))
         return self.order.arms_per_person or len(self.arms)
 
+    def consent_flags(self, track: str) -> set[str]:
+        """The parts that the consent form keeps: those that the study's file names, and what the design implies for
+        this track."""
+        chat = self.chat.for_track(track)
+        implied = {
+            TIMINGS: self.records_timings(),
+            CHECKPOINTS: bool(chat.pauses()),
+            FOR_EXPERTS: track == COUNSELLOR,
+            FOR_PARTICIPANTS: track != COUNSELLOR,
+            TOPIC_FLAGS[chat.topic]: self.arms_per_person(track) > 1,
+        }
+        named = set(self.consent.flags) if self.consent else set()
+        return named | {flag for flag, holds in implied.items() if holds}
+
     def consent_values(self, track: str = "participant") -> dict[str, Text]:
-        """What fills the consent form's placeholders: what the design implies, then what the study itself says."""
+        """What fills the consent form's placeholders: what the design implies, then what the study itself says. Of what
+        the study says that there is none, there is no value."""
         providers = self.consent.providers if self.consent else ()
         implied: dict[str, Text] = {}
         if providers:
@@ -221,7 +238,8 @@ class StudySpec:
         for name, number in numbers.items():
             if number is not None:
                 implied[name] = {"en": str(number), "zh": str(number)}
-        return {**implied, **(self.consent.values if self.consent else {})}
+        own = self.consent.values if self.consent else {}
+        return implied | {name: text for name, text in own.items() if any(text.values())}
 
 
 def until_gone(days: int) -> Text:

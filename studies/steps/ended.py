@@ -1,4 +1,5 @@
 from dialogue.safety.resources import resources_for
+from studies import oncall
 from studies.steps.base import Page, Visit
 from studies.steps.screening import farewell
 
@@ -14,6 +15,7 @@ class Notice:
         help_list = resources_for(person.country or visit.spec.country)
         context = {
             "farewell": farewell(person),
+            "said_unsafe": oncall.has_said_unsafe(person),
             "resources": help_list,
             "minutes": round(person.active_seconds / 60),
             "hourly_pay": visit.spec.display.get("hourly_pay", ""),

@@ -240,6 +240,46 @@ def test_unsafe_in_a_feelings_check_ends_the_study_kindly_and_tells_the_one_on_c
     assert person.step.kind == "stopped"
     assert RiskEvent.objects.get().level == 4
     assert mail.outbox[0].to == ["oncall@example.org"]
+    assert 'has answered "I do not feel safe"' in mail.outbox[0].body
+    assert "last messages" not in mail.outbox[0].body
+
+
+WROTE, TOLD = "What you wrote made us worry for your safety.", "You told us that you do not feel safe."
+NO_TIME, UNDER_A_MINUTE, PAID = "0 minutes", "less than a minute", "You are paid in full"
+
+
+def test_page_after_an_unsafe_answer_speaks_of_the_answer_and_of_the_time_as_it_was():
+    person = Person()
+    person.go_to("questionnaire", run=1)
+    person.send({**MOOD, "want_support": "unsafe"})
+    page = person.page().content.decode()
+    said = [words for words in (WROTE, TOLD, NO_TIME, UNDER_A_MINUTE, PAID) if words in page]
+    assert said == [TOLD, UNDER_A_MINUTE]
+
+
+def test_page_after_dangerous_words_speaks_of_the_words_and_of_pay_where_there_is_some():
+    usual = factories.demo_spec()
+    values = {**usual.consent.values, "pay_rate": {"en": "12 USD", "zh": "12 美元"}}
+    factories.study("paying", consent=replace(usual.consent, values=values))
+    person = Person("paying")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say("I am going to kill myself tonight")
+    page = person.page().content.decode()
+    said = [words for words in (WROTE, TOLD, NO_TIME, UNDER_A_MINUTE, PAID) if words in page]
+    assert said == [WROTE, UNDER_A_MINUTE, PAID]
+
+
+@pytest.mark.parametrize(("language", "said", "promised"), [
+    ("en", "A member of the team will read your answers within 3 days.", "write to you"),
+    ("zh", "研究人员会在 3 天内查看您的回答。", "联系您"),
+])  # fmt: skip
+def test_nobody_whose_address_we_do_not_know_is_promised_a_letter(language, said, promised):
+    person = Person(language=language)
+    person.go_to("screening")
+    person.send({**ELIGIBLE, "language": language, "attempt_12m": "prefer_not"})
+    page = person.page().content.decode()
+    assert (person.step.kind, said in page, promised in page) == ("review", True, False)
 
 
 def test_level_3_holds_the_person_and_release_lets_them_go_on(django_user_model):

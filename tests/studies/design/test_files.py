@@ -106,7 +106,9 @@ def test_demo_study_is_read() -> None:
 def test_demo_study_fills_its_consent_form_even_though_it_need_not() -> None:
     spec = read_study(FIXTURES / "studies" / "demo.toml", instruments=KNOWN, prompt_folder=PROMPTS)
     assert spec.consent is not None
-    assert set(needed_placeholders(FORM, (*spec.consent.flags, "if_checkpoints"))) <= set(spec.consent_values())
+    assert set(needed_placeholders(FORM, (*spec.consent.flags, "if_checkpoints"))) <= set(spec.consent.values) | set(
+        spec.consent_values()
+    )
 
 
 @pytest.mark.parametrize("name", ["emoharbor", "worst_case_experts"])
@@ -136,7 +138,10 @@ def test_only_a_study_with_unevenly_spread_checkpoints_must_say_how_they_are_spr
     document["chat"] |= {"checkpoints": [5, 10], "checkpoint_instrument": "turn_checkpoint"}
     assert read(tmp_path, document).chat.pauses() == (5, 10)
     document["chat"]["checkpoints"] = [5, 12]
-    fault = "consent.checkpoint_every: is not filled in, and the consent form needs it"
+    fault = (
+        "consent.checkpoint_every: is not filled in, and the consent form needs it "
+        '("" if there is none: its sentences are then left out)'
+    )
     assert faults_of(tmp_path, document) == [fault]
 
 
@@ -666,8 +671,34 @@ def test_checkpoint_interval_is_known_where_they_are_evenly_spread(
     assert ChatSpec(checkpoints=checkpoints, checkpoint_every=every).checkpoint_interval() == interval
 
 
+def test_value_may_be_said_to_be_empty_where_the_form_can_do_without_it(tmp_path: Path) -> None:
+    document = small()
+    document["consent"] |= {"funder": "", "oncall_channel": ""}
+    assert "funder" not in read(tmp_path, document).consent_values()
+    document["consent"] |= {"contact_email": "", "pi_name": ""}
+    assert sorted(faults_of(tmp_path, document)) == [
+        "consent.contact_email: is empty, but the consent form cannot do without it",
+        "consent.pi_name: is empty, but the consent form cannot do without it",
+    ]
+
+
+def test_empty_value_hides_nobody_whom_the_study_names(tmp_path: Path) -> None:
+    document = small()
+    document["consent"] |= {"providers": ["Lab"], "model_providers": ""}
+    assert read(tmp_path, document).consent_values()["model_providers"] == {"en": "Lab", "zh": "Lab"}
+
+
+@pytest.mark.parametrize("flag", ["if_participant", "if_expert", "if_keep_topic", "if_change_topic", "if_choose_topic"])
+def test_flags_that_the_design_sets_are_not_for_the_study_file(tmp_path: Path, flag: str) -> None:
+    document = small()
+    document["consent"]["flags"] = [flag]
+    (fault,) = faults_of(tmp_path, document)
+    assert fault.startswith("consent.flags.1: is set by ")
+
+
 def test_needed_placeholders_leave_out_the_switched_off_parts() -> None:
     form = {
+        "flags": ["if_x", "if_y"],
         "sections": [{"text": {"en": "{{a}} {{if_x}}{{b}} {{if_y}}{{c}}{{/if_y}}{{/if_x}}", "zh": "{{d}}"}}],
         "checkboxes": [
             {"audience": "all", "en": "{{e}}", "zh": ""},

@@ -293,6 +293,8 @@ def test_who_is_interviewed_waits_until_the_interview_is_closed(study, desk):
     person = at_interview(study, mode="interviewer")
     page = person.page()
     assert "Your interview: the team will arrange it" in text(page)
+    assert "They will write to you" not in text(page)
+    assert "To find a time, and for any question, write to demo@example.org and name your code" in text(page)
     assert "demo@example.org" in text(page)
     person.send({"part": "1", "op1": "x"})
     assert written(person) == {}

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from django.conf import settings
 from django.db import transaction
@@ -65,6 +65,10 @@ class Taken:
 
 
 LOCKED = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
+SHOWN_TURNS = Compiled(
+    Turn,
+    lambda: Turn.objects.filter(conversation=0).order_by("number").only(*OF_A_PAST_TURN, "created_at", "replied_at"),
+)
 PAST_TURNS = Compiled(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*OF_A_PAST_TURN))
 SUPPORTER = Compiled(Supporter, lambda: Supporter.objects.filter(pk=0))
 
@@ -315,12 +319,12 @@ def record_reply(assignment: Assignment, reply: Reply, *, seq: int) -> list[fram
     """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply)
-    shown = assignment.evenness.shown(reply.text)
-    if not store_reply(assignment, reply, shown=shown, seq=seq):
+    shown, now = assignment.evenness.shown(reply.text), timezone.now()
+    if not store_reply(assignment, reply, shown=shown, seq=seq, now=now):
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
-    answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown)
+    answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
     return [answer] if conversation.status == Status.OPEN else [answer, state_frame(conversation, answered(assignment))]
 
 
@@ -335,7 +339,7 @@ def pause_or_close_when_due(conversation: Conversation, *, answered: int) -> Non
         close(conversation, EndReason.CAP)
 
 
-def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int) -> bool:
+def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int, now: datetime) -> bool:
     """False where the turn is no longer this runner's: then nothing is changed."""
     masked = shown != reply.text
     stored = owned(assignment).update(
@@ -345,7 +349,7 @@ def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int) -
         masked=masked,
         reply_original=reply.text if masked else "",
         names_itself=names_itself(reply.text, assignment.evenness.names),
-        replied_at=timezone.now(),
+        replied_at=now,
         first_token_ms=reply.first_token_ms,
         total_ms=reply.total_ms,
         input_tokens=reply.input_tokens,
@@ -364,14 +368,14 @@ def withhold_reply(
     """A reply that must not be shown: the standard text stands in its place, the original stays for the researcher."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
-    standard = standard_text(conversation.language)
-    if not store_reply(assignment, reply, shown=standard, seq=seq):
+    standard, now = standard_text(conversation.language), timezone.now()
+    if not store_reply(assignment, reply, shown=standard, seq=seq, now=now):
         return []
     turn = answered(assignment)
     shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=level)
     close(conversation, EndReason.SAFETY)
     record_risk(conversation, turn, level=level, entries=entries, source=RiskEvent.Source.REPLY)
-    answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard)
+    answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
     return [answer, shown, state_frame(conversation, turn)]
 
 
@@ -426,7 +430,7 @@ class Missed:
 def missed_after(conversation_id: int, after: int) -> Missed:
     """What a browser that has shown everything up to `after` has missed, in order."""
     conversation = Conversation.objects.get(pk=conversation_id)
-    turns = past_turns(conversation)
+    turns = SHOWN_TURNS.rows(conversation_id)
     last = turns[-1] if turns else None
     missed = [frame for turn in turns for frame in frames_of(turn, turn is last) if frame.seq > after]
     stands = conversation.status != Status.OPEN or (last is not None and last.state == TurnState.FAILED)
@@ -436,11 +440,18 @@ def missed_after(conversation_id: int, after: int) -> Missed:
 
 
 def frames_of(turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
-    yield frames.StoredMessage(seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text)
+    yield frames.StoredMessage(
+        seq=turn.seq, turn=turn.number, id=turn.client_id, text=turn.text, sent_at=minute(turn.created_at)
+    )
     if is_last and still_needs_help(turn):
         yield from help_for(turn)
     if turn.state == TurnState.ANSWERED:
-        yield frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply)
+        yield frames.StoredReply(seq=turn.reply_seq, turn=turn.number, text=turn.reply, sent_at=minute(turn.replied_at))
+
+
+def minute(moment: datetime | None) -> str | None:
+    """The time that the page tells, and no more of it: seconds would tell a partner's speed."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 
 
 def still_needs_help(turn: Turn) -> bool:
@@ -490,6 +501,22 @@ def resume(conversation_id: int) -> None:
     else:
         conversation.status = Status.OPEN
         conversation.save(update_fields=["status"])
+
+
+@transaction.atomic
+def change_language(
+    conversation_id: int, *, language: str, supporter: Supporter, profile: str, characters_per_second: float | None
+) -> None:
+    """The person goes on in another language: from their next message on they have the same partner in that one. What
+    was said stays as it is, and a reply that is under way comes in the language in which it was asked for."""
+    conversation = locked(conversation_id)
+    if conversation.status == Status.CLOSED or conversation.language == language:
+        return
+    if conversation.turns.exists():
+        conversation.earlier_languages = [*conversation.earlier_languages, conversation.language]
+    conversation.language, conversation.supporter = language, supporter
+    conversation.profile, conversation.characters_per_second = profile, characters_per_second
+    conversation.save(update_fields=["language", "earlier_languages", "supporter", "profile", "characters_per_second"])
 
 
 def release(conversation_id: int) -> None:

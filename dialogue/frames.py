@@ -123,7 +123,8 @@ class Outgoing:
     type: ClassVar[str]
 
     def encode(self) -> str:
-        return json.dumps({"type": self.type, **vars(self)}, ensure_ascii=False)
+        given = {key: value for key, value in vars(self).items() if value is not None}
+        return json.dumps({"type": self.type, **given}, ensure_ascii=False)
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,7 @@ class StoredMessage(Outgoing):
     turn: int
     id: str
     text: str
+    sent_at: str | None = None  # UTC, to the minute, as the page tells it
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,7 @@ class StoredReply(Outgoing):
     seq: int
     turn: int
     text: str
+    sent_at: str | None = None  # when the whole of it was stored, likewise
 
 
 @dataclass(frozen=True)

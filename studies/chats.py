@@ -4,8 +4,9 @@ from typing import Any
 
 from django.db import transaction
 
+from dialogue import chat
 from dialogue.models import Conversation, Supporter
-from dialogue.models.conversation import SeekerKind, TurnState
+from dialogue.models.conversation import SeekerKind, Status, TurnState
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
@@ -97,6 +98,25 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
     run.save()
 
 
+@transaction.atomic
+def speak(participation: Participation, language: str) -> None:
+    """The person goes on in this language, and with them the partner of a conversation that is not over yet."""
+    participation.language = language
+    participation.save(update_fields=["language"])
+    spec = participation.design()
+    for run in participation.runs.select_related("conversation", "protocol").exclude(
+        conversation__status=Status.CLOSED
+    ):
+        if run.conversation_id is not None:
+            chat.change_language(
+                run.conversation_id,
+                language=language,
+                supporter=frozen_supporter(arm_of(run), language),
+                profile=profile_text(participation) if spec.chat.give_profile else "",
+                characters_per_second=spec.characters_per_second(language),
+            )
+
+
 def arm_of(run: ArmRun) -> ArmSpec:
     """Also where it has been paused since this person's order was drawn. Raises ArmGone."""
     arm = run.protocol.arms.filter(key=run.arm).first()
@@ -106,8 +126,8 @@ def arm_of(run: ArmRun) -> ArmSpec:
 
 
 def limits(spec: StudySpec, track: str) -> dict:
-    chat = spec.chat.for_track(track)
-    return {"min_turns": chat.min_turns, "max_turns": chat.max_turns, "pause_after": list(chat.pauses())}
+    own = spec.chat.for_track(track)
+    return {"min_turns": own.min_turns, "max_turns": own.max_turns, "pause_after": list(own.pauses())}
 
 
 def evenness(spec: StudySpec, language: str) -> dict:

@@ -61,7 +61,10 @@ class Conversation(models.Model):
     mask_names = models.BooleanField(default=False, help_text="A model that names itself is shown without the name.")
     timings = models.BooleanField(default=False, help_text="How the person types and reads is kept, as consented to.")
     names = models.JSONField(default=list, blank=True, help_text="The study's own names of models and makers.")
-    language = models.CharField(max_length=10, default="en")
+    language = models.CharField(max_length=10, default="en", help_text="The one that it was held in last.")
+    earlier_languages = models.JSONField(
+        default=list, blank=True, help_text="Those in which something was said before the person switched, in order."
+    )
     profile = models.TextField(blank=True, help_text="What the supporter is told of the seeker; empty for nothing.")
     min_turns = models.PositiveIntegerField(default=1)
     max_turns = models.PositiveIntegerField(default=30)

@@ -35,11 +35,11 @@ const socket = new ChatSocket(code, { onFrame: (frame) => handlers[frame.type]?.
 const handlers = {
   ack({ id, turn }) {
     asked = Math.max(asked, turn);
-    settle(ownBubble(id), `${words.saved} · ${now()}`);
+    settle(ownBubble(id), `${words.saved} · ${timeOf(new Date())}`);
   },
-  message({ id, turn, text }) {
+  message({ id, turn, text, sent_at }) {
     asked = Math.max(asked, turn);
-    settle(ownBubble(id, text), words.saved);
+    settle(ownBubble(id, text), sent_at ? `${words.saved} · ${timeOf(new Date(sent_at))}` : words.saved);
   },
   chunk({ turn, at, text }) {
     const bubble = replies.get(turn) ?? addReply(turn);
@@ -49,11 +49,10 @@ const handlers = {
     setText(bubble, standing.slice(0, at).join("") + text);
     refresh();
   },
-  reply({ turn, text, seq }) {
+  reply({ turn, text, seq, sent_at }) {
     const bubble = replies.get(turn) ?? addReply(turn);
     parts.log.removeAttribute("aria-busy");
-    // The time is known of what was seen to arrive, not of what was stored before.
-    if (textOf(bubble)) stateOf(bubble).textContent = now();
+    stateOf(bubble).textContent = sent_at ? timeOf(new Date(sent_at)) : "";
     setText(bubble, text);
     bubble.dataset.seq = seq;
     timing.begin();
@@ -62,6 +61,7 @@ const handlers = {
     offerRating(bubble, turn);
     answered = Math.max(answered, turn);
     failed = false;
+    forgetWaiting();
     refresh();
   },
   failed({ turn }) {
@@ -69,6 +69,7 @@ const handlers = {
     replies.delete(turn);
     parts.log.removeAttribute("aria-busy");
     failed = true;
+    forgetWaiting();
     refresh();
   },
   pause: ({ next }) => moveOn(parts.pause, next, TIME_TO_READ),
@@ -229,6 +230,11 @@ function tell(text) {
   stay();
 }
 
+/** What was said about a reply that is due is over once it has come, or is known not to come. */
+function forgetWaiting() {
+  if ([words.wait, words.busy].includes(parts.notice.textContent)) tell("");
+}
+
 function reveal(card) {
   card.hidden = false;
   stay();
@@ -259,8 +265,11 @@ function moveOn(card, next, wait) {
   for (const kind of ["wheel", "touchmove", "pointerdown", "keydown"]) document.addEventListener(kind, linger);
 }
 
-function now() {
-  return new Date().toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit" });
+/** The time of day, and the day where it is not today. */
+function timeOf(moment) {
+  const isToday = moment.toDateString() === new Date().toDateString();
+  const day = isToday ? {} : { month: "short", day: "numeric" };
+  return moment.toLocaleString(document.documentElement.lang, { ...day, hour: "2-digit", minute: "2-digit" });
 }
 
 // Following the end of the conversation, but only for those who are there

@@ -2,7 +2,8 @@
 
 const FIRST_WAIT = 500; // milliseconds before the second try; doubled for each further one, with jitter
 const LONGEST_WAIT = 15_000;
-const SILENCE = 30_000; // an answer that is due for so long means that the line is dead without having said so
+const SILENCE = 30_000; // a reply that is due for so long means that the line is dead without having said so
+const UNHEARD = 10_000; // likewise an acknowledgement, for which no model has to think
 const TOO_MANY = 10_000; // the window in which the server counts frames
 
 export class ChatSocket {
@@ -18,6 +19,7 @@ export class ChatSocket {
     this.settled = 0; // the last turn whose reply came, or was said to have failed
     this.tries = 0;
     this.replyDue = false;
+    window.addEventListener("offline", () => this.lose());
     window.addEventListener("online", () => this.hurry());
     document.addEventListener("visibilitychange", () => document.hidden || this.hurry());
   }
@@ -32,7 +34,7 @@ export class ChatSocket {
     this.onState("connecting");
     const line = new WebSocket(this.url);
     this.line = line;
-    line.addEventListener("open", () => this.opened());
+    line.addEventListener("open", () => this.line === line && this.opened());
     line.addEventListener("message", (event) => this.line === line && this.receive(JSON.parse(event.data)));
     line.addEventListener("close", () => this.line === line && this.broke());
   }
@@ -49,27 +51,42 @@ export class ChatSocket {
     clearTimeout(this.silence);
     if (this.superseded) return;
     this.onState("broken");
+    clearTimeout(this.waiting);
     const wait = Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** this.tries);
     this.tries += 1;
     this.waiting = setTimeout(() => this.connect(), wait * (0.5 + Math.random() / 2));
   }
 
-  /** Try at once what would be tried later. */
+  /** Try at once what would be tried later, or what was begun while there was no network. */
   hurry() {
-    if (this.waiting) this.connect();
+    if (this.superseded || this.isOpen) return;
+    this.letGo();
+    this.connect();
+  }
+
+  /** The device has no network any more, although the line itself may not know it for minutes. */
+  lose() {
+    if (!this.line) return;
+    this.letGo();
+    this.broke();
+  }
+
+  /** What the line still says is not listened to. */
+  letGo() {
+    const dead = this.line;
+    this.line = undefined;
+    dead?.close();
   }
 
   /** Give up a line on which nothing comes although something is due; the next one asks for all of it again. */
   watch() {
     clearTimeout(this.silence);
     if (!this.unsent.length && !this.replyDue) return;
-    this.silence = setTimeout(() => this.drop(), SILENCE);
+    this.silence = setTimeout(() => this.drop(), this.replyDue ? SILENCE : UNHEARD);
   }
 
   drop() {
-    const dead = this.line;
-    this.line = undefined; // so that what it still says is not listened to
-    dead.close();
+    this.letGo();
     this.connect();
   }
 

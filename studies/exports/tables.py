@@ -97,7 +97,7 @@ CONVERSATIONS = (
     text("profile", "the key of the seeker's profile: of a role card, a simulated or an imported seeker"),
     text("card", "the key of the role card that a counsellor played"),
     text("topic", "what it was to be about, as the person chose it"),
-    text("language", "of the conversation", ("en", "zh")),
+    text("language", "of the conversation; where the person switched, the one that it was held in last", ("en", "zh")),
     integer("position", "which of the person's conversations it was, from 1; empty for imported and simulated ones"),
     integer("turns", "turns with a reply", "turns"),
     time("started_at", "first message; empty for imports"),
@@ -132,6 +132,9 @@ CONVERSATIONS = (
         "configuration",
         "of a simulation: hash of the models, prompts, profile and turns at most with which it was held; empty for "
         "others",
+    ),
+    text(
+        "earlier_languages", "those in which something was said before the person switched, joined by >; mostly empty"
     ),
     *HOLDS,
 )
@@ -168,13 +171,14 @@ def conversations(study: Study, only: Filter) -> Rows:
         "setup",
         Case(When(conversation__seeker_kind=SeekerKind.SIMULATED, then=F("replicate"))),
         configuration(),
+        "conversation__earlier_languages",
     )
     position = [column.name for column in CONVERSATIONS].index("position")
     faults, held = kinds_of_faults(study, only), holds(study, only)
     for row in rows.order_by("pk").iterator():
-        *before, held_with = row
+        *before, held_with, languages = row
         before[position] = before[position] or None
-        yield *before, ";".join(faults.get(row[0], ())), held_with, *held.get(row[0], Holds())
+        yield *before, ";".join(faults.get(row[0], ())), held_with, ">".join(languages), *held.get(row[0], Holds())
 
 
 def configuration() -> Coalesce:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
-from studies import enrolment, erasure, oncall, progress, silence
+from studies import chats, enrolment, erasure, oncall, progress, silence
 from studies.design.spec import StudySpec
 from studies.language import CODES, instrument_language, remember
 from studies.models import Participation, Study
@@ -151,8 +151,7 @@ def language(request: HttpRequest, person: Participation) -> HttpResponse:
     if chosen in CODES:
         remember(request, chosen)
         if chosen in person.design().languages:
-            person.language = chosen
-            person.save(update_fields=["language"])
+            chats.speak(person, chosen)
     return back(request)
 
 

@@ -226,7 +226,7 @@ def test_state_and_time_of_a_message_follow_the_language(
     chat.line.acknowledge(1)
     expect(state).to_have_text(f"{saved} · {time}")
     chat.line.push(frames.Chunk, turn=1, at=0, text="Yes")
-    chat.line.push(frames.StoredReply, turn=1, text="Yes.")
+    chat.line.push(frames.StoredReply, turn=1, text="Yes.", sent_at="2026-03-01T14:05:00Z")
     expect(chat.page.locator(".bubble--partner[data-seq] .bubble__state")).to_have_text(time)
 
 
@@ -283,3 +283,60 @@ def test_reply_is_rated_by_keyboard_with_the_answer_that_is_left_standing(
     assert len(posts) == 1
     assert radios.nth(3).get_attribute("value") == "4"
     assert re.search(r'name="reply_helpfulness"\s+4\s', posts[0]), posts[0]
+
+
+def test_notice_that_a_reply_is_due_goes_when_it_has_come(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    notice = chat.page.locator('[data-part="notice"]')
+    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
+    chat.text.fill("And another thing.")
+    chat.text.press("Enter")
+    expect(notice).to_have_text("You can send this when the reply is complete.")
+    chat.line.push(frames.Chunk, turn=1, at=0, text="Long?")
+    expect(notice).to_be_visible()
+    chat.line.push(frames.StoredReply, turn=1, text="Long?")
+    expect(notice).to_be_hidden()
+    expect(chat.text).to_have_value("And another thing.")
+
+
+def test_notice_goes_when_the_reply_is_known_not_to_come(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
+    assert chat.line.route
+    chat.line.route.send(frames.Error(code="busy", detail="").encode())
+    notice = chat.page.locator('[data-part="notice"]')
+    expect(notice).to_have_text("The reply to your last message is still on its way.")
+    chat.line.push(frames.Failed, turn=1)
+    expect(notice).to_be_hidden()
+
+
+def test_notice_about_anything_else_stays_when_a_reply_comes(open_chat: Callable[..., Chat]) -> None:
+    chat = open_chat()
+    chat.line.push(frames.StoredMessage, turn=1, id="m1", text="It was a long day.")
+    chat.text.fill("x" * 4001)
+    chat.text.press("Enter")
+    notice = chat.page.locator('[data-part="notice"]')
+    expect(notice).to_contain_text("A message can have 4000 characters")
+    chat.line.push(frames.StoredReply, turn=1, text="Long?")
+    expect(chat.replies()).to_have_count(1)
+    expect(notice).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("who", "own", "of_partner", "earlier"),
+    [("en", "Saved · 09:05 AM", "09:06 AM", "Jan 31, 09:05 AM"), ("zh", "已保存 · 09:05", "09:06", "1月31日 09:05")],
+)
+def test_times_stand_at_what_was_stored_before(
+    open_chat: Callable[..., Chat], who: str, own: str, of_partner: str, earlier: str
+) -> None:
+    """As after a reload: the page did not see it arrive."""
+    chat = open_chat(who, timezone_id="UTC")
+    today = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    told = {"turn": 1, "id": "m1", "text": "It was a long day."}
+    chat.line.push(frames.StoredMessage, **told, sent_at=f"{today}T09:05:00Z")
+    chat.line.push(frames.StoredReply, turn=1, text="Long?", sent_at=f"{today}T09:06:00Z")
+    chat.line.push(frames.StoredMessage, turn=2, id="m2", text="Yes.", sent_at="2026-01-31T09:05:00Z")
+    own_states = chat.page.locator(".bubble--own .bubble__state")
+    expect(own_states.first).to_have_text(own)
+    expect(chat.page.locator(".bubble--partner .bubble__state").first).to_have_text(of_partner)
+    expect(own_states.nth(1)).to_contain_text(earlier)

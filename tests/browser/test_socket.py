@@ -25,6 +25,56 @@ LATE_ACK = """async () => {
   socket.receive({ type: "ack", id, turn: 1 });
   return socket.replyDue;
 }"""
+# A line whose other end is in the test's hands: no network is needed, and none is missing.
+LINES = """
+  const lines = [];
+  class Line extends EventTarget {
+    static OPEN = 1;
+    readyState = 0;
+    sent = [];
+    constructor() { super(); lines.push(this); }
+    open() { this.readyState = 1; this.dispatchEvent(new Event("open")); }
+    send(text) { this.sent.push(JSON.parse(text).type); }
+    close() { this.readyState = 3; }
+  }
+  window.WebSocket = Line;
+"""
+OFFLINE = f"""async () => {{
+  const {{ ChatSocket }} = await import("/static/js/socket.js");
+  {LINES}
+  const states = [];
+  const socket = new ChatSocket("offline-room", {{ onFrame() {{}}, onState: (state) => states.push(state) }});
+  socket.connect();
+  lines[0].open();
+  window.dispatchEvent(new Event("offline"));
+  const afterwards = states.at(-1);
+  lines[0].dispatchEvent(new Event("close"));
+  window.dispatchEvent(new Event("online"));
+  const [dead, anew] = lines;
+  dead.open();
+  const late = states.at(-1);
+  anew.open();
+  return {{ afterwards, lines: lines.length, late, states, sent: anew.sent }};
+}}"""
+HURRIED = f"""async () => {{
+  const {{ ChatSocket }} = await import("/static/js/socket.js");
+  {LINES}
+  const socket = new ChatSocket("hurried-room", {{ onFrame() {{}}, onState() {{}} }});
+  socket.connect();
+  window.dispatchEvent(new Event("online"));
+  lines.at(-1).open();
+  window.dispatchEvent(new Event("online"));
+  return lines.map(({{ readyState }}) => readyState);
+}}"""
+UNHEARD = f"""async () => {{
+  const {{ ChatSocket }} = await import("/static/js/socket.js");
+  {LINES}
+  window.socket = new ChatSocket("silent-room", {{ onFrame() {{}}, onState() {{}} }});
+  window.lines = lines;
+  socket.connect();
+  lines[0].open();
+  window.id = socket.send("Does anybody hear me?");
+}}"""
 
 
 @pytest.fixture
@@ -41,3 +91,33 @@ def test_message_of_one_tab_is_kept_when_another_tab_hears_of_its_own(page):
 
 def test_late_acknowledgement_makes_no_reply_due_that_was_told(page):
     assert page.evaluate(LATE_ACK) is False
+
+
+def test_lost_network_is_told_at_once_and_a_new_line_opened_as_soon_as_it_is_back(page):
+    """The line itself would not know for half a minute."""
+    assert page.evaluate(OFFLINE) == {
+        "afterwards": "broken",
+        "lines": 2,
+        "late": "connecting",
+        "states": ["connecting", "connected", "broken", "connecting", "connected"],
+        "sent": ["resume"],
+    }
+
+
+def test_line_that_was_begun_without_a_network_is_begun_anew_and_an_open_one_is_left_alone(page):
+    assert page.evaluate(HURRIED) == [3, 1]
+
+
+def test_line_on_which_nobody_acknowledges_is_given_up_sooner_than_one_on_which_a_reply_is_due(page):
+    page.clock.install()
+    page.evaluate(UNHEARD)
+    page.clock.run_for(11_000)
+    assert page.evaluate("lines.length") == 2
+    page.evaluate("""() => {
+        lines[1].open();
+        socket.receive({ type: "message", seq: 1, turn: 1, id, text: "" });
+    }""")
+    page.clock.run_for(11_000)
+    assert page.evaluate("lines.length") == 2
+    page.clock.run_for(20_000)
+    assert page.evaluate("lines.length") == 3

@@ -1,4 +1,6 @@
+import json
 import uuid
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -225,6 +227,71 @@ def test_resume_tells_exactly_what_was_missed():
     assert numbers == sorted(set(numbers))
     for position, number in enumerate(numbers):
         assert chat.missed_after(room.pk, number).frames == every[position + 1 :]
+
+
+def test_resume_tells_when_something_was_sent_to_the_minute_and_no_more():
+    """Seconds between a message and its reply would tell how fast a partner is."""
+    room = conversation()
+    answer(say(room))
+    moment = datetime(2026, 1, 31, 9, 5, 59, 999, tzinfo=UTC)
+    Turn.objects.update(created_at=moment, replied_at=moment + timedelta(seconds=1))
+    say(room)
+    Turn.objects.filter(number=2).update(created_at=None)
+    sent = [json.loads(frame.encode()).get("sent_at") for frame in chat.missed_after(room.pk, 0).frames]
+    assert sent == ["2026-01-31T09:05:00Z", "2026-01-31T09:06:00Z", None]
+
+
+def test_reply_is_the_same_frame_when_it_comes_again():
+    room = conversation()
+    [live] = answer(say(room))
+    assert chat.missed_after(room.pk, 0).frames[-1] == live
+    assert live.sent_at
+
+
+def chinese() -> Supporter:
+    return Supporter.frozen(kind="scripted", model="attuned", prompt="请善待对方。\n\n档案：\n{profile}")
+
+
+def in_chinese(room):
+    chat.change_language(room.pk, language="zh", supporter=chinese(), profile="年龄：30", characters_per_second=20.0)
+    room.refresh_from_db()
+
+
+def test_partner_goes_on_in_the_language_that_the_person_switches_to():
+    room = conversation(profile="Age: 30", characters_per_second=60.0)
+    under_way = say(room)
+    in_chinese(room)
+    answer(under_way)
+    taken = say(room, "我换成中文了")
+
+    assert (under_way.assignment.language, under_way.assignment.messages[0].text) == (
+        "en",
+        "Be kind.\n\nProfile:\nAge: 30",
+    )
+    assert (taken.assignment.language, taken.assignment.evenness.rate) == ("zh", 20.0)
+    told = [(message.role, message.text) for message in taken.assignment.messages]
+    assert told[0] == ("system", "请善待对方。\n\n档案：\n年龄：30")
+    assert [role for role, _text in told] == ["system", "user", "assistant", "user"]
+    assert (room.language, room.earlier_languages) == ("zh", ["en"])
+    assert [call.request[0]["text"] for call in Call.objects.order_by("pk")] == [
+        "Be kind.\n\nProfile:\nAge: 30",
+        "请善待对方。\n\n档案：\n年龄：30",
+    ]
+
+
+def test_switch_before_the_first_word_leaves_no_earlier_language():
+    room = conversation()
+    in_chinese(room)
+    in_chinese(room)
+    assert (room.language, room.earlier_languages) == ("zh", [])
+
+
+def test_conversation_that_is_over_keeps_its_language_and_its_supporter():
+    room = conversation()
+    answer(say(room))
+    chat.end(room.pk, early=True)
+    in_chinese(room)
+    assert (room.language, room.earlier_languages, room.supporter == chinese()) == ("en", [], False)
 
 
 class TestRisk:

@@ -570,3 +570,28 @@ def test_guide_tells_what_may_become_of_the_topic(topic, arms, said):
     sayings = ("Talk about the same matter", "Talk about another matter", "You can keep the same matter")
     assert [words for words in sayings if words in page] == [words for words in sayings if said.startswith(words)]
     assert said in page
+
+
+def test_who_switches_the_language_in_mid_chat_has_the_same_partner_in_the_new_one():
+    prompts = {"en": "Be kind.", "zh": "请善待对方。"}
+    factories.study("spoken", arms=tuple(replace(arm, prompt_text=prompts) for arm in factories.demo_spec().arms))
+    person = Person("spoken")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say()
+    before = person.conversation().supporter
+    person.client.post("/study/language/", {"language": "zh"})
+    room, taken = person.conversation(), person.say("我换成中文了")
+    assert (room.language, room.earlier_languages, taken.assignment.language) == ("zh", ["en"], "zh")
+    assert (before.prompt, room.supporter.prompt) == ("Be kind.", "请善待对方。")
+    assert (room.supporter.kind, room.supporter.model) == (before.kind, before.model)
+    assert "您是在和 AI 程序而不是真人对话" in person.page().content.decode()
+
+
+def test_switch_between_conversations_leaves_the_one_before_as_it_was():
+    person = Person()
+    person.go_to("between", run=1)
+    person.client.post("/study/language/", {"language": "zh"})
+    person.go_to("chat", run=2)
+    person.page()
+    assert list(ArmRun.objects.order_by("position").values_list("conversation__language", flat=True)) == ["en", "zh"]

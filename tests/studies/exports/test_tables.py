@@ -117,6 +117,7 @@ def test_conversations_tell_the_feelings_before_and_after():
         "replicate": None,
         "seeker_faults": "",
         "configuration": "",
+        "earlier_languages": "",
         "holds": 0,
         "holds_lifted": 0,
         "held_seconds": None,

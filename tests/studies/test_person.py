@@ -347,6 +347,7 @@ def test_study_that_keeps_the_topic_asks_for_none():
 
     assert "Please talk about the same matter with the next partner." in page
     assert 'name="topic_change"' not in page
+    assert "Save and meet the next partner" not in page
     assert "Please talk about the same matter as before" in chat_page
     assert set(ArmRun.objects.filter(participation=person.row).values_list("topic", flat=True)) == {"work"}
     assert "Your completion code" in person.page().content.decode()

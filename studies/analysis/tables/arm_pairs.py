@@ -114,8 +114,15 @@ def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
     """Yields (kind of raters, its rows)."""
     for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
         rows = [row_of(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
-        adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", pairs="users")
-        adjust(rows, _everywhere, p="wilcoxon_p", into="p_bh", correct=benjamini_hochberg, pairs="users")
+        adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", undecided=lambda row: row["users"])
+        adjust(
+            rows,
+            _everywhere,
+            p="wilcoxon_p",
+            into="p_bh",
+            correct=benjamini_hochberg,
+            undecided=lambda row: row["users"],
+        )
         yield raters, rows
 
 

@@ -78,8 +78,8 @@ def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
         for key, group in scores.groupby([*GROUP, "item"])
         if group["condition"].nunique() == len(CONDITIONS)
     ]
-    adjust(rows, _family, p="wilcoxon_p", pairs="pairs")
-    adjust(rows, _of_item, p="wilcoxon_p", into="p_holm_arms", pairs="pairs")
+    adjust(rows, _family, p="wilcoxon_p", undecided=lambda row: row["pairs"])
+    adjust(rows, _of_item, p="wilcoxon_p", into="p_holm_arms", undecided=lambda row: row["pairs"])
     yield "average against worst case", rows
 
 

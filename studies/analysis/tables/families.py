@@ -19,15 +19,15 @@ def adjust(
     p: str = "p",
     into: str = "p_holm",
     correct: Correction = holm,
-    pairs: str = "",
+    undecided: Callable[[TableRow], Any] = lambda row: False,
 ) -> list[TableRow]:
     """The same rows, each that has a `p` with the adjusted one as `into`. Rows of which `family` says the same are one
-    family of tests. `pairs`: the column of how many pairs a test has; with pairs and without p none of them differs,
-    which counts as p = 1 in its family: what a test finds must not decide whether it is one."""
+    family of tests. `undecided`: whether a row without p was tested, but nothing differed; this counts as p = 1 in its
+    family: what a test finds must not decide whether it is one."""
 
     def counted(row: TableRow) -> float:
         found = float(row.get(p, np.nan))
-        return 1.0 if pairs and row[pairs] and np.isnan(found) else found
+        return 1.0 if np.isnan(found) and undecided(row) else found
 
     tested = sorted((row for row in rows if np.isfinite(counted(row))), key=family)
     for _key, members in groupby(tested, key=family):

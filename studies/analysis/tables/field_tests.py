@@ -14,6 +14,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.tables import strategy_tests
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.strategy_tests import are_alike
 
 COLUMNS = ["judge", "item", "strategy", "without", *strategy_tests.COLUMNS[4:]]
 FAMILY = ("moment", "strategy", "without")  # of one human and judge, for Holm
@@ -42,9 +43,12 @@ def field_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
             for names, whole, without in compared
             if (of := _with_and_without(names))
         ]
-        tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY))
+        tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY), undecided=are_alike)
         yield f"{human} × {judge}", []
-    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
+    yield (
+        "all rows",
+        adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg, undecided=are_alike),
+    )
 
 
 def _with_variants(export: Export) -> pd.DataFrame:

@@ -94,7 +94,7 @@ def _conversations(export: Export) -> pd.DataFrame:
 
 def _tracks(conversations: pd.DataFrame, people: pd.DataFrame) -> pd.Series:
     tracks = conversations["participant"].map(people.drop_duplicates("participant").set_index("participant")["track"])
-    return tracks.fillna(conversations["seeker_kind"]).astype(str)
+    return tracks.where(tracks.notna(), conversations["seeker_kind"]).astype(str)
 
 
 def _in_order(*columns: pd.Series) -> list[str]:

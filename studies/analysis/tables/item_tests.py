@@ -27,7 +27,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.judged import ALL, clusters_of
-from studies.analysis.tables.strategy_tests import add_interval, arms_to_draw
+from studies.analysis.tables.strategy_tests import add_interval, are_alike, arms_to_draw
 
 TESTED = ("low", "high", "p", "steiger_z", "steiger_p")
 COLUMNS = [
@@ -80,9 +80,9 @@ def item_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
         _groups(export.ratings), key=lambda group: tuple(group[0][name] for name in BY)
     ):
         rows = [row for of, items in groups for row in _rows_of(of, items, export, bootstrap)]
-        tests += adjust(rows, lambda row: row["moment"])
+        tests += adjust(rows, lambda row: row["moment"], undecided=are_alike)
         yield f"{human} × {judge} {strategy}".rstrip(), []
-    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
+    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg, undecided=are_alike)
 
 
 def _groups(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], dict[str, pd.DataFrame]]]:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd  # noqa: TID253
 from numpy.typing import NDArray
 
-from studies.analysis.bootstrap import Array, Bootstrap, Inference, refuse_alike, sum_by_cell, sum_by_cluster
+from studies.analysis.bootstrap import ALIKE, Array, Bootstrap, Inference, refuse_alike, sum_by_cell, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
@@ -90,9 +90,9 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
         compared(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
     ):
         rows = [row_of(*pair, export, bootstrap) for pair in pairs]
-        tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY))
+        tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY), undecided=are_alike)
         yield f"{human} × {judge}", []
-    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg)
+    yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg, undecided=are_alike)
 
 
 def compared(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
@@ -147,6 +147,11 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
     about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return numbered(about["arm"]) if own and about["arm"].nunique() > 1 else None
+
+
+def are_alike(row: dict[str, Any]) -> bool:
+    """Whether the two r are the same, in every resample too."""
+    return bool(abs(row["difference"]) < ALIKE)
 
 
 def add_interval(row: Row, resample: Callable[[], Inference]) -> None:

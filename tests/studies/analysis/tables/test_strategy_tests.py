@@ -230,3 +230,14 @@ def test_a_planted_difference_is_covered(export_of: ExportOf) -> None:
 
 def test_every_method_is_of_a_column() -> None:
     assert {column for name in METHODS for column in name.split(", ")} <= set(COLUMNS)
+
+
+def test_strategies_that_never_differ_still_count_among_the_tests(export_of: ExportOf) -> None:
+    items = [
+        [row | {"item": item} for row in judged(HUMAN, aware=AWARE, plain=plain)]
+        for item, plain in (("care", PLAIN), ("safety", AWARE))
+    ]
+    table = table_of(export_of([*items[0], *items[1]])).set_index("item")
+    assert np.isnan(table.loc["safety", "p"])
+    assert np.isnan(table.loc["safety", "p_holm"])
+    assert table.loc["care", "p_holm"] == pytest.approx(min(1, 2 * table.loc["care", "p"]))

@@ -225,9 +225,21 @@ def read_ratings(path: Path) -> pd.DataFrame:
     refuse_uncounted(path, table["turn"])
     table["score"] = numbers(path, table["score"])
     table["seconds"] = amounts(path, table["seconds"])
-    table["turn"] = renamed(table["turn"], lambda text: text.strip().partition(".")[0])
+    table["turn"] = _turns_of(table)
     table["group"] = _groups(table)
     return table
+
+
+def _turns_of(table: pd.DataFrame) -> pd.Series:
+    """The turn that tells a rating from others; empty of a final one, which is of the conversation as a whole: the last
+    turn rated, which the file has of it, differs between raters who were shown more and less."""
+    turns = renamed(table["turn"], lambda text: text.strip().partition(".")[0])
+    final = (table["moment"] == "final").to_numpy()
+    if not final.any():
+        return turns
+    return (
+        turns.cat.set_categories(sorted({*turns.cat.categories, ""})).where(~final, "").cat.remove_unused_categories()
+    )
 
 
 def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Case, F, Q, QuerySet, When
-from django.db.models.functions import Coalesce
+from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.functions import Coalesce, NullIf
 
+from dialogue.models import Turn
+from dialogue.models.conversation import TurnState
 from studies.models import Answer, ArmRun, Participation, Response, Study
 from studies.models.participation import Status
 
@@ -101,6 +103,22 @@ def conversation_of(path: str = "") -> Case:
 
 def participant_of(path: str = "") -> Coalesce:
     return Coalesce(F(f"{path}participation__code"), F(f"{path}external_participant"))
+
+
+def last_turn_of(path: str) -> Subquery:
+    """The number of the last turn with a reply of the conversation to which the path leads."""
+    turns = Turn.objects.filter(conversation=OuterRef(path), state=TurnState.ANSWERED)
+    return Subquery(turns.order_by("-number").values("number")[:1])
+
+
+def turn_rated(path: str = "") -> Case:
+    """The turn that a response is about. Of a final rating the last turn that was rated: where it was not recorded, as
+    of imports, the last with a reply."""
+    last = Coalesce(NullIf(f"{path}last_turn", 0), last_turn_of(f"{path}run__conversation"))
+    return Case(
+        When(**{f"{path}turn__gt": 0}, then=F(f"{path}turn")),
+        When(**{f"{path}is_rating": True, f"{path}moment": "final"}, then=last),
+    )
 
 
 CONVERSATION = text("conversation", "the conversation's id, as in conversations.csv; of an import the imported id")

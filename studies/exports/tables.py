@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models.functions import Coalesce
 
 from dialogue.models import Call, InnerState, JobItem, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
@@ -31,6 +31,7 @@ from studies.exports.table import (
     text,
     time,
     truth,
+    turn_rated,
 )
 from studies.exports.unanswered import count_unanswered, unanswered
 from studies.models import Answer, Consent, Participation, Response, Study
@@ -358,7 +359,12 @@ RATINGS = (
     text("instrument", "the rating scale; its items are listed in codebook.csv under its own name"),
     text("item", "the item's key"),
     text("moment", "what was rated: one reply, the turns up to a checkpoint, or the whole conversation", MOMENTS),
-    integer("turn", "the reply, or the last turn before the checkpoint; empty for a final rating", "turns"),
+    integer(
+        "turn",
+        "the last turn that was rated: of one reply its own, of a checkpoint the last before it, of a final rating the "
+        "last that its rater was shown (where that was not recorded, the last with a reply)",
+        "turns",
+    ),
     number("score", "empty where it is missing; never a guess", "points"),
     text(
         "missing_reason",
@@ -407,7 +413,7 @@ def rated(study: Study, only: Filter) -> QuerySet[Answer, tuple[Any, ...]]:
         "response__instrument",
         "item",
         "response__moment",
-        NullIf("response__turn", 0),
+        turn_rated("response__"),
         "value",
         "missing_reason",
         "response__submitted_at",
@@ -438,13 +444,13 @@ ANSWERS = (
     text("missing_reason", "why there is neither", ("prefer_not", "not_answered")),
     time("answered_at", "when the page was sent"),
     SECONDS,
-    integer("turn", "of a remark or an instructed item beside the rating of a reply or a checkpoint", "turns"),
+    integer("turn", "of a remark or an instructed item beside a rating: that of the rating", "turns"),
 )
 
 
 def answers(study: Study, only: Filter) -> Rows:
     found = only.answers(study).exclude(a_rating()).order_by("response", "pk")
-    for *of, turn in found.values_list(
+    yield from found.values_list(
         "response__rater__code",
         conversation_of("response__run__"),
         "response__instrument",
@@ -456,9 +462,8 @@ def answers(study: Study, only: Filter) -> Rows:
         "missing_reason",
         "response__submitted_at",
         "seconds",
-        "response__turn",
-    ).iterator():
-        yield *of, turn or None
+        turn_rated("response__"),
+    ).iterator()
 
 
 def count_answers(study: Study, only: Filter) -> int:
@@ -500,14 +505,14 @@ def scales(study: Study, only: Filter) -> Rows:
         conversation_of("response__run__"),
         "response__instrument",
         "response__moment",
-        "response__turn",
+        turn_rated("response__"),
         "item",
         "value",
     )
     for (_response, person, conversation, instrument, moment, turn), items in groupby(given.iterator(), _without_item):
         for result in score(questionnaires[instrument], {item: value for *_of, item, value in items}):
             of = person, conversation, instrument, result.scale, moment
-            yield *of, result.score, result.items_answered, turn or None
+            yield *of, result.score, result.items_answered, turn
 
 
 def _without_item(row: tuple[Any, ...]) -> tuple[Any, ...]:

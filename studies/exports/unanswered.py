@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from dialogue.models import JobItem
-from studies.exports.table import Filter, Rows, conversation_of, participant_of
+from studies.exports.table import Filter, Rows, conversation_of, last_turn_of, participant_of
 from studies.judging.items import judged_items
 from studies.judging.planning import KIND
 from studies.models import Rater, Response, Study
@@ -50,6 +50,7 @@ def failed(study: Study, only: Filter) -> QuerySet[JobItem, dict[str, Any]]:
         condition=F("conversation__run__condition"),
         code=conversation_of("conversation__run__"),
         participant=participant_of("conversation__run__"),
+        last_turn=last_turn_of("conversation"),
     )
 
 
@@ -87,7 +88,7 @@ def rows(item: dict[str, Any], rater: Rater) -> Rows:
             questionnaire.id,
             one.key,
             asked["moment"],
-            asked["turn"] or None,
+            asked["turn"] or item["last_turn"],
             None,  # score
             item["failure"],
             item["done_at"],

@@ -121,14 +121,18 @@ def read_ratings(
 
 
 def place_of(row: Row, runs: Mapping[str, int]) -> Of:
+    moment = row.choice("moment", MOMENTS, "final")
+    turn = row.whole("turn", least=0) or 0
     return Of(
         kind=row.choice("rater_kind", RaterKind.values),
         rater=row.needed("rater"),
         strategy=strategy_of(row),
         run=row.run("conversation", runs),
         instrument=row.needed("instrument"),
-        moment=row.choice("moment", MOMENTS, "final"),
-        turn=row.whole("turn", least=0) or 0,
+        moment=moment,
+        # Of a final rating an export has the last turn rated: it follows from the conversation. A file without moments
+        # may tell ratings apart by their turns alone.
+        turn=0 if row.text("moment") == "final" else turn,
         replicate=row.whole("replicate", least=1) or 1,
     )
 

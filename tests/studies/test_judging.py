@@ -363,7 +363,7 @@ def test_question_that_was_never_answered_is_missing_until_it_is(server: str) ->
     here = study(judge_at(server, "flaky-1-refusal"))
     talk(here)
     assert judge()[0]["failed_reasons"] == {"refused": 1}
-    assert missing_by_item(here) == dict.fromkeys(FINAL_ITEMS, (None, "refused", "final", None))
+    assert missing_by_item(here) == dict.fromkeys(FINAL_ITEMS, (None, "refused", "final", 6))
     assert judge()[0]["done"] == 1
     assert [told[1] for told in missing_by_item(here).values()] == [""] * 10
 
@@ -372,10 +372,10 @@ def test_question_that_another_model_was_asked_in_vain_is_answered_by_the_next(s
     here = study(judge_at(server, "status-401"))
     talk(here)
     judge()
-    assert set(missing_by_item(here).values()) == {(None, "client_error", "final", None)}
+    assert set(missing_by_item(here).values()) == {(None, "client_error", "final", 6)}
     reload(here, judge_at(server, "refusal"))
     judge()
-    assert set(missing_by_item(here).values()) == {(None, "refused", "final", None)}
+    assert set(missing_by_item(here).values()) == {(None, "refused", "final", 6)}
     assert len(missing_by_item(here)) == 10
     reload(here, judge_at(server, "echo"))
     judge()

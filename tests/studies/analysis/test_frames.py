@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dialogue.models.conversation import EndReason, SeekerKind
-from studies.analysis import AnalysisError
+from studies.analysis import AnalysisError, compute
 from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
 from studies.exports import tables
 from studies.exports.files import guarded
@@ -235,6 +235,19 @@ def test_load_refuses_a_score_that_is_not_on_the_scale_of_the_codebook(tmp_path:
         load(tmp_path)
     said = "ratings.csv:7:score: 55 is not on the scale of i a, 1 to 5 by codebook.csv (conversation D)"
     assert str(raised.value) == said
+
+
+@pytest.mark.parametrize("turns", [("", ""), ("5", "6"), ("5.0", "")])
+def test_final_ratings_are_of_the_conversation_whatever_their_turn(tmp_path: Path, turns: tuple[str, str]) -> None:
+    rows = [f"C,P,seeker,i,a,1,final,{turns[0]}", f"C,J,judge,i,a,2,final,{turns[1]}", "C,P,seeker,i,a,3,checkpoint,5"]
+    ratings(tmp_path, f"{HEADER},moment,turn\n" + "".join(f"{row}\n" for row in rows))
+    export = load(tmp_path)
+    assert export.ratings[["moment", "turn"]].astype(str).to_numpy().tolist() == [
+        ["final", ""],
+        ["final", ""],
+        ["checkpoint", "5"],
+    ]
+    assert len(compute(export, tables=["agreement"], bootstrap=5)["agreement"]) == 1
 
 
 def test_load_takes_any_score_of_an_import(tmp_path: Path) -> None:

@@ -227,9 +227,33 @@ def test_ratings_of_a_judge_keep_strategy_replicate_and_a_missing_score():
     (row,) = rows("ratings", study)
 
     assert (row["participant"], row["rater"], row["rater_kind"]) == (person.code, "demo", "judge")
-    assert (row["strategy"], row["replicate"], row["turn"]) == ("standard", 2, None)
+    assert (row["strategy"], row["replicate"], row["turn"]) == ("standard", 2, run.conversation.answered_turns())
     assert (row["score"], row["missing_reason"]) == (None, "unparseable")
     assert (row["first_turn"], row["last_turn"], row["seconds"]) == (None, None, None)
+
+
+def test_the_turn_of_a_final_rating_is_the_last_turn_rated_in_every_file():
+    """The person had not seen the last of three replies, the judge was shown all; the last message has none."""
+    study = factories.study()
+    person = factories.person(study)
+    run = factories.run_with_turns(study, person, turns=[("One", "1"), ("Two", "2"), ("Three", "3")])
+    factories.add_turn(run.conversation, 4, text="Four", state=TurnState.FAILED)
+    factories.answer(person, "emotion_checkin", {"valence": 3.0}, run=run, moment="post")
+    factories.rating(person, run, comment="Good.")
+    factories.answer(person, "turn_checkpoint", {"empathetic": 2.0}, run=run, moment="checkpoint", turn=1)
+    Response.objects.filter(run=run, moment="final").update(first_turn=1, last_turn=2)
+    judged = Response.objects.create(
+        rater=factories.judge(study), run=run, instrument="emoharbor_10", moment="final", is_rating=True
+    )
+    Answer.objects.create(response=judged, item="safety", value=4)
+
+    rated = {(row["rater_kind"], row["moment"], row["turn"]) for row in rows("ratings", study)}
+    assert rated == {("seeker", "final", 2), ("seeker", "checkpoint", 1), ("judge", "final", 3)}
+    said = {(row["moment"], row["item"], row["turn"]) for row in rows("answers", study)}
+    assert said == {("post", "valence", None), ("final", "comment", 2)}
+    assert {(row["moment"], row["turn"]) for row in rows("scales", study)} == {("final", 2)}
+    replies = {(row["conversation"], row["turn"]) for row in rows("turns", study) if row["role"] == "supporter"}
+    assert {(row["conversation"], row["turn"]) for row in rows("ratings", study)} <= replies
 
 
 def test_answers_hold_all_that_is_no_rating_and_the_remarks_to_ratings():

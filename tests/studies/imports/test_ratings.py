@@ -81,6 +81,21 @@ def test_import_again_adds_nothing_and_new_items_join_their_response(study: Stud
     assert (Rater.objects.count(), Response.objects.count(), Answer.objects.count()) == (1, 1, 2)
 
 
+def test_import_takes_a_final_rating_for_one_whatever_turn_an_export_says(study: Study, tmp_path: Path):
+    run_import(table(tmp_path, ONE | {"moment": "final", "turn": ""}))
+
+    summary = run_import(table(tmp_path, ONE | {"moment": "final", "turn": "6"}))
+
+    assert (summary["added"], summary["already_there"]) == (0, 1)
+    assert Response.objects.get().turn == 0
+
+
+def test_import_tells_ratings_without_a_moment_apart_by_their_turns(study: Study, tmp_path: Path):
+    run_import(table(tmp_path, ONE | {"turn": "1"}, ONE | {"turn": "2", "score": "1"}))
+
+    assert set(Response.objects.values_list("turn", flat=True)) == {1, 2}
+
+
 def test_import_takes_the_code_of_a_conversation_held_here(study: Study, tmp_path: Path):
     person = factories.person(study)
     run = factories.run_with_turns(study, person)

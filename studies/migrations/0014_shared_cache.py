@@ -13,5 +13,5 @@ def drop_table(_apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("studies", "0008_profiles_in_their_order")]
+    dependencies = [("studies", "0013_keep_what_people_depend_on")]
     operations = [migrations.RunPython(create_table, drop_table)]

@@ -9,6 +9,9 @@ def main() -> None:
         from django.core.management import execute_from_command_line
     except ImportError:
         sys.exit("Django is not installed here. Run `make run`, or use .venv/bin/python.")
+    from emostudy.discreet_log import install
+
+    install()
     execute_from_command_line(sys.argv)
 
 

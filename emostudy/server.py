@@ -16,6 +16,8 @@ from daphne.server import Server
 from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
 
+from emostudy.discreet_log import Stream, install
+
 
 class Buffer:
     """Twisted's push producer: the connection says when its buffer (64 KiB) is full and when it is empty again."""
@@ -36,6 +38,8 @@ class Buffer:
 class PatientServer(Server):
     def __init__(self, *args: Any, with_jobs: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        if self.action_logger is not None:
+            self.action_logger.stream = Stream(self.action_logger.stream)
         self.with_jobs = with_jobs
         self.buffers: dict[WebSocketProtocol, Buffer] = {}
 
@@ -85,4 +89,5 @@ class PatientCommandLine(CommandLineInterface):
 
 
 if __name__ == "__main__":
+    install()
     PatientCommandLine.entrypoint()

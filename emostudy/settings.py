@@ -259,7 +259,13 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "{asctime} {levelname} {name}: {message}", "style": "{"}},
+    "formatters": {
+        "line": {
+            "class": "emostudy.discreet_log.Formatter",
+            "format": "{asctime} {levelname} {name}: {message}",
+            "style": "{",
+        }
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
     "loggers": {
@@ -268,5 +274,8 @@ LOGGING = {
         "dialogue": {"level": "INFO"},
         # A form to be mended (422) and a page that is not there are no warnings; a mistyped personal link is a secret.
         "django.request": {"level": "ERROR"},
+        # Not to the handlers of Django's own, which write everything as it is.
+        "django": {"handlers": []},
+        "django.server": {"handlers": ["console"], "propagate": False},
     },
 }

@@ -67,6 +67,14 @@ def test_nothing_names_the_arm_before_the_debrief(walked: Walked, tell: Callable
     assert {(hit.kind, hit.place) for hit in found_by_twins} == TOLD_TO_TWINS
 
 
+def test_log_of_the_server_has_no_link_no_key_and_no_word_of_anybody(walked: Walked) -> None:
+    said = walked.here.server.log.read_text(encoding="utf-8")
+    tokens = [token for _code, token in walked.here.people.values()]
+    words = [*FIRST.values(), "I want to die", "我写好了遗书", *markers.key_variables().values()]
+    assert "Traceback" in said  # of what broke on purpose
+    assert [text for text in (*tokens, *words) if text in said] == []
+
+
 # That there was something to find, and that all was looked at
 
 

@@ -128,8 +128,16 @@ def _cell(column: str, value: Any) -> Markup:
     if column in TOLD:
         return tag("td", told(str(value)))
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
-        return tag("td", str(value), class_="number")
+        return _number(str(value))
     return tag("td", value, **({"class_": "long"} if len(value) > LONG else {}))
+
+
+def _number(text: str) -> Markup:
+    """An interval may stand below its estimate, where a table is wide."""
+    estimate, bracket, bounds = text.partition(" [")
+    if not bracket:
+        return tag("td", text, class_="number")
+    return tag("td", f"{estimate} ", tag("span", f"[{bounds}", class_="bounds"), class_="number bounded")
 
 
 def _decimals(column: str, value: float) -> str:

@@ -52,7 +52,7 @@ def erase(participation: Participation) -> Removed:
     removed = erase_rows(participation)
     files = remove_exports(participation, identifiers)
     removed.folders, removed.remaining = files.removed, files.remaining
-    transaction.on_commit(clear_write_ahead_log)
+    connection.on_commit(clear_write_ahead_log)
     return removed
 
 
@@ -98,7 +98,7 @@ def forget_unsigned(participation: Participation) -> None:
     identifiers = get_identifiers(participation)
     if forget_rows(participation):
         remove_exports(participation, identifiers)
-        transaction.on_commit(clear_write_ahead_log)
+        connection.on_commit(clear_write_ahead_log)
 
 
 @transaction.atomic

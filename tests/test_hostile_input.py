@@ -111,7 +111,7 @@ def broken_by_every_field(
     client: Client, paths: list[str], values: tuple[str, ...] = HOSTILE
 ) -> list[tuple[object, ...]]:
     names = field_names()
-    assert {"turn", "conversation", "step", "idempotency", "username", "page"} <= set(names)
+    assert {"turn", "conversation", "step", "idempotency", "login", "page"} <= set(names)
     return [
         (method, path, value[:10])
         for path in paths

@@ -91,7 +91,7 @@ def test_link_and_every_further_click_lead_to_the_page_that_says_so():
     assert "You do not take part." in html(again)
     assert "You do not take part." in html(person.client.get("/leave/", follow=True))
     person.client.cookies.clear()
-    assert "You do not take part." in html(person.client.get(person.link, follow=True))
+    assert "You do not take part." in html(person.client.post(person.link, follow=True))
     assert Participation.objects.get().language == ""
 
 

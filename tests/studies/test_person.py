@@ -195,7 +195,7 @@ def test_failed_quiz_opens_at_a_summary_of_the_wrong_questions_which_are_marked(
     assert html.index('id="error-summary"') < html.index('id="quiz"')
     assert html.count('id="error-summary"') == 1
     assert re.findall(r'item--wrong"\s+data-item="(\w+)"', html) == ["c1", "c5"]
-    assert html.count("At least ten; short ratings come after turns 5 and 10.") == 1
+    assert html.count("“Stop early” ends a chat at any turn.") == 1
 
 
 def test_changed_answer_says_nothing_of_the_quiz_before_it_is_sent():
@@ -358,7 +358,7 @@ def test_study_that_changes_the_topic_insists_on_a_new_one():
     person = Person("changed")
     person.go_to("between", run=1)
     assert 'name="topic_change"' not in person.page().content.decode()
-    assert person.send({"topic": ""}).status_code == 422
+    person.be_refused({"topic": ""})
     person.send({"topic": "my sister"})
     person.go_to("between", run=2)
     person.send({"topic": "my rent"})

@@ -1,8 +1,7 @@
 """The language of researchers' pages. It is kept in a cookie, so that it outlives signing in and out."""
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.http import require_POST
@@ -17,7 +16,7 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     """Back to the page that the form stood on."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
-    response = redirect(target if safe else reverse("research-studies"))
+    response = HttpResponseRedirect(target if safe else reverse("research-studies"))
     chosen = request.POST.get("language", "")
     if chosen in CODES:
         # Where this browser has walked a study too, the session's word comes first.

@@ -23,6 +23,8 @@ from django.utils import timezone
 
 from studies.exports.codebook import FILE as CODEBOOK
 from studies.exports.codebook import HEADER, codebook, questionnaires_in
+from studies.exports.designs import FILE as DESIGNS
+from studies.exports.designs import described_design
 from studies.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
 from studies.exports.records import record_export
 from studies.exports.table import Filter, Table
@@ -93,7 +95,7 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
             manifest = manifest_of(study, only)
         refuse_incomplete(files)
         manifest["files"] = {name: asdict(written) for name, written in hashed(folder, files, on_file)}
-        (folder / MANIFEST).write_text(json.dumps(manifest, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        write_json(folder / MANIFEST, manifest)
         put_in_place(folder, out)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
@@ -150,7 +152,9 @@ def write_files(folder: Path, study: Study, only: Filter) -> dict[str, Written]:
             written.append(table)
     entries = [entry.row() for entry in codebook(written, questionnaires_in(study, only))]
     write_rows(folder / CODEBOOK, HEADER, entries)
-    return files | {CODEBOOK: Written(len(entries), None)}
+    designs = [described_design(protocol) for protocol in study.protocols.order_by("version")]
+    write_json(folder / DESIGNS, designs)
+    return files | {CODEBOOK: Written(len(entries), None), DESIGNS: Written(len(designs), None)}
 
 
 def write_table(folder: Path, table: Table, study: Study, only: Filter) -> int:
@@ -170,6 +174,10 @@ def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[Any]])
             count += len(block)
             writer.writerows(zip(*map(cells, zip(*block, strict=True)), strict=True))
     return count
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
 def cells(column: tuple[Any, ...]) -> Iterator[str]:

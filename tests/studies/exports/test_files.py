@@ -4,7 +4,7 @@ import csv
 import hashlib
 import json
 import tomllib
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from io import StringIO
@@ -119,7 +119,7 @@ def test_export_writes_what_has_rows_and_the_four_that_are_always_there(tmp_path
     summary = run_export(tmp_path / "out")
 
     always = {"participants.csv", "conversations.csv", "turns.csv", "ratings.csv", "codebook.csv"}
-    assert {path.name for path in (tmp_path / "out").iterdir()} == always | {"manifest.json"}
+    assert {path.name for path in (tmp_path / "out").iterdir()} == always | {"manifest.json", "study.json"}
     assert {name: summary["rows"][name] for name in always - {"codebook.csv"}} == dict.fromkeys(
         always - {"codebook.csv"}, 0
     )
@@ -161,7 +161,7 @@ def test_manifest_names_the_study_and_counts_each_file(tmp_path: Path):
     }
     assert datetime.fromisoformat(manifest["exported_at"]).tzinfo == UTC
     counted = {name: (file["rows"], file["database_rows"]) for name, file in manifest["files"].items()}
-    assert {name: counts for name, counts in counted.items() if name != "codebook.csv"} == {
+    assert {name: counts for name, counts in counted.items() if name not in ("codebook.csv", "study.json")} == {
         "participants.csv": (1, 1),
         "conversations.csv": (1, 1),
         "turns.csv": (4, 4),
@@ -171,7 +171,29 @@ def test_manifest_names_the_study_and_counts_each_file(tmp_path: Path):
     for name, file in manifest["files"].items():
         content = (tmp_path / "out" / name).read_bytes()
         assert file["sha256"] == hashlib.sha256(content).hexdigest()
-        assert file["rows"] == len(read(tmp_path / "out" / name))
+        held = json.loads(content) if name == "study.json" else read(tmp_path / "out" / name)
+        assert file["rows"] == len(held)
+
+
+@pytest.mark.django_db
+def test_the_study_of_each_version_lies_beside_the_manifest_without_a_secret(tmp_path: Path):
+    spec = factories.demo_spec()
+    served = {"kind": "openai_compatible", "base_url": "https://me:hush@x.example/v1?api-key=hush", "model": "m"}
+    extra = {"max_completion_tokens": 300, "headers": {"X-Api-Key": "hush"}}
+    arm = replace(spec.arms[0], **served, extra=extra, prompt="kind.md", prompt_text={"en": "Be kind."})
+    study = factories.study(arms=(arm, *spec.arms[1:]), oncall_email="ada@x.example")
+
+    run_export(tmp_path / "out")
+
+    text = (tmp_path / "out" / "study.json").read_text(encoding="utf-8")
+    (told,) = json.loads(text)
+    assert (told["version"], told["hash"]) == (1, study.current().hash())
+    first = told["study"]["arms"][0]
+    assert (first["base_url"], first["prompt_text"]) == ("https://x.example/v1", {"en": "Be kind."})
+    assert first["extra"] == {"max_completion_tokens": 300, "headers": {"X-Api-Key": "(left out)"}}
+    assert told["study"]["order"] == json.loads(json.dumps(asdict(spec.order)))
+    assert "hush" not in text
+    assert "ada@x.example" not in text
 
 
 @pytest.mark.django_db

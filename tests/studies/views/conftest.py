@@ -2,7 +2,7 @@
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
+from django.core.cache import caches
 from django.test import Client
 
 from studies.models import Study
@@ -24,4 +24,4 @@ def desk() -> Client:
 @pytest.fixture(autouse=True)
 def nothing_kept() -> None:
     """The rows of each test have the keys of those before it."""
-    cache.clear()
+    caches["own"].clear()

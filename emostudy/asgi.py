@@ -10,18 +10,20 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "emostudy.settings")
 django.setup(set_prefix=False)  # before anything that imports models
 
 from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
-from channels.sessions import SessionMiddlewareStack  # noqa: E402
+from channels.sessions import CookieMiddleware, SessionMiddleware  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from dialogue.routing import websocket_urlpatterns  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
+from emostudy.incoming import SocketGuard  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": Handler(),
         "websocket": OriginGuard(
-            SessionMiddlewareStack(URLRouter(websocket_urlpatterns)), settings.CSRF_TRUSTED_ORIGINS
+            CookieMiddleware(SocketGuard(SessionMiddleware(URLRouter(websocket_urlpatterns)))),
+            settings.CSRF_TRUSTED_ORIGINS,
         ),
     }
 )

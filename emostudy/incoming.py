@@ -1,7 +1,9 @@
 """The one place that looks at what a request brings, before anything is made of it (dialogue.incoming says why)."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
+from channels.security.websocket import WebsocketDenier
 from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse, QueryDict
 
@@ -21,6 +23,17 @@ def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable
         return get_response(request)
 
     return middleware
+
+
+class SocketGuard:
+    """The same for a socket: its address and cookies, as Channels' CookieMiddleware around it has read them."""
+
+    def __init__(self, application: Callable[..., Awaitable[Any]]) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Any, send: Any) -> Any:
+        is_clean = all(map(is_storable, (scope["path"], *scope["cookies"].values())))
+        return await (self.application if is_clean else WebsocketDenier())(scope, receive, send)
 
 
 def refuse_unless_storable(*texts: str) -> None:

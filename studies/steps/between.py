@@ -12,8 +12,8 @@ class Between(Answer):
     def show(self, visit: Visit) -> Page:
         return super().show(visit) if visit.step.instrument else Page(self.template)
 
-    def accept(self, visit: Visit) -> Page | None:
+    def accept(self, visit: Visit) -> bool:
         if visit.step.instrument:
             return super().accept(visit)
         progress.advance(visit.participation, done=visit.step)
-        return None
+        return False

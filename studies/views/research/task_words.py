@@ -99,7 +99,10 @@ def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
     if outcome["failed"]:
         said.append(_("%(number)s failed (%(reasons)s)") % {"number": outcome["failed"], "reasons": reasons(outcome)})
     if outcome["set_aside"]:
-        said.append(_("%(number)s of them set aside after three like failures") % {"number": outcome["set_aside"]})
+        said.append(
+            _("%(number)s of them set aside: too long, or failed the same way three times")
+            % {"number": outcome["set_aside"]}
+        )
     if outcome["not_sent"]:
         number = outcome["not_sent"]
         said.append(

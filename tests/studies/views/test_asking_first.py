@@ -208,7 +208,7 @@ def test_finished_work_tells_counts_and_cost_and_no_arguments(desk: Client, stud
     html = desk.get(address("analysis")).content.decode()
     assert "far: standard; Padded replies; 3 answers to each question" in html
     assert "12 done · 3 done before · 2 failed (" in html
-    assert "1 of them set aside after three like failures · 1 not sent" in html
+    assert "1 of them set aside: too long, or failed the same way three times · 1 not sent" in html
     assert "cost: 0.12 EUR" in html
     assert "--variant" not in html
 

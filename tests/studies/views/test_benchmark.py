@@ -118,7 +118,7 @@ def test_form_shows_what_a_run_would_take_and_starts_nothing(desk: Client, study
     estimate = page.context["estimate"]
     assert (estimate.conversations, estimate.judgements) == (24, 24)
     assert estimate.calls == 24 * (2 + 2 + 2 + 1) + 24  # Talker, supporter, Thinker and Evaluator; the judge
-    assert f"<dd>\n          {estimate.input_tokens:,}\n" in page.content.decode()
+    assert f"<dd> {estimate.input_tokens:,} </dd>" in " ".join(page.content.decode().split())
     assert not spawned
     assert not Conversation.objects.exists()
     assert not Call.objects.exists()

@@ -1,5 +1,4 @@
-"""What comes in from outside, before anything is made of it: characters that no database takes, small whole numbers,
-JSON. Pure."""
+"""Checks of input from outside: characters that no database stores, small whole numbers, JSON. Pure."""
 
 import json
 import math

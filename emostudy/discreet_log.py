@@ -55,7 +55,7 @@ def is_of_secret(word: str, secrets: Iterable[str]) -> bool:
 
 
 def name_of(error: BaseException) -> str:
-    """Of an error of the database: its kind, and the database's own code for it."""
+    """Name a database error by its class and the database's own code."""
     cause = error.__cause__ if isinstance(error, DatabaseError) and error.__cause__ else error
     code = getattr(cause, "sqlstate", None) or getattr(cause, "sqlite_errorname", None)
     return f"({type(cause).__name__}{f', {code}' if code else ''})"

@@ -87,6 +87,6 @@ async def in_thread(
 
 
 def forget(page: "asyncio.Future[HttpResponse]") -> None:
-    """What came of it when nobody waited any more; the handler has logged what went wrong."""
+    """Drop the result of a page that nobody waits for any more; the handler has logged its errors."""
     if not page.cancelled():
         page.exception()

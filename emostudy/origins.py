@@ -58,7 +58,7 @@ def origin_told(scope: Scope) -> Origin | None:
 
 
 def origin_of_server(scope: Scope) -> Origin | None:
-    """By its Host, and by the proxy's word for the scheme where that is trusted, as Django does for a page."""
+    """Read this server's origin from the Host header, and its scheme from a trusted proxy, as Django does for pages."""
     as_page = {**scope, "method": "GET", "scheme": OVER_HTTP.get(scope.get("scheme", "ws"), "http")}
     request = ASGIRequest(as_page, BytesIO())
     try:

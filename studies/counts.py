@@ -58,13 +58,13 @@ def only(rows: Rows, test: str) -> Rows:
 
 
 def usual_data(study: Study) -> str:
-    """What pages show where nobody chose: people, where there are. The demonstration has little else than test data."""
+    """Return the filter that a page starts with: people, if the study has any. The demonstration shows everything."""
     return "no" if not study.is_demo() and study.participations.people().exists() else ""
 
 
 @dataclass(frozen=True)
 class Others:
-    """What a study has besides its people and what they said."""
+    """Counts of everything in a study but its people and their conversations."""
 
     reviewers: int
     test_people: int

@@ -93,7 +93,7 @@ def lead_to_faults(request: HttpRequest, person: Participation, refusal: ToMend)
 
 
 def place_in(request: HttpRequest) -> str:
-    """Of the page that a form stands on: the step, with the checkpoint or the part where it has several pages."""
+    """Return the key of a form's page: the step, and its checkpoint or part if it has several pages."""
     part = request.POST.get("checkpoint") or request.POST.get("part", "")
     return place_of(request.POST.get("step") or request.path, part[:8])
 

@@ -385,7 +385,7 @@ def declined_to_send() -> list[int]:
 
 
 def reasons_declined() -> dict[int, str]:
-    """By open job, why a worker could not do it."""
+    """Return why workers gave a job back, by the number of each open job."""
     declined = JobItem.objects.claimable().filter(state=JobItem.State.WAITING).exclude(detail="")
     return dict(declined.order_by("-pk").values_list("job", "detail"))
 

@@ -21,7 +21,7 @@ THOUGHTS = ("thinking", "reasoning", "reasoning_content")  # kinds of parts that
 
 
 class Piece(NamedTuple):
-    """What one event of the stream adds."""
+    """The text, reasoning and facts that one event of a stream adds to an answer."""
 
     text: str = ""
     reasoning: str = ""
@@ -33,7 +33,7 @@ class Piece(NamedTuple):
 
 
 def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[str, Any]:
-    """What is asked, but for how the answer is to come."""
+    """Return the body of a request, without the options of streaming."""
     chosen = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
     return {
         "model": settings.model,
@@ -47,7 +47,7 @@ def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[s
 
 
 class UnreadableError(Exception):
-    """What came cannot be read to its end; that may pass."""
+    """An answer that cannot be read to its end. Asking again may help."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
@@ -69,7 +69,7 @@ class ToldError(UnreadableError):
 
 
 class NoCompletionError(UnreadableError):
-    """What came is no model's answer; `detail` names it, as `a web page`."""
+    """An answer that is no completion. `detail` names what came instead, such as `a web page`."""
 
     def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
         return no_completion(base_url, self.detail)
@@ -165,7 +165,7 @@ def _refuse_error(event: Event, chunk: Mapping[str, Any]) -> None:
 
 
 def _read_json(data: bytes) -> Any:
-    """As orjson reads it; else as json does, which also takes half a character, or NaN."""
+    """Parse JSON with orjson, and with json where orjson refuses half a character or NaN."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -215,7 +215,7 @@ def _parts(content: Sequence[Any]) -> tuple[str, str, str]:
 
 
 def _said_in(part: Mapping[str, Any], kind: str) -> str:
-    """What a part says under its kind's name or as text; a thought may have parts of its own."""
+    """Return the text of a part, which stands under its kind's name or as text; a thought may have parts of its own."""
     said = part.get(kind) or part.get("text")
     return "".join(_parts(said)) if isinstance(said, list) else _text(said)
 
@@ -230,7 +230,7 @@ def _text(value: Any) -> str:
 
 @dataclass
 class Answer:
-    """What has come so far."""
+    """An answer while it arrives."""
 
     on_text: OnText | None
     started: float = field(default_factory=time.monotonic)

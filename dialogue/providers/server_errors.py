@@ -75,7 +75,7 @@ OF_KEY = re.compile(r"\bkeys?\b|\btokens?\b|credential|authenticat|authoriz|å¯†é
 
 
 class Told(NamedTuple):
-    """What a server says of an error: its message, and its codes, types and states, as it writes them."""
+    """An error in a server's own words: its message, and its codes, types and states."""
 
     message: str
     code: str = ""
@@ -99,7 +99,7 @@ def told_in(document: Any) -> Told | None:
 
 
 def told_by(http_status: int, body: str) -> Told:
-    """What the body of an answer with such a status says; of a web page its title alone."""
+    """Return the error in the body of a failed answer; of a web page, its title alone."""
     if body.lstrip("\ufeff \r\n\t").startswith("<"):
         found = TITLE.search(body)
         return Told(f"HTTP {http_status}, a web page{f' ({found[1]})' if found else ''}.")

@@ -44,7 +44,7 @@ def end_markers(language: str) -> tuple[str, ...]:
 
 
 def instrument_version() -> str:
-    """What is kept with a conversation: `seeker_behaviours/1.0.1`."""
+    """Return the version that is stored with a conversation, such as `seeker_behaviours/1.0.1`."""
     return f"{instrument()['id']}/{instrument()['version']}"
 
 

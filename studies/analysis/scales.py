@@ -1,4 +1,4 @@
-"""What codebook.csv says of the items: the range of each scale, what is no scale, and what is to be chosen."""
+"""Facts about items in codebook.csv: the range of each scale, items without a scale, and instructed answers."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -61,7 +61,7 @@ def types_in(path: Path) -> dict[Place, str]:
 
 
 def instructed_in(path: Path) -> dict[Place, str] | None:
-    """Of each item that tells people what to choose, this value; None where the codebook does not say which do."""
+    """Return the value that each instructed item asks for; None where the codebook has no such column."""
     if not path.is_file() or "instructed" not in columns_of(path):
         return None
     return {place: row["instructed"] for place, row in _items(path) if row["instructed"]}

@@ -83,7 +83,7 @@ class Bot:
             return page.completion_code
 
     async def come_in(self) -> Page:
-        """By the button of the link's page, which alone lets anybody in."""
+        """Press the Start button of the person's link."""
         page = await self.open(self.link)
         form = page.form_to("")
         if form is None:

@@ -94,7 +94,7 @@ class JobCommand(Command):
                 self.refuse(f"--{name.replace('_', '-')} must be at most {number}.")
 
     def job_options(self, options: dict[str, Any], models: Mapping[str, ModelSettings]) -> dict[str, Any]:
-        """What planning is told. `models`: who will be asked; each must have its key, and a price for a budget."""
+        """Return the options of a job. Each of `models` needs its key, and a price if there is a budget."""
         self.refuse_unreachable(models)
         return {
             "budget": self.budget(options["budget"], models.values()),

@@ -35,7 +35,7 @@ def lock_database() -> Any:
 
 
 def fingerprint() -> int:
-    """Of the key that signs sessions; the key cannot be told from it."""
+    """Return a number that differs between signing keys and does not reveal the key."""
     digest = hashlib.sha256(b"emostudy server lock" + settings.SECRET_KEY.encode()).digest()
     return int.from_bytes(digest[:4], "big", signed=True)
 

@@ -96,7 +96,7 @@ _PINYIN = {code: pinyin for code, _english, _chinese, pinyin in _NAMES} | {"EU":
 
 
 def in_order(countries: Iterable[Option], language: str, *, first: str = "") -> list[Option]:
-    """By their names, Chinese ones by pinyin. `first` comes before them, any other country last."""
+    """Sort countries by name, Chinese names by pinyin. `first` comes first, "another country" last."""
 
     def place(country: Option) -> tuple[bool, bool, str]:
         name = _PINYIN.get(str(country.value), "") if language == "zh" else ""

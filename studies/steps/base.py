@@ -41,7 +41,7 @@ class Visit:
         return run_at(self.participation, self.step.run) if self.step.run else None
 
     def draft(self, part: str = "") -> dict[str, str]:
-        """What the person has answered on this page and the study has not taken yet."""
+        """Return the answers on this page that are not submitted yet."""
         return self._kept(part).answers
 
     def to_mend(self, part: str = "") -> dict[str, str] | None:
@@ -50,7 +50,7 @@ class Visit:
         return None if kept.faults is None else kept.answers
 
     def faults(self, part: str = "") -> Sequence[str]:
-        """What the step said of a form that was refused, beside what the form itself says."""
+        """Return the step's own messages about a refused form, besides those of its fields."""
         return self._kept(part).faults or ()
 
     def _kept(self, part: str) -> Draft:

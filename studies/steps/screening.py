@@ -42,7 +42,7 @@ class Screening:
         )
 
     def accept(self, visit: Visit) -> bool:
-        """Who is not to take part is told so at once, not asked to write more first."""
+        """Exclude people at once where a rule says so, before asking them to write more."""
         form = self.form(visit, data=visit.request.POST, accept_short=True)
         if not form.is_valid():
             raise ToMend

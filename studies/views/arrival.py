@@ -85,7 +85,7 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
 
 
 def known_at(study: Study, track: str, token: str) -> Participation | None:
-    """Who came through this door on this device, and whose part is not over."""
+    """Return the person who started on this device and has not finished; None if there is none."""
     person = enrolment.by_token(token) if token else None
     if person is None or person.study != study or person.track != track:
         return None

@@ -73,7 +73,7 @@ def without_database(request: HttpRequest) -> HttpResponse:
 
 
 def form_of(request: HttpRequest) -> dict[str, Any]:
-    """What was sent, where it goes."""
+    """Return the address and the fields of a form, to send it again."""
     kept = [] if request.method != "POST" else [(n, value) for n, values in request.POST.lists() for value in values]
     return {"again": request.path, "kept": [(n, value) for n, value in kept if n not in NOT_AGAIN]}
 

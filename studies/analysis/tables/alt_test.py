@@ -122,7 +122,7 @@ def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Ke
 
 
 def _answers(judged: pd.DataFrame, types: Types) -> Mapping[Key, pd.Series]:
-    """By SCALE: over UNIT."""
+    """Undo SCALE by UNIT."""
     by_scale = ((tuple(map(str, scale)), rows) for scale, rows in judged.groupby(SCALE))
     return {scale: _one_answer(rows, UNIT, _type(scale, types)) for scale, rows in by_scale}
 

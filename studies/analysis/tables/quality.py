@@ -150,7 +150,7 @@ def of_export(export: Export) -> Collected:
 
 
 def _told_in(path: Path) -> Instructions:
-    """What the codebook says; where it says nothing of it, what our own instruments do."""
+    """Return the range in the codebook, or else that of our own instruments."""
     told = instructed_in(path)
     return _told_by_ours() if told is None else told
 

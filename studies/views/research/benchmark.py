@@ -175,7 +175,7 @@ def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, An
 
 
 def budgets_of(form: RunForm) -> dict[str, Decimal]:
-    """That are set, by name: the run's own, and that of a day."""
+    """Return the budgets that are set, by name: of the run, and of a day."""
     budgets = {_("Budget of this run"): form.cleaned_data["budget"], _("Budget of a day"): settings.DAILY_BUDGET}
     return {name: amount for name, amount in budgets.items() if amount is not None}
 

@@ -1,4 +1,4 @@
-"""What a task is about and what came of it, in words: a page shows no arguments of commands."""
+"""Describes tasks and their outcomes in words, so that pages show no command-line arguments."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -29,7 +29,7 @@ def command_name(command: str) -> str:
 
 
 def told_work(command: str, arguments: Sequence[str]) -> str:
-    """What was asked for; empty where there was nothing to choose."""
+    """Describe the options of a task; empty if it has none."""
     told = TOLD.get(command)
     return "; ".join(told(arguments)) if told else ""
 

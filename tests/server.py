@@ -1,6 +1,7 @@
 """The real thing for tests: `manage.py start` as a process of its own, with its own database, that can be killed."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import aiohttp
 
 ROOT = Path(__file__).resolve().parents[1]
 PATIENCE = 120.0  # seconds until it can serve
@@ -98,6 +101,17 @@ def serving(tmp_path: Path, *, with_jobs: bool = False, **env: str) -> Iterator[
         yield server
     finally:
         server.stop()
+
+
+async def come_in(browser: aiohttp.ClientSession, door: str) -> str:
+    """Open a person's link or the open door, press its button, and return the page that follows."""
+    async with browser.get(door) as page:
+        text = await page.text()
+        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', text)
+        assert token, text
+    async with browser.post(door, data={"csrfmiddlewaretoken": token[1], "act": "start"}) as page:
+        assert page.status == 200, await page.text()
+        return await page.text()
 
 
 def free_port() -> int:

@@ -17,7 +17,7 @@ from dialogue.judges.probes import SIGN, variant_of
 from dialogue.judges.prompts import JudgedTurn, items_of_form, transcript
 from dialogue.judges.redaction import MARK
 from dialogue.models import Call, JobItem
-from studies.exports.table import Filter, conversation_of, participant_of
+from studies.exports.table import Filter, conversation_of, participant_of, turn_rated
 from studies.judging.material import turns_of
 from studies.judging.planning import KIND, subject_of
 from studies.models import Answer, ArmRun, Response, Study
@@ -41,7 +41,8 @@ Sample = dict[str, Any]
 def judged(study: Study, only: Filter) -> QuerySet[Response]:
     """One judge's answers to one questionnaire about one conversation."""
     found = only.responses(study).filter(rater__kind=RaterKind.JUDGE, run__in=only.runs(study), is_rating=True)
-    return found.select_related("rater", "run__conversation").order_by("run", "pk")
+    rows = found.select_related("rater", "run__conversation").annotate(turn_rated=turn_rated())
+    return rows.order_by("run", "pk")
 
 
 def samples(study: Study, only: Filter) -> Iterator[Sample]:
@@ -208,7 +209,7 @@ def about(response: Response, around: Around) -> dict[str, Any]:
         "instrument": response.instrument,
         "instrument_version": response.version,
         "moment": response.moment,
-        "turn": response.turn or None,
+        "turn": response.turn_rated,
     }
 
 

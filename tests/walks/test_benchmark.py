@@ -126,7 +126,9 @@ def test_arms_come_in_the_planted_order(place: Place, run: Ended, condition: str
 def test_the_judge_sees_the_same_order(place: Place, run: Ended, condition: str) -> None:
     rows = [row for row in place.table("conditions") if row["item"] == "*" and row["raters"] == "judge:standard"]
     found = {row["arm"]: float(row[condition]) for row in rows}
-    assert sorted(found, key=found.__getitem__) == ["amber", "birch", "delta", "cedar", "ember"]
+    order = sorted(found, key=found.__getitem__)
+    # The two poor arms lie closer together than the means of twelve conversations can tell apart.
+    assert (set(order[: len(POOR)]), order[len(POOR) :]) == (set(POOR), ["delta", "cedar", "ember"])
 
 
 def test_worst_case_seekers_rate_lower_unless_at_the_foot_of_the_scale(place: Place, run: Ended) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
@@ -13,7 +12,7 @@ import pytest
 
 from tests.faults.database import POSTGRES, Postgres, postgres_answers
 from tests.faults.line import Line
-from tests.server import Server, serving
+from tests.server import Server, come_in, serving
 
 pytestmark = pytest.mark.skipif(not postgres_answers(), reason="no PostgreSQL answered: none was taken away")
 
@@ -45,7 +44,7 @@ async def test_help_is_there_and_other_pages_say_what_to_do(tmp_path: Path, how:
         served(tmp_path) as (server, line),
         aiohttp.ClientSession(server.base_url, cookie_jar=aiohttp.CookieJar(unsafe=True)) as person,
     ):
-        await come_in(person)
+        await come_in(person, "/open/demo/?track=participant")
         line.lose("upwards", "downwards") if how == "silent" else line.close()
         pages = [asyncio.create_task(get(person, "/study/", PATIENCE)) for _ in range(8)]  # more than there are threads
         await asyncio.sleep(0)
@@ -67,16 +66,6 @@ async def test_help_is_there_and_other_pages_say_what_to_do(tmp_path: Path, how:
         async with asyncio.timeout(60):
             while (await get(person, "/study/", PATIENCE))[0] != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.5)
-
-
-async def come_in(person: aiohttp.ClientSession) -> None:
-    """Through the open door, by its button."""
-    door = "/open/demo/?track=participant"
-    async with person.get(door) as page:
-        token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', await page.text())
-    assert token
-    async with person.post(door, data={"csrfmiddlewaretoken": token[1], "act": "start"}) as page:
-        assert page.status == 200
 
 
 async def get(person: aiohttp.ClientSession, path: str, patience: aiohttp.ClientTimeout) -> tuple[int, str]:

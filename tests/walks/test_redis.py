@@ -16,7 +16,7 @@ import pytest
 from dialogue.redis_layer import AGAIN, MISSED, RedisLayer
 from tests.faults.line import Line
 from tests.faults.site import REDIS, forget_keys, redis_answers
-from tests.server import Server, serving
+from tests.server import Server, come_in, serving
 
 pytestmark = pytest.mark.skipif(not redis_answers(), reason="no Redis answered: sockets ran without it")
 
@@ -96,8 +96,8 @@ async def chatting(server: Server) -> AsyncIterator[list[Chat]]:
             jar = aiohttp.CookieJar(unsafe=True)
             browser = aiohttp.ClientSession(cookie_jar=jar, headers={"Origin": server.base_url})
             await stack.enter_async_context(browser)
-            async with browser.get(f"{server.base_url}/j/{token}/") as response:
-                code = re.search(r'data-conversation="([^"]+)"', await response.text())[1]
+            page = await come_in(browser, f"{server.base_url}/j/{token}/")
+            code = re.search(r'data-conversation="([^"]+)"', page)[1]
             chats.append(Chat(server, browser, code))
             await chats[-1].resume()
         yield chats

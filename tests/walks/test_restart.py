@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from tests.llm_server import running
-from tests.server import Server, serving
+from tests.server import Server, come_in, serving
 from tests.walks.test_whole_chain import done, study_file
 
 INVITE = """
@@ -45,8 +45,8 @@ async def frames_until(socket: aiohttp.ClientWebSocketResponse, *types: str) -> 
 async def chat_over_a_crash(server: Server, token: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(cookie_jar=jar, headers={"Origin": server.base_url}) as browser:
-        async with browser.get(f"{server.base_url}/j/{token}/") as response:
-            code = re.search(r'data-conversation="([^"]+)"', await response.text())[1]
+        page = await come_in(browser, f"{server.base_url}/j/{token}/")
+        code = re.search(r'data-conversation="([^"]+)"', page)[1]
         address = f"{server.base_url.replace('http', 'ws', 1)}/ws/chat/{code}/"
         async with browser.ws_connect(address) as socket:
             await socket.send_json({"type": "resume", "after": 0})

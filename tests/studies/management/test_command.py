@@ -61,7 +61,12 @@ def test_faults_of_a_file_are_lines_of_file_place_and_what_is_wrong(shell, tmp_p
 
 def test_summary_is_the_last_line(shell):
     told = shell.manage("load_study", str(ROOT / "fixtures" / "studies" / "demo.toml"), "--json")
-    assert json.loads(told.stdout.splitlines()[-1]) == {"study": "demo", "outcome": "created", "version": 1}
+    assert json.loads(told.stdout.splitlines()[-1]) == {
+        "study": "demo",
+        "outcome": "created",
+        "version": 1,
+        "unset_keys": [],
+    }
 
 
 @pytest.mark.parametrize(

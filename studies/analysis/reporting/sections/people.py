@@ -205,7 +205,7 @@ def _arms(results: Results) -> Iterator[Part]:
         )
     )
     rows = [_arm(str(arm), found, results) for arm, found in chats.groupby("arm")]
-    yield Excerpt("conversations", _("Conversations of each arm"), pd.DataFrame(rows).fillna(0))
+    yield Excerpt("conversations", _("Conversations of each arm"), pd.DataFrame(rows).fillna("0"))
 
 
 def _arm(arm: str, chats: pd.DataFrame, results: Results) -> dict[str, object]:

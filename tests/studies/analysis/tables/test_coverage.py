@@ -13,7 +13,7 @@ from studies.analysis.tables.coverage import COLUMNS, METHODS, coverage
 from tests.studies.analysis.benchmark import write_table
 
 ExportOf = Callable[[Any], Path]
-CARE = {"file": "ten.json", "column": "care", "type": "scale", "unit": "points", "values": "1 to 5", "meaning": "Care"}
+CARE = {"file": "ten.json", "column": "care", "type": "scale", "minimum": 1, "maximum": 5}
 
 
 def judged(scores: Sequence[float | str], judge: str = "J", **also: Any) -> list[dict[str, Any]]:

@@ -11,7 +11,7 @@ import tomli_w
 from tests.faults.schedule import CHECKPOINT, MIN_TURNS, Schedule
 from tests.server import ROOT, Server
 
-GAP = 1.5  # seconds that a model may be silent
+TIMEOUTS = {"gap_timeout": 1.5, "total_timeout": 10.0}  # seconds: of silence, and of a whole answer
 PACED = {"first_piece_seconds": 0.4, "characters_per_second": 200.0, "self_naming": "mask"}
 COME_IN = """
 import json, pathlib
@@ -72,7 +72,7 @@ def study_file(folder: Path, key: str, model: str, llm_url: str, *, paced: bool)
             "model": model,
             "provider": "Test Lab",
             "prompt": "supporter",
-            "extra": {"gap_timeout": GAP},
+            "extra": TIMEOUTS,
         }
     ]
     path = folder / f"{key}.toml"

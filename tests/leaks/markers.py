@@ -44,6 +44,7 @@ class MarkedArm:
     number: int
     behaviour: str = "echo"
     kind: str = "openai_compatible"
+    has_prompt: bool = True  # judges are asked with the project's own
 
     def name(self, kind: str) -> str:
         return f"zq{kind}{self.number}x"
@@ -60,7 +61,15 @@ class MarkedArm:
         yield Marker("key", self.name("key"))
         yield from (Marker("title", text) for text in self.title.values())
         if self.kind == "openai_compatible":
-            names = ("model", "provider", "url", "secret", "extra", "error", "prompt", "file")
+            names = (
+                "model",
+                "provider",
+                "url",
+                "secret",
+                "extra",
+                "error",
+                *(("prompt", "file") if self.has_prompt else ()),
+            )
             yield from (Marker(name, self.name(name)) for name in names)
             yield Marker("env", self.key_variable)
 
@@ -71,11 +80,11 @@ class MarkedArm:
             return {**named, "model": self.behaviour}
         return {
             **named,
+            **({"prompt": f"{self.name('file')}.txt"} if self.has_prompt else {}),
             "base_url": f"{url}/{self.name('url')}/v1",
             "model": self.name("model"),
             "api_key_env": self.key_variable,
             "provider": self.name("provider"),
-            "prompt": f"{self.name('file')}.txt",
             "extra": {self.name("extra"): 1, "behaviour": self.behaviour, "says": self.name("error")},
         }
 
@@ -98,7 +107,7 @@ HALLS = (
     MarkedArm(8, "flaky-1-status-500"),
     MarkedArm(9, "question", kind="scripted"),
 )
-JUDGE = MarkedArm(10)
+JUDGE = MarkedArm(10, has_prompt=False)
 ALL = (*TWINS, *ROOMS, *HALLS, JUDGE)
 
 
@@ -146,7 +155,7 @@ def write_study(
     }
     if guess:
         study["steps"].insert(-1, {"kind": "blinding"})
-    for arm in (*arms, JUDGE):
+    for arm in arms:
         (folder / f"{arm.name('file')}.txt").write_text(f"{arm.name('prompt')} Be kind.", encoding="utf-8")
     path = folder / f"{key}.toml"
     path.write_text(tomli_w.dumps(study), encoding="utf-8")

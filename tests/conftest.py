@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 from asgiref.sync import SyncToAsync
+from django.db import connections, transaction
+from django.test import TransactionTestCase
 from django.utils import translation
 
 from dialogue import replies
+
+MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -45,9 +49,26 @@ def no_language_left_active() -> Iterator[None]:
 @pytest.fixture
 def on_commit_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a test the outer transaction never commits; what waits for it runs as soon as it is asked for."""
-    from django.db import transaction
-
     monkeypatch.setattr(transaction, "on_commit", lambda act, *_args, **_kwargs: act())
+
+
+@pytest.fixture(scope="session", autouse=True)
+def rows_are_deleted_after_a_test_that_commits() -> Iterator[None]:
+    """Django truncates every table instead and makes permissions anew, which takes some hundred times as long on tables
+    of a few rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(TransactionTestCase, "_fixture_teardown", delete_rows)
+        yield
+
+
+def delete_rows(case: TransactionTestCase) -> None:
+    """Delete all that tests store, in one transaction: constraints between tables are looked at when it ends."""
+    for alias in case._databases_names(include_mirrors=False):
+        connection = connections[alias]
+        names = set(connection.introspection.django_table_names(only_existing=True, include_views=False))
+        with transaction.atomic(using=alias), connection.cursor() as cursor:
+            for name in sorted(names - MADE_BY_MIGRATIONS):
+                cursor.execute(f"DELETE FROM {connection.ops.quote_name(name)}")
 
 
 @pytest.fixture(scope="session")

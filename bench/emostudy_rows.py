@@ -28,10 +28,10 @@ from django.db import transaction  # noqa: E402
 
 from dialogue.models import Call, Turn  # noqa: E402
 from dialogue.models.conversation import TurnState  # noqa: E402
-from studies import enrolment, progress  # noqa: E402
-from studies.consent import form_of  # noqa: E402
 from studies.models import Consent, Participation, Study  # noqa: E402
 from studies.models.participation import Status  # noqa: E402
+from studies.participation import enrolment, progress  # noqa: E402
+from studies.participation.consent import form_of  # noqa: E402
 
 KEY = "bench"
 PROVIDER = "Mock"

@@ -29,9 +29,9 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
 from dialogue.models import Conversation  # noqa: E402
-from studies.exports.files import write_rows  # noqa: E402
-from studies.exports.table import Filter  # noqa: E402
-from studies.exports.tables import RATINGS, rated, ratings  # noqa: E402
+from studies.data.exports.columns import Filter  # noqa: E402
+from studies.data.exports.files import write_rows  # noqa: E402
+from studies.data.exports.tables import RATINGS, rated, ratings  # noqa: E402
 from studies.models import Answer, ArmRun, Participation, Rater, Response, Study  # noqa: E402
 
 HEADER = [column.name for column in RATINGS]

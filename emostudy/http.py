@@ -21,8 +21,8 @@ from django.middleware.clickjacking import XFrameOptionsMiddleware
 from django.middleware.security import SecurityMiddleware
 
 from emostudy.pulse import Pulse
-from studies.language import quiet_headers
-from studies.views.broken import HEALTH, HELP, without_database
+from studies.participation.language import quiet_headers
+from studies.person.broken import HEALTH, HELP, without_database
 
 # More would not make pages faster, since Python runs one at a time, but conversations slower.
 THREADS = 4

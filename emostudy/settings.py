@@ -67,14 +67,14 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
-    "studies.language.ParticipationLanguageMiddleware",
+    "studies.participation.language.ParticipationLanguageMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "studies.language.quiet_headers",
+    "studies.participation.language.quiet_headers",
 ]
 
 ROOT_URLCONF = "emostudy.urls"
@@ -90,7 +90,7 @@ TEMPLATES = [
                 "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "studies.submissions.key_for_page",
+                "studies.participation.submissions.key_for_page",
             ]
         },
     }
@@ -185,12 +185,12 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 AUTHENTICATION_BACKENDS = ["allauth.account.auth_backends.AuthenticationBackend"]
-ACCOUNT_ADAPTER = "studies.views.research.signing_in.Adapter"
+ACCOUNT_ADAPTER = "studies.workbench.signing_in.Adapter"
 ACCOUNT_LOGIN_METHODS = {"username"}
 ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]  # of accounts in general: nobody can sign up here
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_SESSION_REMEMBER = True
-# studies.views.research.signing_in says why. "login" counts right passwords too.
+# studies.workbench.signing_in says why. "login" counts right passwords too.
 ACCOUNT_RATE_LIMITS = {
     "login": "30/m/ip",
     "login_failed": "5/5m/key,30/10m/ip",
@@ -224,14 +224,14 @@ SPECTACULAR_SETTINGS = {"TITLE": "emostudy", "DESCRIPTION": "Read-only access fo
 METRICS_TOKEN = env.envtext("METRICS_TOKEN")
 
 # dialogue knows nothing of studies: this names who is told when a conversation shows a risk.
-RISK_HANDLER = "studies.oncall.risk_raised"
+RISK_HANDLER = "studies.care.oncall.risk_raised"
 
 # Nor does it know what jobs are about: this names who does the work, by kind of job.
 JOB_HANDLERS = {
     "judge": "studies.judging.handler.JudgeHandler",
-    "pairs": "studies.judging.pairs.PairHandler",
+    "pairs": "studies.judging.comparisons.PairHandler",
     "profile": "studies.seeker_profiles.handler.ProfileHandler",
-    "simulation": "studies.simulating.handler.SimulationHandler",
+    "simulation": "studies.simulation.handler.SimulationHandler",
 }
 PRICES = env.envtext("PRICES", str(FIXTURES / "prices.toml"))
 DAILY_BUDGET = env.envdecimal("DAILY_BUDGET")

@@ -1,9 +1,9 @@
 from django.contrib import admin
 from django.urls import include, path
 
-handler400 = "studies.views.broken.bad_request"
-handler404 = "studies.views.broken.not_found"
-handler500 = "studies.views.broken.server_error"
+handler400 = "studies.person.broken.bad_request"
+handler404 = "studies.person.broken.not_found"
+handler500 = "studies.person.broken.server_error"
 
 urlpatterns = [
     path("admin/", admin.site.urls),

@@ -22,13 +22,13 @@ from django.utils.translation import gettext_lazy as _
 
 from dialogue.admin import ReadOnly
 from dialogue.incoming import StorableJSON
-from studies.consent import template_ids
-from studies.design.files import StudyFileError, dump_study, read_study
+from studies.board.design import study_file_of
+from studies.design.reading import StudyFileError, dump_study, read_study
 from studies.design.spec import ArmSpec, RolePlaySpec, StudySpec
+from studies.instruments.loading import instrument_ids
 from studies.models import Answer, Arm, Card, Decision, Judge, Participation, Protocol, Response, RolePlay, Study
 from studies.models.study import ModelRow
-from studies.questionnaires.loading import instrument_ids
-from studies.views.research.design import study_file_of
+from studies.participation.consent import template_ids
 
 admin.site.login = secure_admin_login(admin.site.login)  # one way to sign in
 admin.site.unregister(EmailAddress)  # allauth's; nobody signs in by e-mail

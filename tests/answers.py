@@ -1,6 +1,6 @@
 """What a person answers who fits the study, agrees, and is of middling opinion."""
 
-from studies.questionnaires.loading import load
+from studies.instruments.loading import load
 
 ELIGIBLE = {
     "age": "30",

@@ -27,7 +27,7 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 @pytest.fixture(autouse=True)
 def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """On-call mail goes out in the same thread, so that a test sees it and the database is not used after it."""
-    from studies import oncall
+    from studies.care import oncall
 
     monkeypatch.setattr(oncall, "mail_in_background", oncall.send_due_mails)
 

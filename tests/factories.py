@@ -11,11 +11,11 @@ from django.utils import timezone
 
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
-from studies.consent import template_ids
-from studies.design.files import read_study
 from studies.design.plan import Step
+from studies.design.reading import read_study
 from studies.design.spec import StudySpec
-from studies.enrolment import invite
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import instrument_ids, load
 from studies.models import (
     Adjudication,
     ArmRun,
@@ -34,10 +34,10 @@ from studies.models import (
     Study,
     Verdict,
 )
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import instrument_ids, load
-from studies.responses import rater_for, store
-from studies.studyfiles import load_spec
+from studies.participation.consent import template_ids
+from studies.participation.enrolment import invite
+from studies.participation.responses import rater_for, store
+from studies.setup.storage import load_spec
 
 TURNS = (("I feel low.", "What happened?"), ("I lost my job.", "That is hard."))
 

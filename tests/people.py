@@ -6,8 +6,8 @@ from django.test import Client
 
 from dialogue import chat
 from dialogue.providers.base import Reply
-from studies import enrolment, progress
 from studies.models import Participation, Study
+from studies.participation import enrolment, progress
 from tests.answers import AFTER, BOXES, ELIGIBLE, MOOD, middle, right_answers
 
 

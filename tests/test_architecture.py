@@ -7,20 +7,20 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PURE = (
-    "studies/questionnaires",
+    "studies/instruments",
     "studies/design",
     "studies/analysis",
-    "studies/consent.py",
-    "studies/training/talk.py",
-    "studies/training/filters.py",
-    "studies/training/scores.py",
-    "studies/training/split.py",
-    "studies/training/duplicates.py",
-    "studies/training/pairs.py",
-    "studies/training/contexts.py",
-    "studies/training/rows.py",
-    "studies/training/options.py",
-    "studies/training/card.py",
+    "studies/participation/consent.py",
+    "studies/data/training/talk.py",
+    "studies/data/training/filters.py",
+    "studies/data/training/scores.py",
+    "studies/data/training/split.py",
+    "studies/data/training/duplicates.py",
+    "studies/data/training/preferences.py",
+    "studies/data/training/contexts.py",
+    "studies/data/training/rows.py",
+    "studies/data/training/options.py",
+    "studies/data/training/card.py",
     "dialogue/providers",
     "dialogue/frames.py",
     "dialogue/judges",
@@ -70,7 +70,14 @@ def test_studies_do_not_reach_up_to_the_wiring(path):
 
 @pytest.mark.parametrize("path", sources(*PURE), ids=str)
 def test_pure_modules_know_no_rows(path):
-    rows = ("dialogue.models", "studies.models", "django.db", "dialogue.chat", "studies.progress", "studies.responses")
+    rows = (
+        "dialogue.models",
+        "studies.models",
+        "django.db",
+        "dialogue.chat",
+        "studies.participation.progress",
+        "studies.participation.responses",
+    )
     assert named(imports(path), *rows) == set()
 
 
@@ -84,7 +91,13 @@ def test_analysis_imports_downwards():
 
 @pytest.mark.parametrize("path", sources("studies/models", "dialogue/models"), ids=str)
 def test_rows_know_no_verbs(path):
-    verbs = ("dialogue.chat", "dialogue.replies", "studies.progress", "studies.enrolment", "studies.steps")
+    verbs = (
+        "dialogue.chat",
+        "dialogue.replies",
+        "studies.participation.progress",
+        "studies.participation.enrolment",
+        "studies.steps",
+    )
     assert named(imports(path), *verbs) == set()
 
 

@@ -9,8 +9,8 @@ import pytest
 from django.core.management import get_commands
 
 from dialogue.frames import ErrorCode, Outgoing
-from studies.exports.tables import TABLES
-from studies.imports import pairs, ratings
+from studies.data.exports.tables import TABLES
+from studies.data.imports import comparisons, ratings
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -67,6 +67,8 @@ def test_frame_of_the_browser_and_error_are_in_the_docs(word):
     assert f'"{word}"' in INTERFACES or f"`{word}`" in INTERFACES
 
 
-@pytest.mark.parametrize("column", sorted({*ratings.NEEDED, *ratings.OPTIONAL, *pairs.NEEDED, *pairs.OPTIONAL}))
+@pytest.mark.parametrize(
+    "column", sorted({*ratings.NEEDED, *ratings.OPTIONAL, *comparisons.NEEDED, *comparisons.OPTIONAL})
+)
 def test_column_of_an_import_is_in_the_docs(column):
     assert f"`{column}`" in INTERFACES.split("Files that come in")[1]

@@ -3,7 +3,7 @@ from typing import Any
 from rest_framework import serializers
 
 from studies.models import Arm, Study
-from studies.views.research.access import title_of
+from studies.workbench.access import title_of
 
 
 class AddressesSerializer(serializers.Serializer):

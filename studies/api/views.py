@@ -20,13 +20,13 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 from rest_framework.views import APIView
 
-from studies import counts
 from studies.api.serializers import AddressesSerializer, ProgressSerializer, StudyDetailSerializer, StudySerializer
-from studies.exports.files import cell
-from studies.exports.table import Filter
-from studies.exports.tables import RATINGS, ratings
+from studies.data.exports.columns import Filter
+from studies.data.exports.files import cell
+from studies.data.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
-from studies.silence import end_for_the_silent
+from studies.participation import counts
+from studies.participation.timeouts import end_for_the_silent
 
 ROWS_AT_ONCE = 500
 TEST = OpenApiParameter("test", str, enum=["yes", "no"], description="Test data alone, or real people alone.")

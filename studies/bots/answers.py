@@ -11,9 +11,9 @@ from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
 from studies.bots.page import Field, Form
 from studies.bots.talk import STORIES, Story
 from studies.design.plan import TOPIC_QUESTIONS
-from studies.questionnaires.definitions import DECLINED, Item, Questionnaire
-from studies.questionnaires.forms import REASON
-from studies.questionnaires.loading import instrument_ids, load
+from studies.instruments.definitions import DECLINED, Item, Questionnaire
+from studies.instruments.forms import REASON
+from studies.instruments.loading import instrument_ids, load
 
 FACTORS = ("E", "A", "C", "N", "O")
 MIRRORED = {"ES": "N"}  # Emotional Stability of the 50 markers is Neuroticism from its other end

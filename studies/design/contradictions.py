@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.design.blocks import impossible
+from studies.design.fields import LANGUAGES, Fault, suggestion
 from studies.design.plan import SCREENING
 from studies.design.spec import (
     BLINDING,
@@ -28,8 +29,7 @@ from studies.design.spec import (
     StudySpec,
     Text,
 )
-from studies.design.tables import LANGUAGES, Fault, suggestion
-from studies.questionnaires.wording import keep_parts, placeholders
+from studies.instruments.wording import keep_parts, placeholders
 
 REVIEWER = "reviewer"
 OF_REVIEWERS = ("reviews", "pairs")  # the steps that nobody else has

@@ -5,9 +5,9 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from dialogue.judges.prompts import STRATEGIES
+from studies.design.fields import Fault, Table, suggestion
 from studies.design.spec import COUNSELLOR, ContrastSpec, StudySpec
-from studies.design.tables import Fault, Table, suggestion
-from studies.questionnaires.loading import instrument_ids, load
+from studies.instruments.loading import instrument_ids, load
 
 OWN_SEEKERS = {"seeker": "person", "expert": "counsellor", "simulated_seeker": "simulated"}  # who rate what they met
 RATERS = (*OWN_SEEKERS, "reviewer", "crowd")

@@ -9,7 +9,7 @@ from dialogue.judges import probes
 from dialogue.judges.prompts import STRATEGIES
 from dialogue.models import Job, JobItem
 from studies.design.spec import ArmSpec
-from studies.judging.pairs import hash_of
+from studies.judging.comparisons import hash_of
 from studies.judging.planning import configuration_of
 from studies.judging.settings import Configuration
 from studies.models import Rater, Study

@@ -15,6 +15,8 @@ from dialogue.judges.schemas import Schema, state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
 from dialogue.providers.registry import model_for
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
 from studies.judging.asking import Result, asks, in_form, noting
 from studies.judging.items import judged_items
 from studies.judging.material import Material, materials
@@ -22,9 +24,7 @@ from studies.judging.planning import THINKER, may_be_sent, runs_to_judge
 from studies.judging.prompting import Prompt, prompts_of
 from studies.judging.settings import Configuration, judge_settings, thinker_settings
 from studies.models import Rater, Study
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import load
-from studies.responses import Given, store_many
+from studies.participation.responses import Given, store_many
 
 UNREADABLE = ("unparseable", "out_of_range")
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from dialogue.judges.prompts import JudgedItem
-from studies.questionnaires.definitions import Questionnaire
+from studies.instruments.definitions import Questionnaire
 
 
 @cache

@@ -17,15 +17,15 @@ from dialogue.models import Turn
 from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.seekers.profiles import lines_for_seeker
 from studies.design.spec import COUNSELLOR, ArmSpec, ChatSpec
+from studies.instruments.loading import load
 from studies.judging.items import judged_items
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
-from studies.profiles import profile_lines
-from studies.questionnaires.loading import load
-from studies.responses import is_rating
-from studies.simulating.profiles import from_content
+from studies.participation.profiles import profile_lines
+from studies.participation.responses import is_rating
+from studies.simulation.profiles import from_content
 
 KIND = "judge"  # of job and item
 THINKER = "thinker"

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from dialogue.judges.schemas import RESPONSE_FORMAT
+from studies.instruments.loading import load
 from studies.judging.asking import noting
 from studies.judging.changes import is_changed
 from studies.judging.material import Material, materials
@@ -22,7 +23,6 @@ from studies.judging.planning import (
 from studies.judging.prompting import Prompt, prompts_of
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
-from studies.questionnaires.loading import load
 
 
 class Place(NamedTuple):

@@ -9,10 +9,10 @@ from dialogue.judges.prompts import JudgedItem, judge_messages, template_version
 from dialogue.judges.redaction import version_with
 from dialogue.judges.schemas import Schema, scores_format
 from dialogue.providers.base import Message
+from studies.instruments.definitions import Questionnaire
 from studies.judging.items import judged_items, scope_of
 from studies.judging.material import Material
 from studies.judging.settings import Configuration
-from studies.questionnaires.definitions import Questionnaire
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dialogue.jobs.estimate import Cost, cost_of
 from dialogue.prices import load_prices, told_amount
 from dialogue.providers.registry import has_key, is_free
 from studies.management.command import one_or_more
-from studies.simulating.estimate import Answers, Estimate
+from studies.simulation.estimate import Answers, Estimate
 
 ROUGH = (
     "Tokens are counted from characters: real tokenizers may differ by a third. Repeated calls and repairs are not in "

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.exports.lines import Row, refuse_foreign, write
-from studies.exports.places import ExportRefused
-from studies.exports.records import record_export
-from studies.exports.table import Filter
+from studies.data.exports.columns import Filter
+from studies.data.exports.lines import Row, refuse_foreign, write
+from studies.data.exports.places import ExportRefused
+from studies.data.exports.records import record_export
 from studies.management.command import Command, Progress, one_or_more
 from studies.models import Study
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.imports.faults import ImportRefused
+from studies.data.imports.faults import ImportRefused
 from studies.management.command import Command
 from studies.models import Study
 

@@ -25,8 +25,8 @@ from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.registry import is_free, replayed
 from studies.management import estimates
 from studies.management.command import Command, Progress, one_or_more
-from studies.simulating.choice import Unfit, refuse_unreachable
-from studies.simulating.estimate import Estimate
+from studies.simulation.choice import Unfit, refuse_unreachable
+from studies.simulation.estimate import Estimate
 
 TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is

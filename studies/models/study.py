@@ -9,8 +9,8 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from studies.design.serialisation import protocol_hash, spec_from_json
 from studies.design.spec import ArmSpec, StudySpec
-from studies.design.stored import protocol_hash, spec_from_json
 
 slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' and '_' only."))
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from studies.design.behaviours import Behaviour, behaviours, levels, rules
-from studies.design.cardfiles import BELONGINGS, REACTIONS
-from studies.questionnaires.loading import load
+from studies.design.card_files import BELONGINGS, REACTIONS
+from studies.instruments.loading import load
 
 SEPARATORS = {"en": "; ", "zh": "；"}
 

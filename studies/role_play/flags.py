@@ -8,9 +8,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models import Turn
+from studies.instruments.forms import InstrumentForm, form_for
+from studies.instruments.loading import load
 from studies.models import ArmRun, Flag
-from studies.questionnaires.forms import InstrumentForm, form_for
-from studies.questionnaires.loading import load
 
 INSTRUMENT = "reply_flags"
 

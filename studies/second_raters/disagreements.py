@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from studies.instruments.definitions import Item
+from studies.instruments.loading import load
 from studies.models import Adjudication, ArmRun, ReviewPlan
-from studies.questionnaires.definitions import Item
-from studies.questionnaires.loading import load
 from studies.second_raters.review_work import Place, answers_in
 
 DIFFER = 2.0  # points between the highest and the lowest score, from which on raters are said to differ

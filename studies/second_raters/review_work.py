@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 from django.db.models import Count, QuerySet
 
+from studies.instruments.vignettes import vignette
 from studies.models import Answer, Participation, Review, ReviewPlan
 from studies.models.response import RaterKind
-from studies.questionnaires.vignettes import vignette
-from studies.responses import instructed
+from studies.participation.responses import instructed
 from studies.second_raters.reviews import AGAIN, MOMENT
 
 

@@ -14,16 +14,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from dialogue.models.conversation import TurnState
-from studies import distances as judge_distances
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import instrument_ids, load
+from studies.instruments.vignettes import Vignette, vignettes
 from studies.models import ArmRun, Participation, Rater, Response, Review, ReviewItem, ReviewPlan, Study
 from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.models.review import LEASE
-from studies.questionnaires.definitions import Questionnaire
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import instrument_ids, load
-from studies.questionnaires.vignettes import Vignette, vignettes
-from studies.responses import is_rating, rater_for, store
+from studies.participation import judge_gap as judge_distances
+from studies.participation.responses import is_rating, rater_for, store
 from studies.second_raters.eligible import conversations, still_wanted
 
 SOURCES = ("all", "sample", "arm", "strata", "far")

@@ -10,11 +10,11 @@ from dialogue.seekers.identifying import has_name
 from dialogue.seekers.profile_checks import Own
 from dialogue.seekers.profile_writer import Answered
 from dialogue.seekers.profiles import BIG_FIVE
+from studies.instruments.definitions import Item
+from studies.instruments.loading import load
+from studies.instruments.scoring import score
 from studies.models import Participation
-from studies.questionnaires.definitions import Item
-from studies.questionnaires.loading import load
-from studies.questionnaires.scoring import score
-from studies.responses import answers_of
+from studies.participation.responses import answers_of
 
 BIG_FIVE_INSTRUMENTS = ("mini_ipip", "ipip_bfm_50")
 DECLINED = ("prefer_not", "none")

@@ -10,7 +10,7 @@ from studies.design.spec import ArmSpec
 from studies.models import Participation
 from studies.seeker_profiles.answers import of_person
 from studies.seeker_profiles.planning import writer_settings
-from studies.simulating.estimate import Estimate
+from studies.simulation.estimate import Estimate
 
 PURPOSE = Call.Purpose.PROFILE
 ASSUMED = Typical(characters=0, tokens=700)  # of an answer, where none is in the ledger

@@ -1,5 +1,7 @@
 """The kinds of step, by the name that a plan gives them. Adding one is a module and a line here."""
 
+from studies.interviews import step
+from studies.second_raters import comparison_step, review_step
 from studies.steps import (
     between,
     blinding,
@@ -8,10 +10,7 @@ from studies.steps import (
     consent,
     debrief,
     ended,
-    interview,
-    pairs,
     questionnaire,
-    reviews,
     screening,
     stalled,
     training,
@@ -29,9 +28,9 @@ KINDS: dict[str, StepKind] = {
     "chats": stalled.Stalled(),
     "chat": chat.Chat(),
     "blinding": blinding.Blinding(),
-    "interview": interview.Interviewing(),
-    "reviews": reviews.RateOthers(),
-    "pairs": pairs.Compare(),
+    "interview": step.Interviewing(),
+    "reviews": review_step.RateOthers(),
+    "pairs": comparison_step.Compare(),
     "debrief": debrief.Debrief(),
     "held": ended.Notice("studies/steps/held.html"),
     "review": ended.Notice("studies/steps/review.html"),

@@ -8,11 +8,11 @@ from typing import Any, Protocol
 from django.http import HttpRequest
 from django.utils.functional import cached_property  # functools' takes one lock for all instances in Python 3.11
 
-from studies.chats import run_at
 from studies.design.plan import Step
 from studies.design.spec import StudySpec
 from studies.models import ArmRun, Draft, Participation
-from studies.submissions import draft_of, place_of
+from studies.participation.chats import run_at
+from studies.participation.submissions import draft_of, place_of
 
 SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
 

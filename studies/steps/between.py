@@ -1,4 +1,4 @@
-from studies import progress
+from studies.participation import progress
 from studies.steps.base import Page, Visit
 from studies.steps.questionnaire import Answer
 

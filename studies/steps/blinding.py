@@ -11,17 +11,17 @@ from typing import Any
 
 from django.db import transaction
 
-from studies import progress
-from studies.chats import runs_with_a_reply
 from studies.design.spec import ArmSpec, StudySpec
+from studies.instruments.definitions import Condition, Item, Option, Questionnaire
+from studies.instruments.forms import AnswerValue, InstrumentForm, Row, form_for
+from studies.instruments.loading import ARMS, LANGUAGES, load
+from studies.instruments.wording import fill, placeholders
 from studies.models import ArmRun
-from studies.questionnaires.definitions import Condition, Item, Option, Questionnaire
-from studies.questionnaires.forms import AnswerValue, InstrumentForm, Row, form_for
-from studies.questionnaires.loading import ARMS, LANGUAGES, load
-from studies.questionnaires.wording import fill, placeholders
-from studies.responses import rater_for, store
+from studies.participation import progress
+from studies.participation.chats import runs_with_a_reply
+from studies.participation.responses import rater_for, store
+from studies.participation.submissions import ToMend
 from studies.steps.base import Page, Visit
-from studies.submissions import ToMend
 
 PARTNER = "partner"  # the placeholder of the items that are asked of each partner
 WHOLE = 0  # the number that stands for the page as a whole

@@ -4,16 +4,16 @@ from dialogue import chat as rules
 from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
-from studies import chats, progress
+from studies.instruments.forms import InstrumentForm, form_for
+from studies.instruments.loading import load
 from studies.models import ArmRun, RolePlay
-from studies.questionnaires.forms import InstrumentForm, form_for
-from studies.questionnaires.loading import load
-from studies.responses import rater_for, store, turns_seen
+from studies.participation import chats, progress
+from studies.participation.responses import rater_for, store, turns_seen
+from studies.participation.submissions import ToMend
 from studies.role_play import flags
 from studies.role_play.card_face import CardFace, face_of
 from studies.steps.base import Page, Visit
 from studies.steps.stalled import stalled_page
-from studies.submissions import ToMend
 
 
 class Chat:

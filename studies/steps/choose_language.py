@@ -1,7 +1,7 @@
-from studies import progress
-from studies.language import remember
+from studies.participation import progress
+from studies.participation.language import remember
+from studies.participation.submissions import ToMend
 from studies.steps.base import Page, Visit
-from studies.submissions import ToMend
 
 NAMES = {"en": "English", "zh": "简体中文"}
 

@@ -1,12 +1,12 @@
 from django.db import transaction
 
-from studies import progress
-from studies.consent import Form, form_of
+from studies.instruments.forms import InstrumentForm, form_for
 from studies.models import Consent
 from studies.models.participation import Status
-from studies.questionnaires.forms import InstrumentForm, form_for
+from studies.participation import progress
+from studies.participation.consent import Form, form_of
+from studies.participation.submissions import ToMend
 from studies.steps.base import Page, Visit
-from studies.submissions import ToMend
 
 
 class AskConsent:

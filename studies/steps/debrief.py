@@ -1,6 +1,6 @@
 from dialogue.safety.resources import resources_for
-from studies import progress
 from studies.models import Participation
+from studies.participation import progress
 from studies.steps.base import Page, Visit
 
 

@@ -1,5 +1,5 @@
 from dialogue.safety.resources import resources_for
-from studies import oncall
+from studies.care import oncall
 from studies.steps.base import Page, Visit
 from studies.steps.screening import farewell
 

@@ -6,13 +6,14 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from studies import oncall, progress
-from studies.questionnaires.definitions import Questionnaire
-from studies.questionnaires.forms import InstrumentForm, form_for
-from studies.questionnaires.loading import load
-from studies.responses import answers_of, is_rating, rater_for, store, turns_seen
+from studies.care import oncall
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.forms import InstrumentForm, form_for
+from studies.instruments.loading import load
+from studies.participation import progress
+from studies.participation.responses import answers_of, is_rating, rater_for, store, turns_seen
+from studies.participation.submissions import ToMend
 from studies.steps.base import Page, Visit
-from studies.submissions import ToMend
 
 PLAIN = "studies/steps/questionnaire.html"
 

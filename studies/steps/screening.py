@@ -1,16 +1,16 @@
 from django.db import transaction
 
 from dialogue.safety.resources import resources_for
-from studies import progress
+from studies.instruments.eligibility import Outcome, outcome
+from studies.instruments.forms import InstrumentForm, form_for
+from studies.instruments.loading import load
+from studies.instruments.wording import fill
 from studies.models import Participation
 from studies.models.participation import Status
-from studies.questionnaires.eligibility import Outcome, outcome
-from studies.questionnaires.forms import InstrumentForm, form_for
-from studies.questionnaires.loading import load
-from studies.questionnaires.wording import fill
-from studies.responses import rater_for, store
+from studies.participation import progress
+from studies.participation.responses import rater_for, store
+from studies.participation.submissions import ToMend
 from studies.steps.base import Page, Visit
-from studies.submissions import ToMend
 
 EXITS = {"exclude": Status.SCREENED_OUT, "exclude_with_care": Status.SCREENED_OUT, "review_by_person": Status.IN_REVIEW}
 

@@ -1,6 +1,6 @@
 from contextlib import suppress
 
-from studies import enrolment
+from studies.participation import enrolment
 from studies.steps.base import Page, Visit
 
 

@@ -2,15 +2,15 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from studies import progress
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.forms import InstrumentForm
+from studies.instruments.loading import load
+from studies.instruments.quiz import QuizResult, mark
 from studies.models.participation import Status
-from studies.questionnaires.definitions import Questionnaire
-from studies.questionnaires.forms import InstrumentForm
-from studies.questionnaires.loading import load
-from studies.questionnaires.quiz import QuizResult, mark
+from studies.participation import progress
+from studies.participation.submissions import ToMend
 from studies.steps.base import Page, Visit
 from studies.steps.questionnaire import form_of, keep_form
-from studies.submissions import ToMend
 
 
 class Training:

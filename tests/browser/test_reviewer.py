@@ -19,7 +19,7 @@ PAIR = "Which support was better?"
 AGREED = ("confidential", "no_copies", "may_distress", "may_stop")
 # Two of the vignettes are behind them, so that the walk is short; the keys are as in vignettes.json.
 INVITED = """
-from studies.enrolment import invite
+from studies.participation.enrolment import invite
 from studies.models import Review, ReviewPlan, Study
 study = Study.objects.get(key="brief")
 plan = ReviewPlan.objects.get(study=study, name="{name}")
@@ -42,7 +42,7 @@ ReviewItem.objects.filter(plan__name="{name}").exclude(run__external_id__startsw
 SIDE_BY_SIDE = """
 from dataclasses import asdict
 from studies.models import ArmRun, PairPlan, Study
-from studies.second_raters.pairs import Drawing
+from studies.second_raters.comparisons import Drawing
 study = Study.objects.get(key="brief")
 plan = PairPlan.objects.create(study=study, name="{name}", instrument="pairwise_support", source=asdict(Drawing()))
 a, b = ArmRun.objects.filter(study=study, external_id__startswith="{name}-").order_by("external_id")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
-from studies.questionnaires.loading import load
+from studies.instruments.loading import load
 from tests.browser.conftest import BRIEF, quick_demo
 from tests.browser.survey import Survey
 from tests.browser.visitor import sign_in

@@ -9,7 +9,7 @@ from dialogue.providers.registry import model_for
 from dialogue.seekers.profile_checks import Own, check
 from dialogue.seekers.profile_writer import NAME, Answered, read_written, writer_messages
 from dialogue.seekers.profiles import Profile
-from studies.questionnaires.loading import load
+from studies.instruments.loading import load
 
 SCORES = (1.5, 3.0, 4.5)
 

@@ -16,7 +16,7 @@ PACED = {"first_piece_seconds": 0.4, "characters_per_second": 200.0, "self_namin
 COME_IN = """
 import json, pathlib
 from django.core.management import call_command
-from studies.enrolment import invite
+from studies.participation.enrolment import invite
 from studies.models import Study
 people, studies = {}, json.loads(pathlib.Path(__FILE__).read_text())
 for key, study in studies.items():

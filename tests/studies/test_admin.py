@@ -11,8 +11,8 @@ from django.test import Client
 from django.utils.html import escape
 
 from studies.admin import faults_of
-from studies.enrolment import invite
 from studies.models import Arm, Decision, Judge
+from studies.participation.enrolment import invite
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.test import AsyncClient, Client
 
 from studies.api.views import csv_pieces
-from studies.exports.tables import RATINGS
+from studies.data.exports.tables import RATINGS
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,14 +6,14 @@ import pytest
 from django.core.management import call_command
 
 from dialogue import chat
-from studies.exports.codebook import codebook
-from studies.exports.table import Filter
-from studies.exports.tables import ANSWERS, answers, count_answers
+from studies.data.exports.codebook import codebook
+from studies.data.exports.columns import Filter
+from studies.data.exports.tables import ANSWERS, answers, count_answers
+from studies.instruments.loading import load
 from studies.models import Response, Study
 from studies.models.participation import Status
-from studies.questionnaires.loading import load
+from studies.person.outline import outline
 from studies.steps import blinding
-from studies.views.outline import outline
 from tests.people import Person
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("on_commit_at_once")]

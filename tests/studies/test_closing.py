@@ -5,10 +5,11 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from studies import closing, enrolment, oncall, progress
+from studies.care import oncall
 from studies.models import Participation, Study, Unblinding
 from studies.models.participation import Status
-from studies.unblinding import is_blinded, unblind, unblinding_of
+from studies.participation import closing, enrolment, progress
+from studies.participation.unblinding import is_blinded, unblind, unblinding_of
 from tests import factories
 from tests.answers import ELIGIBLE
 from tests.people import Person

@@ -7,10 +7,10 @@ from itertools import combinations
 
 import pytest
 
-from studies.consent import Form, form_of, template
-from studies.design.files import INSTRUMENTS, read_study
+from studies.design.reading import INSTRUMENTS, read_study
 from studies.design.spec import StudySpec
-from studies.questionnaires.wording import placeholders
+from studies.instruments.wording import placeholders
+from studies.participation.consent import Form, form_of, template
 
 FIXTURES = INSTRUMENTS.parent
 TEMPLATE = template("consent_template")

@@ -7,15 +7,15 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from studies import quality
 from studies.analysis.tables.quality import FLAGS as ANALYSED_FLAGS
-from studies.decisions import decide, disagreements, take_back
-from studies.erasure import erase
-from studies.exports.files import export
-from studies.exports.table import Filter
+from studies.board import quality_indices
+from studies.board.quality import FLAGS, INDICES, OF_CONVERSATION
+from studies.board.quality_indices import OfPerson
+from studies.data.erasure import erase
+from studies.data.exports.columns import Filter
+from studies.data.exports.files import export
 from studies.models import Decision
-from studies.quality import OfPerson
-from studies.views.research.quality import FLAGS, INDICES, OF_CONVERSATION
+from studies.participation.exclusions import decide, disagreements, take_back
 from tests import factories
 from tests.people import Person
 
@@ -272,7 +272,7 @@ def test_every_flag_and_index_has_its_words(study):
     person = factories.person(study)
     run = factories.run_with_turns(study, person)
     factories.rating(person, run)
-    found = quality.indices(study, Filter())
+    found = quality_indices.indices(study, Filter())
     assert {index.statistic for index in found if index.conversation} <= set(OF_CONVERSATION)
     assert {index.statistic for index in found if not index.conversation} <= set(INDICES)
     assert {"longstring", "straight_arms"} <= {index.statistic for index in found}
@@ -285,8 +285,8 @@ def test_indices_of_one_person_are_those_among_all(study):
     judge, run = factories.judge(study), people[0].runs.get()
     factories.rating(judge, run)
 
-    everybody = quality.indices(study, Filter(include_tests=True))
-    one = quality.indices(study, OfPerson(person=people[0]))
+    everybody = quality_indices.indices(study, Filter(include_tests=True))
+    one = quality_indices.indices(study, OfPerson(person=people[0]))
 
     assert one == [index for index in everybody if index.person == people[0].code]
     assert len(one) > 5

@@ -8,11 +8,11 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from dialogue.models import RiskEvent
-from studies import progress
-from studies.exports.table import Filter
-from studies.exports.tables import PARTICIPANTS, participants
+from studies.data.exports.columns import Filter
+from studies.data.exports.tables import PARTICIPANTS, participants
 from studies.models import Answer, Draft, Participation, Rater, Response, Study, Submission, Task
 from studies.models.participation import Status
+from studies.participation import progress
 from tests.answers import ELIGIBLE
 from tests.people import Person
 

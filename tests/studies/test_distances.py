@@ -7,8 +7,8 @@ from statistics import fmean
 import pytest
 from django.core.cache import caches
 
-from studies.distances import distances, farthest
 from studies.models import Answer, ArmRun, Rater
+from studies.participation.judge_gap import distances, farthest
 from studies.second_raters import reviews
 from studies.second_raters.reviews import Source
 from tests import factories

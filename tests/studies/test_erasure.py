@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from dialogue.models import Call, InnerState, Job, RiskEvent
-from studies.exports.removal import BLOCK
-from studies.interviewing import attachments
+from studies.data.exports.removal import BLOCK
+from studies.interviews import attachments
 from studies.models import (
     Answer,
     Comparison,
@@ -26,7 +26,7 @@ from studies.models import (
     Task,
     Verdict,
 )
-from studies.responses import rater_for
+from studies.participation.responses import rater_for
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,28 +11,28 @@ from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
-from studies import quality
+from studies.board import quality_indices
 from studies.bots import answers as bots
 from studies.bots.answers import Person as Bot
 from studies.bots.answers import answer
 from studies.bots.page import read_page
-from studies.distances import distances
-from studies.exports.codebook import codebook
-from studies.exports.table import Filter
-from studies.exports.tables import TABLES
-from studies.imports.faults import ImportRefused
-from studies.imports.ratings import import_ratings
-from studies.interviewing.materials import ratings_of
+from studies.data.exports.codebook import codebook
+from studies.data.exports.columns import Filter
+from studies.data.exports.judgements import people_on
+from studies.data.exports.tables import TABLES
+from studies.data.imports.faults import ImportRefused
+from studies.data.imports.ratings import import_ratings
+from studies.instruments import loading
+from studies.instruments.forms import REASON, form_for
+from studies.instruments.loading import FIXTURES, load
+from studies.interviews.materials import ratings_of
+from studies.interviews.step import dimensions
 from studies.judging.items import judged_items
-from studies.judging.samples import people_on
 from studies.models import Answer, ReviewItem, ReviewPlan
-from studies.questionnaires import loading
-from studies.questionnaires.forms import REASON, form_for
-from studies.questionnaires.loading import FIXTURES, load
+from studies.participation.judge_gap import distances
 from studies.second_raters.review_work import answers_in
-from studies.steps.interview import dimensions
-from studies.views.research import rating_tables
-from studies.views.research.rating_tables import Scores
+from studies.workbench import rating_tables
+from studies.workbench.rating_tables import Scores
 from tests import factories
 from tests.people import Person
 
@@ -236,7 +236,7 @@ def desk():
 def missed(study):
     return {
         (found.person, found.conversation, found.estimate, found.flagged)
-        for found in quality.indices(study, REAL)
+        for found in quality_indices.indices(study, REAL)
         if found.statistic in ("instructed_share", "instructed_missed")
     }
 

@@ -15,18 +15,18 @@ from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, Conversation, InnerState, Job, Turn
 from dialogue.models.conversation import Status, TurnState
-from studies.design.files import read_study
+from studies.data.exports.columns import Filter
+from studies.data.exports.tables import RATINGS, count_ratings, ratings
+from studies.design.reading import read_study
 from studies.design.spec import ArmSpec
-from studies.enrolment import invite
-from studies.exports.table import Filter
-from studies.exports.tables import RATINGS, count_ratings, ratings
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import instrument_ids, load
 from studies.judging import planning
 from studies.models import Answer, ArmRun, Consent, Participation, Rater, Response, Study
 from studies.models.participation import Status as PersonStatus
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import instrument_ids, load
-from studies.responses import rater_for, store
-from studies.studyfiles import load_spec
+from studies.participation.enrolment import invite
+from studies.participation.responses import rater_for, store
+from studies.setup.storage import load_spec
 from tests.llm_server import running
 
 # Transactions are real: the judge works in another thread, with a connection of its own.

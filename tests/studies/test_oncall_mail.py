@@ -9,7 +9,7 @@ from aiosmtpd.handlers import Sink
 from django.core.management import call_command
 
 from dialogue.models import RiskEvent
-from studies import oncall
+from studies.care import oncall
 from studies.models import Participation
 from tests.people import Person
 

@@ -3,9 +3,9 @@
 import pytest
 
 from dialogue.seekers.profiles import from_content, known_to_seeker, load_profiles
-from studies.design.files import INSTRUMENTS
+from studies.design.reading import INSTRUMENTS
 from studies.models import Card
-from studies.simulating.profiles import keep
+from studies.simulation.profiles import keep
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -11,8 +11,8 @@ from django.test import Client
 
 from dialogue.models import Conversation, RiskEvent
 from dialogue.models.conversation import SeekerKind, Status
+from studies.board.live import completion
 from studies.models import ArmRun, Participation, Study
-from studies.views.research.live import completion
 from tests import factories
 
 pytestmark = pytest.mark.django_db

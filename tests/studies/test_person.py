@@ -8,9 +8,9 @@ from django.core import mail
 from django.core.management import call_command
 
 from dialogue.models import Conversation, RiskEvent, Turn
-from studies import progress
 from studies.models import Arm, ArmRun, Consent, Participation, Response, Submission
 from studies.models.participation import Status
+from studies.participation import progress
 from tests import factories
 from tests.answers import AFTER, ELIGIBLE, MOOD, middle, right_answers
 from tests.people import Person
@@ -283,7 +283,7 @@ def test_nobody_whose_address_we_do_not_know_is_promised_a_letter(language, said
 
 
 def test_level_3_holds_the_person_and_release_lets_them_go_on(django_user_model):
-    from studies import oncall
+    from studies.care import oncall
 
     person = Person()
     person.go_to("chat", run=1)

@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
-from studies.design import files
+from studies.board.people import safety_questions
+from studies.design import reading
 from studies.design.spec import ContrastSpec
 from studies.models import Participation, Task
-from studies.views.research.labels import ORDERS, SELECTIONS, STEPS, TOPICS
-from studies.views.research.people import safety_questions
+from studies.workbench.labels import ORDERS, SELECTIONS, STEPS, TOPICS
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -286,7 +286,7 @@ def test_design_names_the_primary_contrasts_where_some_are_declared(desk, study)
 
 
 def test_every_choice_of_a_study_file_has_its_word():
-    assert (set(SELECTIONS), set(TOPICS)) == (set(files.SELECTIONS), set(files.TOPICS))
+    assert (set(SELECTIONS), set(TOPICS)) == (set(reading.SELECTIONS), set(reading.TOPICS))
 
 
 # People
@@ -482,9 +482,9 @@ def test_release_of_another_study_is_not_found(desk, study):
 
 
 def test_design_file_reads_back_as_the_same_study(desk, study, tmp_path, settings):
-    from studies.consent import template_ids
-    from studies.design.files import read_study
-    from studies.questionnaires.loading import instrument_ids
+    from studies.design.reading import read_study
+    from studies.instruments.loading import instrument_ids
+    from studies.participation.consent import template_ids
 
     response = desk.get(address("study-file"))
     file = tmp_path / "study.toml"

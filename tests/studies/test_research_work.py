@@ -20,10 +20,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dialogue.models import Job
-from studies import tasks
 from studies.models import Task
 from studies.models.task import SILENT_FOR
-from studies.views.research import heatmap
+from studies.workbench import heatmap, tasks
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -16,13 +16,15 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent, Turn
-from studies import closing, enrolment, erasure, oncall, progress, silence
+from studies.care import oncall
+from studies.data import erasure
 from studies.design.spec import OrderSpec
 from studies.models import Draft, Participation
 from studies.models.participation import Status
-from studies.role_play.block_rows import shown_rows
-from studies.studyfiles import load_spec
-from studies.unblinding import is_blinded, unblind
+from studies.participation import closing, enrolment, progress, timeouts
+from studies.participation.unblinding import is_blinded, unblind
+from studies.setup.card_blocks import shown_rows
+from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
 
@@ -64,7 +66,7 @@ def status_of(person):
 
 
 def looked_at(person):
-    silence.end_for_the_silent(person.study)
+    timeouts.end_for_the_silent(person.study)
     return status_of(person)
 
 
@@ -121,7 +123,7 @@ def test_it_is_the_same_for_all_who_are_awaited(fields, hearts):
 
 def test_another_studys_people_are_left_alone(hearts):
     other = seen(factories.study("other", gone_after_days=DAYS), 31)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     assert status_of(other) == "active"
 
 
@@ -172,7 +174,7 @@ def test_their_part_ends_as_where_a_person_leaves():
     first, second = (run.conversation for run in person.row.runs.order_by("position"))
     silent_for(person)
 
-    silence.end_for_the_silent(person.row.study)
+    timeouts.end_for_the_silent(person.row.study)
 
     person.row.refresh_from_db()
     for conversation in (first, second):
@@ -191,7 +193,7 @@ def test_the_socket_of_an_open_page_is_refused():
     person.go_to("chat", run=1)
     person.page()
     silent_for(person)
-    silence.end_for_the_silent(person.row.study)
+    timeouts.end_for_the_silent(person.row.study)
     room = person.row.runs.get().conversation_id
     with pytest.raises(chat.ChatRefused) as refused:
         chat.take_seeker_turn(room, client_id="late", text="Are you there?", owner="test")
@@ -200,16 +202,16 @@ def test_the_socket_of_an_open_page_is_refused():
 
 def test_ending_is_done_once(hearts):
     person = seen(hearts, 31)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     Participation.objects.update(ended_at=ago(1))
     was = Participation.objects.get(pk=person.pk).ended_at
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     assert Participation.objects.get(pk=person.pk).ended_at == was
 
 
 def test_who_has_come_back_since_they_were_found_silent_is_kept(hearts):
     person = seen(hearts, 1)
-    silence.time_out(hearts, [person.pk], timezone.now())
+    timeouts.time_out(hearts, [person.pk], timezone.now())
     assert status_of(person) == "active"
 
 
@@ -219,7 +221,7 @@ def test_looking_costs_little_and_writes_nothing_where_nobody_is_due(days, queri
     for _ in range(3):
         seen(study, 3)
     with CaptureQueriesContext(connection) as asked:
-        silence.end_for_the_silent(study)
+        timeouts.end_for_the_silent(study)
     assert len(asked) == queries
     assert all(query["sql"].startswith("SELECT") for query in asked)
 
@@ -393,7 +395,7 @@ def test_the_page_for_a_break_says_by_when_to_come_back():
 
 def test_a_researcher_lets_them_go_on_after_asking_once_more(hearts, desk):
     person = seen(hearts, 31)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     assert address("let-back", person) in text_of(desk.get(address("person", person)))
     assert f"Let {person.code} go on?" in text_of(desk.get(address("let-back", person)))
     assert status_of(person) == "timed_out"
@@ -414,7 +416,7 @@ def test_a_researcher_lets_them_go_on_after_asking_once_more(hearts, desk):
 def test_who_had_signed_is_active_again_and_stands_where_they_were(desk):
     person = gone_from("questionnaire")
     step = person.step
-    silence.end_for_the_silent(person.row.study)
+    timeouts.end_for_the_silent(person.row.study)
     desk.post(address("let-back", person.row))
     assert person.step == step
     assert status_of(person.row) == "active"
@@ -428,7 +430,7 @@ def test_a_conversation_stays_ended_and_the_person_goes_on_after_it(desk):
     person.page()
     person.say()
     silent_for(person)
-    silence.end_for_the_silent(person.row.study)
+    timeouts.end_for_the_silent(person.row.study)
     desk.post(address("let-back", person.row))
     person.page()
     assert person.step.kind == "rating"
@@ -444,7 +446,7 @@ def test_a_conversation_in_which_nothing_was_said_begins_after_all(desk):
     person.go_to("chat", run=1)
     person.page()
     silent_for(person)
-    silence.end_for_the_silent(person.row.study)
+    timeouts.end_for_the_silent(person.row.study)
     desk.post(address("let-back", person.row))
     person.page()
     assert person.step.kind == "chat"
@@ -459,7 +461,7 @@ def test_a_conversation_that_the_person_ended_at_once_stays_ended(desk):
     person.page()
     chat.end(person.conversation().pk, early=True)
     silent_for(person)
-    silence.end_for_the_silent(person.row.study)
+    timeouts.end_for_the_silent(person.row.study)
     desk.post(address("let-back", person.row))
     assert person.conversation().end_reason == "early"
 
@@ -487,7 +489,7 @@ def test_nobody_is_let_back_whose_row_is_somebody_elses(desk):
 def test_nobody_is_let_back_into_results_that_are_open(hearts, ada, desk):
     person = seen(hearts, 31)
     closing.close(hearts, ada)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     assert refused(desk, person, "The study is closed and its results by arm are open.")
     assert not is_blinded(hearts)
 
@@ -502,7 +504,7 @@ def test_nor_where_they_were_unblinded(hearts, ada, desk):
 def test_in_a_closed_study_that_is_still_blind_they_may_finish_like_the_others(hearts, ada, desk):
     person, _late = seen(hearts, 31), seen(hearts, 1)
     closing.close(hearts, ada)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     assert "its results by arm open when they are through as well" in text_of(desk.get(address("let-back", person)))
     desk.post(address("let-back", person))
     assert status_of(person) == "applied"
@@ -512,7 +514,7 @@ def test_a_rehearsal_goes_on_in_a_closed_study(hearts, ada, desk):
     person = seen(hearts, 31, is_test=True)
     seen(hearts, 1, status="completed")
     closing.close(hearts, ada)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     desk.post(address("let-back", person))
     assert status_of(person) == "applied"
     assert not is_blinded(hearts)
@@ -528,7 +530,7 @@ def test_letting_back_is_for_those_who_timed_out(status, hearts, desk):
 
 def test_letting_back_is_for_researchers(hearts):
     person = seen(hearts, 31)
-    silence.end_for_the_silent(hearts)
+    timeouts.end_for_the_silent(hearts)
     other = Client()
     other.force_login(User.objects.create(username="bob"))
     assert Client().post(address("let-back", person)).status_code == 302
@@ -538,7 +540,7 @@ def test_letting_back_is_for_researchers(hearts):
 
 def test_erasing_forgets_when_they_were_awaited(hearts):
     person = seen(hearts, 1)
-    silence.await_from_now(person)
+    timeouts.await_from_now(person)
     erasure.erase(person)
     person.refresh_from_db()
     assert person.awaited_since is None

@@ -5,8 +5,8 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from studies import enrolment
 from studies.models import Arm, Protocol, Study
+from studies.participation import enrolment
 
 pytestmark = pytest.mark.django_db
 
@@ -34,9 +34,9 @@ def test_loading_twice_changes_nothing(demo, load):
 
 
 def test_stored_study_says_the_same_as_its_file(demo, load, settings):
-    from studies.consent import template_ids
-    from studies.design.files import read_study
-    from studies.questionnaires.loading import instrument_ids
+    from studies.design.reading import read_study
+    from studies.instruments.loading import instrument_ids
+    from studies.participation.consent import template_ids
 
     path = settings.FIXTURES / "studies" / "demo.toml"
     known = [*instrument_ids(), *template_ids()]
@@ -68,7 +68,7 @@ def test_models_whose_key_is_not_set_are_named_and_the_study_is_loaded(demo, tmp
 
 
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
-    from studies.design.files import dump_study
+    from studies.design.reading import dump_study
 
     declared = """
 [[primary]]

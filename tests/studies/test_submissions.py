@@ -10,10 +10,10 @@ from django.test import Client
 
 from dialogue import chat, frames
 from dialogue.models import Turn
-from studies import enrolment, progress
 from studies.models import Answer, Draft, Response, Study, Submission
 from studies.models.participation import Status
-from studies.submissions import keep_draft
+from studies.participation import enrolment, progress
+from studies.participation.submissions import keep_draft
 from tests.answers import middle
 from tests.people import Person
 

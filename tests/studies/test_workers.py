@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from studies.workers import work_through
+from studies.simulation.workers import work_through
 
 
 async def test_everything_is_done_once_by_a_few_at_once() -> None:

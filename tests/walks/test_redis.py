@@ -25,7 +25,7 @@ IDLE = 60.0  # seconds
 CUT_OFF = 20.0
 PATIENCE = 60.0
 INVITE = """
-from studies.enrolment import begin, draw_order, invite
+from studies.participation.enrolment import begin, draw_order, invite
 from studies.models import Study
 for _ in range(3):
     person, token = invite(Study.objects.get(key="demo"), is_test=True)

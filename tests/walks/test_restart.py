@@ -13,7 +13,7 @@ from tests.server import Server, come_in, serving
 from tests.walks.test_whole_chain import done, study_file
 
 INVITE = """
-from studies.enrolment import invite, begin, draw_order
+from studies.participation.enrolment import invite, begin, draw_order
 from studies.models import Study
 person, token = invite(Study.objects.get(key="chain"), is_test=True)
 begin(person)

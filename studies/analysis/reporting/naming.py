@@ -7,7 +7,7 @@ from typing import Any
 from studies.analysis.language import CHINESE, gettext_noop, spoken
 from studies.analysis.language import gettext as _
 from studies.analysis.tables.rater_effects import OWN
-from studies.questionnaires.loading import instrument_ids, load
+from studies.instruments.loading import instrument_ids, load
 
 ALL_ITEMS = "*"
 MOST = 6  # names in a sentence

@@ -17,8 +17,8 @@ from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import CODEBOOK, instructed_in
-from studies.questionnaires.definitions import Questionnaire
-from studies.questionnaires.loading import instructed_items, instrument_ids, load
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.loading import instructed_items, instrument_ids, load
 
 COLUMNS = [
     "person",

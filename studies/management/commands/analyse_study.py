@@ -4,7 +4,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from studies.management.command import Command as Base
-from studies.tasks import RADAR, folder_of, get_or_create_task
+from studies.workbench.tasks import RADAR, folder_of, get_or_create_task
 
 
 class Command(Base):

@@ -9,16 +9,16 @@ from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
 from dialogue.judges.prompts import STRATEGIES
-from studies.exports.files import refuse_foreign
-from studies.exports.places import ExportRefused, refuse_unusable_folder
+from studies.data.exports.files import refuse_foreign
+from studies.data.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
 from studies.judging.settings import Configuration
 from studies.management.judging import JudgingCommand
 from studies.management.simulating import SimulatingCommand, keys_in
 from studies.models import Study
-from studies.simulating.benchmark import Benchmark, Estimating, Wish
-from studies.simulating.outcomes import CONDITIONS, Figure, Leaderboard, Outcomes, outcomes_of
-from studies.simulating.setup import Setup
+from studies.simulation.benchmark import Benchmark, Estimating, Wish
+from studies.simulation.outcomes import CONDITIONS, Figure, Leaderboard, Outcomes, outcomes_of
+from studies.simulation.setup import Setup
 
 EXPORT, REPORT = "export", "report"  # within --out
 

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.erasure import erase
+from studies.data.erasure import erase
 from studies.management.command import Command as Base
 
 

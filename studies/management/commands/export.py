@@ -3,10 +3,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from studies.exports.files import ExportIncomplete, export
-from studies.exports.places import ExportRefused
-from studies.exports.table import Filter, has_test_data_alone
-from studies.exports.tables import TABLES
+from studies.data.exports.columns import Filter, has_test_data_alone
+from studies.data.exports.files import ExportIncomplete, export
+from studies.data.exports.places import ExportRefused
+from studies.data.exports.tables import TABLES
 from studies.management.command import PART_FAILED
 from studies.management.command import Command as Base
 

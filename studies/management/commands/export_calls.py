@@ -1,8 +1,8 @@
 from collections.abc import Iterator
 
-from studies.exports.lines import Row
-from studies.exports.recorded_calls import ended_calls, recorded
-from studies.exports.table import Filter
+from studies.data.exports.columns import Filter
+from studies.data.exports.lines import Row
+from studies.data.exports.recorded_calls import ended_calls, recorded
 from studies.management.export_lines import ExportLines
 from studies.models import Study
 

@@ -1,8 +1,8 @@
 from collections.abc import Iterator
 
-from studies.exports.lines import Row
-from studies.exports.table import Filter
-from studies.judging.samples import judged, samples
+from studies.data.exports.columns import Filter
+from studies.data.exports.judgements import judged, samples
+from studies.data.exports.lines import Row
 from studies.management.export_lines import ExportLines
 from studies.models import Study
 

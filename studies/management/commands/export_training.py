@@ -5,17 +5,17 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.exports.places import ExportRefused
-from studies.exports.table import has_test_data_alone
+from studies.data.exports.columns import has_test_data_alone
+from studies.data.exports.places import ExportRefused
+from studies.data.training.export import export_training
+from studies.data.training.options import FINAL, FORMATS, MARGIN, PREFERENCE, SFT, TEST_SHARE, TURN, Measure, Options
+from studies.data.training.reading import conversations
+from studies.instruments.definitions import Item
+from studies.instruments.loading import instrument_ids, load
 from studies.management.command import Command as Base
 from studies.models import Rater, Response, Study
 from studies.models.response import RaterKind
-from studies.questionnaires.definitions import Item
-from studies.questionnaires.loading import instrument_ids, load
-from studies.responses import is_rating
-from studies.training.export import export_training
-from studies.training.options import FINAL, FORMATS, MARGIN, PREFERENCE, SFT, TEST_SHARE, TURN, Measure, Options
-from studies.training.reading import conversations
+from studies.participation.responses import is_rating
 
 RATING_OF_A_REPLY = "reply_rating"
 

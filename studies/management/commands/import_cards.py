@@ -4,9 +4,9 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from studies.design.cardfiles import CardFileError, read_cards
+from studies.design.card_files import CardFileError, read_cards
 from studies.management.command import Command as Base
-from studies.role_play.cards import store_cards
+from studies.setup.cards import store_cards
 
 
 class Command(Base):

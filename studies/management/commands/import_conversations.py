@@ -1,4 +1,4 @@
-from studies.imports.conversations import Outcome, import_conversations
+from studies.data.imports.conversations import Outcome, import_conversations
 from studies.management.import_lines import ImportLines
 
 

@@ -1,4 +1,4 @@
-from studies.imports.pairs import IGNORED, NEEDED, OPTIONAL, Outcome, import_pairs
+from studies.data.imports.comparisons import IGNORED, NEEDED, OPTIONAL, Outcome, import_pairs
 from studies.management.import_lines import ImportLines
 
 

@@ -1,6 +1,6 @@
 from django.core.management.base import CommandParser
 
-from studies.imports.ratings import IGNORED, NEEDED, OPTIONAL, Outcome, import_ratings
+from studies.data.imports.ratings import IGNORED, NEEDED, OPTIONAL, Outcome, import_ratings
 from studies.management.import_lines import ImportLines
 
 

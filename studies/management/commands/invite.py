@@ -6,10 +6,10 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from studies.enrolment import invite
-from studies.exports.lines import private
+from studies.data.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
+from studies.participation.enrolment import invite
 
 
 class Command(Base):

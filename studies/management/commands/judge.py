@@ -28,8 +28,8 @@ from studies.judging.preview import Preview, places_in, preview, run_named
 from studies.judging.settings import MOST_REPLICATES, Configuration, judge_settings
 from studies.management.judging import JudgingCommand
 from studies.models import ArmRun, Study
-from studies.simulating.choice import Unfit, chosen_judge
-from studies.simulating.estimate import Estimate
+from studies.simulation.choice import Unfit, chosen_judge
+from studies.simulation.estimate import Estimate
 
 
 class Command(JudgingCommand):

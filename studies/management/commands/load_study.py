@@ -4,14 +4,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
-from studies.addresses import words_of_addresses
-from studies.consent import template_ids
-from studies.design.files import StudyFileError, read_study
+from studies.design.reading import StudyFileError, read_study
+from studies.instruments.loading import instrument_ids
 from studies.management.command import Command as Base
-from studies.model_keys import unset_keys
-from studies.questionnaires.loading import instrument_ids
-from studies.role_play.cards import Stored
-from studies.studyfiles import load_spec
+from studies.participation.consent import template_ids
+from studies.setup.addresses import words_of_addresses
+from studies.setup.cards import Stored
+from studies.setup.model_keys import unset_keys
+from studies.setup.storage import load_spec
 
 
 class Command(Base):

@@ -11,7 +11,7 @@ from django.core.management.base import CommandParser
 
 from studies.analysis import AnalysisError
 from studies.analysis.planning import BOUNDS, OF, QUESTIONS, SIMULATED, Chance, Need, Wish, plan_precision
-from studies.exports.table import has_test_data_alone
+from studies.data.exports.columns import has_test_data_alone
 from studies.management.command import TAKE_TESTS
 from studies.management.command import Command as Base
 from studies.management.commands.analyse import told_to

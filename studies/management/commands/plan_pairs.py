@@ -5,7 +5,7 @@ from django.core.management.base import CommandParser
 from studies.management.command import OF_TESTS
 from studies.management.command import Command as Base
 from studies.models import PairPlan
-from studies.second_raters import pairs
+from studies.second_raters import comparisons
 from studies.second_raters.eligible import conversations
 from studies.second_raters.reviews import PlanRefused
 
@@ -19,11 +19,17 @@ class Command(Base):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--name", required=True, metavar="N", help="what the plan is called")
-        parser.add_argument("--instrument", required=True, metavar="I", help=", ".join(pairs.pairwise_instruments()))
-        parser.add_argument("--between", required=True, choices=pairs.BETWEEN)
-        parser.add_argument("--level", choices=pairs.LEVELS, default=pairs.CONVERSATION)
         parser.add_argument(
-            "--count", type=int, default=pairs.COUNT, metavar="N", help=f"pairs at most (default {pairs.COUNT})"
+            "--instrument", required=True, metavar="I", help=", ".join(comparisons.pairwise_instruments())
+        )
+        parser.add_argument("--between", required=True, choices=comparisons.BETWEEN)
+        parser.add_argument("--level", choices=comparisons.LEVELS, default=comparisons.CONVERSATION)
+        parser.add_argument(
+            "--count",
+            type=int,
+            default=comparisons.COUNT,
+            metavar="N",
+            help=f"pairs at most (default {comparisons.COUNT})",
         )
         parser.add_argument("--each", type=int, default=1, metavar="K", help="reviewers for each pair (default 1)")
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the draw (default 1)")
@@ -35,10 +41,10 @@ class Command(Base):
         )
 
     def work(self, *, study: str, name: str, instrument: str, each: int, **options: Any) -> dict[str, Any]:
-        drawing = pairs.Drawing(**{key: options[key] for key in pairs.Drawing.__dataclass_fields__})
+        drawing = comparisons.Drawing(**{key: options[key] for key in comparisons.Drawing.__dataclass_fields__})
         found = self.study(study)
         try:
-            plan = pairs.make_plan(found, name=name, instrument=instrument, each=each, drawing=drawing)
+            plan = comparisons.make_plan(found, name=name, instrument=instrument, each=each, drawing=drawing)
         except PlanRefused as refusal:
             nothing = not drawing.test_data and not conversations(found, is_test=False).exists()
             tests = nothing and conversations(found, is_test=True).exists()
@@ -46,7 +52,7 @@ class Command(Base):
         return self.told(plan, study)
 
     def told(self, plan: PairPlan, study: str) -> dict[str, Any]:
-        contests = pairs.contests_of(plan)
+        contests = comparisons.contests_of(plan)
         count = sum(contests.values())
         self.say("".join(f"{first} and {second}: {number}\n" for (first, second), number in sorted(contests.items())))
         self.say(f"{study}: {count} pairs in the plan {plan.name}, {plan.verdicts_each} verdicts on each.")

@@ -16,12 +16,12 @@ from dialogue.models import Call
 from studies.bots.answers import Person
 from studies.bots.walker import Bot, NoReply, Stuck
 from studies.design.spec import StudySpec
-from studies.enrolment import invite
 from studies.management.command import Command as Base
 from studies.management.command import Progress
 from studies.models import ArmRun, Participation, Study
 from studies.models.participation import ALPHABET, digest
-from studies.workers import work_through
+from studies.participation.enrolment import invite
+from studies.simulation.workers import work_through
 
 
 class Command(Base):

@@ -19,8 +19,8 @@ from studies import analysis
 from studies.management.command import BUDGET_REACHED
 from studies.management.jobs import told_failures
 from studies.models import Task
-from studies.paid_work import command_lines, last_summary, outcome_of
-from studies.tasks import RADAR, finish, folder_of
+from studies.workbench.paid_work import command_lines, last_summary, outcome_of
+from studies.workbench.tasks import RADAR, finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
 

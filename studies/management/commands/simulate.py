@@ -5,9 +5,9 @@ from django.core.management.base import CommandParser
 from dialogue.seekers.components import components
 from studies.design.spec import StudySpec
 from studies.management.simulating import SimulatingCommand, keys_in
-from studies.simulating.benchmark import Benchmark, Estimating
-from studies.simulating.choice import chosen_arms, fitting_profiles, seeker_setup
-from studies.simulating.setup import Setup
+from studies.simulation.benchmark import Benchmark, Estimating
+from studies.simulation.choice import chosen_arms, fitting_profiles, seeker_setup
+from studies.simulation.setup import Setup
 
 
 class Command(SimulatingCommand):

@@ -14,9 +14,9 @@ from django.db import connection
 
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import replayed
+from studies.care.oncall import send_due_mails
 from studies.management.server_lock import lock_database
 from studies.models import Study
-from studies.oncall import send_due_mails
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 RESEARCHER = "researcher"

@@ -11,8 +11,8 @@ from dialogue.judges import probes
 from dialogue.judges.parsing import Score, Unscored
 from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import PROMPTS, JudgedItem, JudgedTurn, Note, judge_messages
+from studies.instruments.loading import load
 from studies.judging.items import judged_items
-from studies.questionnaires.loading import load
 
 TURNS = (JudgedTurn(1, "I failed.", "That hurts."), JudgedTurn(2, "Again.", "What happened?"), JudgedTurn(3, "Hm.", ""))
 SAFETY = JudgedItem("safety", "Safe?", 1, 5, ((1, "no"), (3, "so so"), (5, "yes")))

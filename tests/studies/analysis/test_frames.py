@@ -7,8 +7,8 @@ import pytest
 from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError, compute
 from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
-from studies.exports import tables
-from studies.exports.files import guarded
+from studies.data.exports import tables
+from studies.data.exports.files import guarded
 
 HEADER = "conversation,rater,rater_kind,instrument,item,score"
 

@@ -6,7 +6,7 @@ import pytest
 from studies.analysis import AnalysisError
 from studies.analysis.frames import EXPORTED
 from studies.analysis.reading import TRUTHS, amounts, counts, line_of, numbers, read_table, refuse_repeated, truths
-from studies.exports.tables import TABLES
+from studies.data.exports.tables import TABLES
 
 
 def table(folder: Path, text: str) -> Path:

@@ -4,12 +4,12 @@ from django.template.loader import render_to_string
 from dialogue.demonstration import HUMAN_NOISE, planted_score
 from studies.bots.answers import FACTORS, Person, answer, recognised
 from studies.bots.page import Form, read_page
-from studies.questionnaires.definitions import Option
-from studies.questionnaires.eligibility import outcome
-from studies.questionnaires.forms import InstrumentForm, form_for
-from studies.questionnaires.loading import load
-from studies.questionnaires.quiz import mark
-from studies.questionnaires.scoring import score
+from studies.instruments.definitions import Option
+from studies.instruments.eligibility import outcome
+from studies.instruments.forms import InstrumentForm, form_for
+from studies.instruments.loading import load
+from studies.instruments.quiz import mark
+from studies.instruments.scoring import score
 from studies.steps.blinding import asked_of_each
 from tests.dialogue.conversations import conversation
 

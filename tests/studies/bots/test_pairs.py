@@ -12,7 +12,7 @@ from tests.server import ROOT, Server, serving
 PAIRS = 15  # more than a bot would look at one page
 TALKS = f"""
 from dialogue.models import Conversation, Turn
-from studies.enrolment import invite
+from studies.participation.enrolment import invite
 from studies.models import ArmRun, Study
 study = Study.objects.get(key="demo")
 for _ in range({PAIRS} // 3):

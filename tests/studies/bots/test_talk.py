@@ -5,7 +5,7 @@ import pytest
 from dialogue.demonstration import planted_quality
 from dialogue.safety.screen import screen_message, screen_reply
 from studies.bots.talk import LEADS, STORIES, Story, lines_for
-from studies.questionnaires.loading import load
+from studies.instruments.loading import load
 
 ALL = [(language, story) for language, stories in STORIES.items() for story in stories]
 IDS = [f"{language}-{story.topic}" for language, story in ALL]

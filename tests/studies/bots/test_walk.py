@@ -18,7 +18,7 @@ from studies.bots.walker import Bot, Stuck
 from tests.server import ROOT, Server, serving
 
 INVITE = """
-from studies.enrolment import invite
+from studies.participation.enrolment import invite
 from studies.models import Study
 for _ in range({count}):
     person, token = invite(Study.objects.get(key="short"), is_test=True)

@@ -9,8 +9,8 @@ import pytest
 
 from dialogue.seekers.components import is_worst_case
 from studies.design.behaviours import behaviour_keys, levels, presets
-from studies.design.cardfiles import CardFileError, parse_cards, read_cards, turns_named
-from studies.design.files import INSTRUMENTS
+from studies.design.card_files import CardFileError, parse_cards, read_cards, turns_named
+from studies.design.reading import INSTRUMENTS
 
 DEMO = INSTRUMENTS / "seeker_profiles_demo.json"
 WHOLE = json.loads(DEMO.read_text(encoding="utf-8"))

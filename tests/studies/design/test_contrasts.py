@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from studies.design.files import dump_study
+from studies.design.reading import dump_study
 from studies.design.spec import ContrastSpec
 from tests.studies.design.test_files import faults_of, read, small
 

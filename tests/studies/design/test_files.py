@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.design.contradictions import needed_placeholders
-from studies.design.files import INSTRUMENTS, StudyFileError, dump_study, read_study
+from studies.design.reading import INSTRUMENTS, StudyFileError, dump_study, read_study
+from studies.design.serialisation import protocol_hash, spec_from_json, spec_to_json
 from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, ContrastSpec, OrderSpec, StepSpec, StudySpec
-from studies.design.stored import protocol_hash, spec_from_json, spec_to_json
 
 FIXTURES = INSTRUMENTS.parent
 PROMPTS = FIXTURES / "prompts"

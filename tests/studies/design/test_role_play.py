@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from studies.design.cardfiles import read_cards
-from studies.design.files import INSTRUMENTS, dump_study, read_study
+from studies.design.card_files import read_cards
+from studies.design.reading import INSTRUMENTS, dump_study, read_study
+from studies.design.serialisation import spec_from_json, spec_to_json
 from studies.design.spec import OrderSpec, RolePlaySpec
-from studies.design.stored import spec_from_json, spec_to_json
 from tests.studies.design.test_files import FIXTURES, KNOWN, PROMPTS, faults_of, read, small
 
 PROFILE: dict[str, Any] = {

@@ -8,9 +8,9 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
-from studies.exports.codebook import codebook
-from studies.exports.tables import TABLES
-from studies.questionnaires.loading import instrument_ids, load
+from studies.data.exports.codebook import codebook
+from studies.data.exports.tables import TABLES
+from studies.instruments.loading import instrument_ids, load
 from tests import factories
 
 CONTRACT = {

@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.models import Turn
-from studies import closing
-from studies.exports import files
-from studies.exports.files import AT_ONCE, cell, guarded, snapshot, unguarded, write_rows
-from studies.exports.tables import TABLES
-from studies.unblinding import unblind, unblinding_of
+from studies.data.exports import files
+from studies.data.exports.files import AT_ONCE, cell, guarded, snapshot, unguarded, write_rows
+from studies.data.exports.tables import TABLES
+from studies.participation import closing
+from studies.participation.unblinding import unblind, unblinding_of
 from tests import factories
 
 

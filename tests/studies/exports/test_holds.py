@@ -8,9 +8,9 @@ import pytest
 from dialogue import chat
 from dialogue.models import Conversation, RiskEvent
 from dialogue.models.conversation import EndReason, Status
-from studies import oncall
-from studies.exports.table import Filter
-from studies.exports.tables import CONVERSATIONS, conversations
+from studies.care import oncall
+from studies.data.exports.columns import Filter
+from studies.data.exports.tables import CONVERSATIONS, conversations
 from studies.models import ArmRun, Participation, Study
 from tests import factories
 

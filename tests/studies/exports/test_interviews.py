@@ -8,8 +8,8 @@ from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.utils import timezone
 
-from studies.exports.interviews import TABLES
-from studies.exports.table import Filter
+from studies.data.exports.columns import Filter
+from studies.data.exports.interviews import TABLES
 from studies.models import Answer
 from tests import factories
 

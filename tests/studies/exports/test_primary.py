@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from studies.data.exports.files import cell
 from studies.design.spec import ContrastSpec
-from studies.exports.files import cell
 from studies.models import Protocol
 from tests import factories
 from tests.studies.exports.test_files import manifest_in, run_export

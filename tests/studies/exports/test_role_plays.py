@@ -2,8 +2,8 @@
 
 import pytest
 
-from studies.exports.role_plays import ROLE_PLAYS
-from studies.exports.table import Filter
+from studies.data.exports.columns import Filter
+from studies.data.exports.role_plays import ROLE_PLAYS
 from studies.models import RolePlay
 from tests import factories
 

@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from dialogue.models import Call, InnerState, SeekerFault
 from dialogue.models.conversation import Status, TurnState
-from studies import progress
-from studies.exports.table import Filter, Table
-from studies.exports.tables import TABLES
+from studies.data.exports.columns import Filter, Table
+from studies.data.exports.tables import TABLES
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
 from studies.models import Answer, Consent, Response, Study
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import load
-from studies.responses import rater_for, store
+from studies.participation import progress
+from studies.participation.responses import rater_for, store
 from tests import factories
 
 pytestmark = pytest.mark.django_db

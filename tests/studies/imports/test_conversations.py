@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from dialogue.models import Conversation, Turn
-from studies.counts import by_arm
-from studies.exports.table import Filter
-from studies.exports.tables import TABLES
-from studies.imports.conversations import import_conversations
+from studies.data.exports.columns import Filter
+from studies.data.exports.tables import TABLES
+from studies.data.imports.conversations import import_conversations
 from studies.judging.material import turns_of
 from studies.judging.planning import runs_to_judge
 from studies.models import ArmRun
+from studies.participation.counts import by_arm
 from tests import factories
 from tests.studies.imports.importing import Importing
 

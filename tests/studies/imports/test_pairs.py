@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from studies.imports.pairs import import_pairs
+from studies.data.imports.comparisons import import_pairs
+from studies.instruments.forms import AnswerValue
 from studies.models import Comparison, Pair, PairPlan, Rater, Study, Verdict
-from studies.questionnaires.forms import AnswerValue
-from studies.second_raters import pairs
+from studies.second_raters import comparisons
 from tests import factories
 from tests.studies.imports.importing import Importing, table
 
@@ -149,9 +149,9 @@ def test_import_tells_every_fault_with_its_line(study: Study, tmp_path: Path):
 
 
 def test_import_leaves_a_pair_alone_that_its_rater_has_at_hand(study: Study, tmp_path: Path):
-    pairs.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=pairs.Drawing())
+    comparisons.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=comparisons.Drawing())
     person = factories.person(study, track="reviewer")
-    begun = pairs.at_hand(person)
+    begun = comparisons.at_hand(person)
     row = ONE | {"pair": begun.pair.code, "rater": person.code, "plan": "p", "instrument": "pairwise_support"}
 
     assert faults(table(tmp_path, row)) == [f"2: rater: '{person.code}' has this pair at hand just now"]
@@ -185,14 +185,14 @@ def test_export_comes_back_the_same_from_another_study(tmp_path: Path):
             about = {"arm": "ab"[number % 2], "external_participant": f"P{number // 2}"}
             factories.run_with_turns(study, external_id=f"c{number}", **about)
     study = Study.objects.get(key="demo")
-    made = pairs.make_plan(
-        study, name="=first", instrument="pairwise_support", each=2, drawing=pairs.Drawing(level="reply", count=3)
+    made = comparisons.make_plan(
+        study, name="=first", instrument="pairwise_support", each=2, drawing=comparisons.Drawing(level="reply", count=3)
     )
     person = factories.person(study, track="reviewer")
     for place, reason in (("first", "=kind"), ("tie", ""), ("second", "Two\nlines, “quoted”")):
         said = [AnswerValue(question, text=place, reason=reason) for question in ("better_overall", "more_helpful")]
-        assert pairs.judge(pairs.at_hand(person), said)
-    pairs.at_hand(factories.person(study, track="reviewer"))  # begun, and so in no file
+        assert comparisons.judge(comparisons.at_hand(person), said)
+    comparisons.at_hand(factories.person(study, track="reviewer"))  # begun, and so in no file
 
     def exported(key: str) -> list[dict[str, str]]:
         call_command("export", key, "--out", str(tmp_path / key), verbosity=0, stdout=StringIO())
@@ -215,10 +215,10 @@ def test_export_comes_back_the_same_from_another_study(tmp_path: Path):
 def test_export_leaves_test_data_out_unless_it_is_asked_for(study: Study, tmp_path: Path):
     factories.person(study)
     study.runs.update(is_test=True)
-    drawing = pairs.Drawing(test_data=True)
-    pairs.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=drawing)
+    drawing = comparisons.Drawing(test_data=True)
+    comparisons.make_plan(study, name="p", instrument="pairwise_support", each=1, drawing=drawing)
     person = factories.person(study, track="reviewer", is_test=True)
-    pairs.judge(pairs.at_hand(person), [AnswerValue("better_overall", text="tie")])
+    comparisons.judge(comparisons.at_hand(person), [AnswerValue("better_overall", text="tie")])
     for asked in ([], ["--include-tests"]):
         call_command("export", "demo", "--out", str(tmp_path / "out"), *asked, verbosity=0, stdout=StringIO())
         assert (tmp_path / "out" / "pairs.csv").exists() == bool(asked)

@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from studies.imports.ratings import import_ratings
+from studies.data.imports.ratings import import_ratings
 from studies.models import Answer, Rater, Response, Study
 from tests import factories
 from tests.studies.imports.importing import Importing, table

@@ -9,9 +9,9 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from studies import progress
 from studies.bots.page import read_page
-from studies.interviewing import attachments, coding
+from studies.instruments.loading import load
+from studies.interviews import attachments, coding
 from studies.models import (
     Answer,
     Attachment,
@@ -23,7 +23,7 @@ from studies.models import (
     Response,
     Study,
 )
-from studies.questionnaires.loading import load
+from studies.participation import progress
 from tests import factories
 from tests.people import Person
 

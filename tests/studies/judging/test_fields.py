@@ -13,14 +13,14 @@ from dialogue.judges.fields import FIELDS, PARTS, TOLD, variant_without
 from dialogue.judges.prompts import STATE_FIELDS
 from dialogue.models import Call, InnerState, JobItem
 from dialogue.seekers.profiles import as_content, load_profiles
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
 from studies.judging.preview import places_in, preview
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
-from studies.profiles import FIELD_OF, LEFT_OUT
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import load
-from studies.responses import rater_for, store
-from studies.simulating.profiles import DEMO_PROFILES
+from studies.participation.profiles import FIELD_OF, LEFT_OUT
+from studies.participation.responses import rater_for, store
+from studies.simulation.profiles import DEMO_PROFILES
 from tests import factories
 from tests.studies.test_judging import Asked, judge, judge_at, person, study, summary, talk
 

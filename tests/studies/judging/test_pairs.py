@@ -11,14 +11,14 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, Job
-from studies import erasure
-from studies.exports.files import export
-from studies.exports.table import Filter
+from studies.data import erasure
+from studies.data.exports.columns import Filter
+from studies.data.exports.files import export
+from studies.instruments.loading import load
 from studies.management.commands import judge_pairs as command
 from studies.models import Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
 from studies.models.participation import Status
-from studies.questionnaires.loading import load
-from studies.second_raters import pairs
+from studies.second_raters import comparisons
 from tests import factories
 from tests.studies.test_judging import Asked, judge_at, person, reload, study, talk
 
@@ -185,8 +185,8 @@ def test_judges_take_no_verdict_from_people() -> None:
     pair = pair_of(here, None, None)
     judge_pairs(key="demo")
     someone = factories.person(here, track="reviewer")
-    assert pairs.at_hand(someone).pair == pair
-    assert pairs.tallies(pair.plan) == []
+    assert comparisons.at_hand(someone).pair == pair
+    assert comparisons.tallies(pair.plan) == []
 
 
 def test_erasure_of_either_side_takes_the_calls_with_both_texts(server: str) -> None:

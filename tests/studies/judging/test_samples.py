@@ -13,12 +13,12 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, Job, Turn
-from studies.exports.table import Filter
-from studies.judging.samples import samples
+from studies.data.exports.columns import Filter
+from studies.data.exports.judgements import samples
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
 from studies.models import ArmRun, Rater
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import load
-from studies.responses import rater_for, store
+from studies.participation.responses import rater_for, store
 from tests import factories
 from tests.studies.test_judging import FINAL_ITEMS, judge, judge_at, person, study, summary, talk
 
@@ -252,7 +252,7 @@ def test_folder_that_cannot_be_written_in_is_told_without_hidden_files(
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("studies.exports.lines.private", full)
+    monkeypatch.setattr("studies.data.exports.lines.private", full)
     out = tmp_path / "j.jsonl"
     with pytest.raises(CommandError) as refusal:
         call_command("export_judgements", "demo", "--out", str(out))

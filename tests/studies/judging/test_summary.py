@@ -12,10 +12,10 @@ from django.core.management import CommandError, call_command
 
 from dialogue.judges.prompts import output_form, repair_messages
 from dialogue.models import Call, Job
+from studies.instruments.loading import load
 from studies.judging.items import judged_items
 from studies.management.judging import of_answers
 from studies.models import Rater, Response
-from studies.questionnaires.loading import load
 from tests.studies.judging.test_pairs import judge_pairs, pair_of
 from tests.studies.test_judging import Asked, judge, judge_at, person, study, talk
 

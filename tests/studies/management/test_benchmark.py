@@ -16,7 +16,7 @@ from dialogue.jobs.group_commit import in_database
 from dialogue.models import Call, Conversation, Job, JobItem
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, SeekerProfile
-from studies.simulating.handler import SimulationHandler
+from studies.simulation.handler import SimulationHandler
 from tests import factories
 from tests.llm_server import running
 from tests.studies.simulating.test_simulate import mild, profiles

@@ -1,7 +1,7 @@
 import pytest
 
-from studies.questionnaires.eligibility import outcome
-from studies.questionnaires.loading import load
+from studies.instruments.eligibility import outcome
+from studies.instruments.loading import load
 
 SCREENING = load("screening")
 LONG_ENOUGH = "My manager keeps moving my shifts, I lie awake over it, and I would like to sort out what to say to her."

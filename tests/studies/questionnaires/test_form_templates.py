@@ -6,8 +6,8 @@ from django.template.loader import render_to_string
 from django.utils import translation
 
 from dialogue.safety.resources import resources_for
-from studies.questionnaires.forms import form_for
-from studies.questionnaires.loading import load
+from studies.instruments.forms import form_for
+from studies.instruments.loading import load
 
 
 class Page(HTMLParser):

@@ -3,11 +3,11 @@ import json
 import pytest
 from django.utils import translation
 
-from studies.language import CODES
-from studies.questionnaires.countries import COUNTRIES, in_order
-from studies.questionnaires.definitions import Item, Option, Questionnaire
-from studies.questionnaires.forms import AnswerValue, InstrumentForm, Toggle, form_for
-from studies.questionnaires.loading import FIXTURES, load
+from studies.instruments.countries import COUNTRIES, in_order
+from studies.instruments.definitions import Item, Option, Questionnaire
+from studies.instruments.forms import AnswerValue, InstrumentForm, Toggle, form_for
+from studies.instruments.loading import FIXTURES, load
+from studies.participation.language import CODES
 
 RATINGS = {item.key: "4" for item in load("emoharbor_10").items}
 CHECK_BEFORE = {"primary_emotion": "sadness", "intensity": "4", "valence": "2", "arousal": "6", "want_support": "no"}

@@ -1,7 +1,7 @@
 """The interview guide in sections and pages."""
 
-from studies.questionnaires.guide import asked_on, held_back, minutes, pages_of, sections_for
-from studies.questionnaires.loading import load
+from studies.instruments.guide import asked_on, held_back, minutes, pages_of, sections_for
+from studies.instruments.loading import load
 
 GUIDE = load("interview_guide")
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from studies.questionnaires.definitions import Condition
-from studies.questionnaires.loading import FIXTURES, InstrumentError, instructed_items, instrument_ids, load
-from studies.questionnaires.scoring import score
+from studies.instruments.definitions import Condition
+from studies.instruments.loading import FIXTURES, InstrumentError, instructed_items, instrument_ids, load
+from studies.instruments.scoring import score
 
 NOT_ANSWERED = {
     "consent_template",

@@ -1,7 +1,7 @@
 import pytest
 
-from studies.questionnaires.loading import load
-from studies.questionnaires.quiz import QuizResult, mark
+from studies.instruments.loading import load
+from studies.instruments.quiz import QuizResult, mark
 
 QUIZ = load("comprehension_check")
 RIGHT = {

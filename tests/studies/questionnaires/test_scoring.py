@@ -1,7 +1,7 @@
 import pytest
 
-from studies.questionnaires.loading import load
-from studies.questionnaires.scoring import ScaleScore, score
+from studies.instruments.loading import load
+from studies.instruments.scoring import ScaleScore, score
 
 
 def scores_of(instrument, answers):

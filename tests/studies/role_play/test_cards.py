@@ -16,16 +16,17 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from studies import enrolment, erasure, progress
-from studies.chats import opened
+from studies.data import erasure
 from studies.design.behaviours import behaviour_keys, presets
-from studies.design.cardfiles import read_cards
-from studies.design.files import INSTRUMENTS
+from studies.design.card_files import read_cards
+from studies.design.reading import INSTRUMENTS
 from studies.design.spec import OrderSpec
 from studies.models import Arm, Card, Participation, RolePlay, Study
-from studies.role_play import cards
-from studies.role_play.block_rows import plan_of, shown_rows
-from studies.studyfiles import load_spec
+from studies.participation import enrolment, progress
+from studies.participation.chats import opened
+from studies.setup import cards
+from studies.setup.card_blocks import plan_of, shown_rows
+from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
 

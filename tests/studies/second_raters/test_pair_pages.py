@@ -8,9 +8,9 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
+from studies.instruments.forms import AnswerValue
 from studies.models import Pair, PairPlan, Study
-from studies.questionnaires.forms import AnswerValue
-from studies.second_raters import pairs
+from studies.second_raters import comparisons
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -61,8 +61,8 @@ def plain(text: str) -> str:
 
 
 def made(study: Study, **changes: Any) -> PairPlan:
-    drawing = pairs.Drawing(**{"count": 2, **changes})
-    return pairs.make_plan(study, name="first", instrument="pairwise_support", each=1, drawing=drawing)
+    drawing = comparisons.Drawing(**{"count": 2, **changes})
+    return comparisons.make_plan(study, name="first", instrument="pairwise_support", each=1, drawing=drawing)
 
 
 @pytest.mark.parametrize("name", ["pairs", "pair-new"])
@@ -109,13 +109,13 @@ def test_plan_that_cannot_be_is_told_and_not_made(study, desk, change, why):
 
 
 def test_of_two_plans_of_one_name_made_at_once_the_second_comes_back_with_its_values(study, desk, monkeypatch):
-    draw = pairs.Drawing.pairs
+    draw = comparisons.Drawing.pairs
 
     def drawn_too_late(drawing, study):
         study.pair_plans.get_or_create(name="first", defaults={"instrument": "x", "source": {}})
         return draw(drawing, study)
 
-    monkeypatch.setattr(pairs.Drawing, "pairs", drawn_too_late)
+    monkeypatch.setattr(comparisons.Drawing, "pairs", drawn_too_late)
     response = desk.post(address("pair-new"), WANTED | {"seed": "77", "confirm": "yes"})
     assert (response.status_code, "There is a plan “first” already." in html(response)) == (422, True)
     assert response.context["form"]["seed"].value() == "77"
@@ -132,10 +132,10 @@ def test_plan_shows_progress_and_who_was_preferred(study, desk):
     plan = made(study)
     reviewer = factories.person(study, track="reviewer")
     for place in ("first", "tie"):
-        comparison = pairs.at_hand(reviewer)
+        comparison = comparisons.at_hand(reviewer)
         if place == "first":
             winner = comparison.pair.side(comparison.shown_first)[0].arm
-        pairs.judge(comparison, [AnswerValue("better_overall", text=place)])
+        comparisons.judge(comparison, [AnswerValue("better_overall", text=place)])
 
     page = html(desk.get(address("pair-plan", plan.pk)))
     won, lost = ("1", "0") if winner == "amber" else ("0", "1")
@@ -162,9 +162,9 @@ def test_plan_of_another_study_is_not_found(study, desk):
 
 
 def test_list_takes_as_many_queries_for_three_plans_as_for_one(study, desk, django_assert_num_queries):
-    drawing = pairs.Drawing(count=1)
+    drawing = comparisons.Drawing(count=1)
     for names in ("a", "bc"):
         for name in names:
-            pairs.make_plan(study, name=name, instrument="pairwise_support", each=1, drawing=drawing)
+            comparisons.make_plan(study, name=name, instrument="pairwise_support", each=1, drawing=drawing)
         with django_assert_num_queries(7):
             desk.get(address("pairs"))

@@ -12,12 +12,12 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from dialogue.models import Conversation
-from studies import erasure
+from studies.data import erasure
 from studies.design.spec import StepSpec
+from studies.instruments.loading import load
 from studies.models import Comparison, Draft, Pair, PairPlan, Participation, Rater, Study, Verdict
-from studies.questionnaires.loading import load
-from studies.responses import rater_for
-from studies.second_raters import pairs
+from studies.participation.responses import rater_for
+from studies.second_raters import comparisons
 from studies.second_raters.reviews import PlanRefused
 from tests import factories
 from tests.people import Person
@@ -47,7 +47,9 @@ def held_with_all(study: Study, **fields: Any) -> Participation:
 
 def plan(study: Study, *, each: int = 1, name: str = "first", **drawing: Any) -> PairPlan:
     drawing = {"count": 12, **drawing}
-    return pairs.make_plan(study, name=name, instrument="pairwise_support", each=each, drawing=pairs.Drawing(**drawing))
+    return comparisons.make_plan(
+        study, name=name, instrument="pairwise_support", each=each, drawing=comparisons.Drawing(**drawing)
+    )
 
 
 def reviewer(study: Study, **fields: Any) -> Participation:
@@ -71,7 +73,7 @@ def answers(person: Person, place: str = "first", **others: str) -> dict[str, st
 
 
 def judged(person: Participation) -> Comparison:
-    comparison = pairs.at_hand(person)
+    comparison = comparisons.at_hand(person)
     assert comparison is not None
     Comparison.objects.filter(pk=comparison.pk).update(done_at=timezone.now())
     return comparison
@@ -82,7 +84,7 @@ def judged(person: Participation) -> Comparison:
 
 def test_plan_lets_every_two_arms_meet_equally_often_with_the_same_person(study):
     made = plan(study)
-    assert pairs.contests_of(made) == {("amber", "birch"): 4, ("amber", "cedar"): 4, ("birch", "cedar"): 4}
+    assert comparisons.contests_of(made) == {("amber", "birch"): 4, ("amber", "cedar"): 4, ("birch", "cedar"): 4}
     assert all(pair.run_a.participation == pair.run_b.participation for pair in made.pairs.all())
     assert list(made.pairs.values_list("position", flat=True)) == list(range(1, 13))
     assert made.source == {"between": "arms", "level": "conversation", "count": 12, "seed": 1, "test_data": False}
@@ -131,7 +133,7 @@ def test_seekers_are_compared_on_one_profile_and_with_one_arm():
             for arm in ARMS[:2]:
                 factories.run_with_turns(study, arm=arm, condition=condition, profile=profile)
     made = plan(study, between="seekers", count=4)
-    assert pairs.contests_of(made) == {("simulated average", "simulated worst_case"): 4}
+    assert comparisons.contests_of(made) == {("simulated average", "simulated worst_case"): 4}
     for pair in made.pairs.all():
         assert (pair.run_a.arm, pair.run_a.profile) == (pair.run_b.arm, pair.run_b.profile)
 
@@ -140,7 +142,7 @@ def test_arms_are_compared_with_seekers_of_one_kind_and_in_one_language(study):
     factories.run_with_turns(study, arm="delta", condition="worst_case")
     alone = factories.run_with_turns(study, factories.person(study), arm="ember")
     Conversation.objects.filter(pk=alone.conversation_id).update(language="zh")
-    assert {arm for contest in pairs.contests_of(plan(study, count=500)) for arm in contest} == set(ARMS)
+    assert {arm for contest in comparisons.contests_of(plan(study, count=500)) for arm in contest} == set(ARMS)
 
 
 @pytest.mark.parametrize(
@@ -157,9 +159,9 @@ def test_arms_are_compared_with_seekers_of_one_kind_and_in_one_language(study):
 def test_plan_that_cannot_be_is_refused_and_nothing_made(study, changes, why):
     plan(study)
     wanted = {"name": "second", "instrument": "pairwise_support", "each": 1} | changes
-    drawing = pairs.Drawing(**{key: wanted.pop(key) for key in ("count", "between", "level") if key in wanted})
+    drawing = comparisons.Drawing(**{key: wanted.pop(key) for key in ("count", "between", "level") if key in wanted})
     with pytest.raises(PlanRefused, match=why):
-        pairs.make_plan(study, drawing=drawing, **wanted)
+        comparisons.make_plan(study, drawing=drawing, **wanted)
     assert (PairPlan.objects.count(), Pair.objects.count()) == (1, 12)
 
 
@@ -170,7 +172,7 @@ def test_reviewer_gets_each_pair_once_and_sees_each_side_first_as_often(study):
     plan(study, each=2)
     person = reviewer(study)
     seen = []
-    while (comparison := pairs.at_hand(person)) is not None:
+    while (comparison := comparisons.at_hand(person)) is not None:
         seen.append(comparison)
         Comparison.objects.filter(pk=comparison.pk).update(done_at=timezone.now())
         first = Counter(one.shown_first for one in seen)
@@ -196,9 +198,9 @@ def test_pairs_with_the_fewest_verdicts_come_first_and_none_gets_too_many(study)
     first = {judged(one).pair_id for _ in range(5)}
     second = {judged(other).pair_id for _ in range(7)}
     assert not first & second
-    assert pairs.waiting_for(reviewer(study), Rater(pk=0)).filter(given=0).count() == 0
+    assert comparisons.waiting_for(reviewer(study), Rater(pk=0)).filter(given=0).count() == 0
     for person in (one, other, reviewer(study)):
-        while pairs.at_hand(person) is not None:
+        while comparisons.at_hand(person) is not None:
             judged(person)
     assert {pair.comparisons.count() for pair in Pair.objects.all()} == {2}
 
@@ -206,30 +208,30 @@ def test_pairs_with_the_fewest_verdicts_come_first_and_none_gets_too_many(study)
 def test_same_pair_is_at_hand_until_it_is_judged(study):
     plan(study)
     person = reviewer(study)
-    assert pairs.at_hand(person) == pairs.at_hand(person)
+    assert comparisons.at_hand(person) == comparisons.at_hand(person)
     assert Comparison.objects.count() == 1
 
 
 def test_pair_that_was_begun_and_left_goes_back_after_a_day(study):
     plan(study, count=3)
-    left = pairs.at_hand(reviewer(study))
+    left = comparisons.at_hand(reviewer(study))
     other = reviewer(study)
     assert [judged(other).pair_id for _ in range(2)]
-    assert pairs.at_hand(other) is None
+    assert comparisons.at_hand(other) is None
 
     Comparison.objects.filter(pk=left.pk).update(given_at=timezone.now() - timedelta(hours=25))
-    assert pairs.at_hand(other).pair == left.pair
+    assert comparisons.at_hand(other).pair == left.pair
     assert not Comparison.objects.filter(pk=left.pk).exists()
 
 
 def test_pair_that_nobody_took_meanwhile_is_kept_for_another_day(study):
     plan(study, count=3)
     person = reviewer(study)
-    begun = pairs.at_hand(person)
+    begun = comparisons.at_hand(person)
     Comparison.objects.filter(pk=begun.pk).update(given_at=timezone.now() - timedelta(hours=25))
-    assert pairs.at_hand(person) == begun
-    pairs.take_back(study)
-    assert pairs.at_hand(person) == begun
+    assert comparisons.at_hand(person) == begun
+    comparisons.take_back(study)
+    assert comparisons.at_hand(person) == begun
 
 
 def test_artificial_reviewers_get_test_data_and_real_ones_get_real_data(study):
@@ -242,9 +244,9 @@ def test_artificial_reviewers_get_test_data_and_real_ones_get_real_data(study):
 
 def test_pairs_of_a_closed_plan_or_another_language_are_not_given_out(study):
     made = plan(study)
-    assert pairs.at_hand(reviewer(study, language="zh")) is None
+    assert comparisons.at_hand(reviewer(study, language="zh")) is None
     PairPlan.objects.filter(pk=made.pk).update(is_open=False)
-    assert pairs.at_hand(reviewer(study)) is None
+    assert comparisons.at_hand(reviewer(study)) is None
 
 
 # The page
@@ -322,9 +324,9 @@ def test_others_who_are_at_work_take_their_share(study):
     plan(study, count=9, each=2)
     person, _other, _third = (reviewer(study) for _ in range(3))
     reviewer(study, status="completed")
-    assert (pairs.load_of(person).done, pairs.load_of(person).left) == (0, 6)
+    assert (comparisons.load_of(person).done, comparisons.load_of(person).left) == (0, 6)
     judged(person)
-    assert (pairs.load_of(person).done, pairs.load_of(person).left) == (1, 6)
+    assert (comparisons.load_of(person).done, comparisons.load_of(person).left) == (1, 6)
 
 
 def test_incomplete_comparison_comes_again_and_nothing_is_stored(study):
@@ -449,7 +451,7 @@ def test_who_leaves_after_the_draw_is_in_no_pair_that_is_given_out(study, change
     Participation.objects.filter(pk=run.participation_id).update(**change)
     person = reviewer(study)
     seen = set()
-    while (comparison := pairs.at_hand(person)) is not None:
+    while (comparison := comparisons.at_hand(person)) is not None:
         seen |= {comparison.pair.run_a_id, comparison.pair.run_b_id}
         judged(person)
     gone = set(run.participation.runs.values_list("pk", flat=True))

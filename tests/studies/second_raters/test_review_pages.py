@@ -7,15 +7,15 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from studies.data.erasure import erase
 from studies.design.spec import StepSpec
-from studies.erasure import erase
-from studies.judging.pairs import pair_raters
+from studies.instruments.loading import load
+from studies.instruments.vignettes import vignettes
+from studies.judging.comparisons import pair_raters
 from studies.models import Answer, Draft, Response, Review
-from studies.questionnaires.loading import load
-from studies.questionnaires.vignettes import vignettes
 from studies.second_raters import reviews
+from studies.second_raters.review_pages import ReviewPlanForm
 from studies.second_raters.reviews import Source, Wanted, make_plan
-from studies.views.research.reviews import ReviewPlanForm
 from tests import factories
 from tests.people import Person
 

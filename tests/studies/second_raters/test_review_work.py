@@ -11,13 +11,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from studies.erasure import erase_rows
-from studies.exports.reviews import TABLES
-from studies.exports.table import Filter
+from studies.data.erasure import erase_rows
+from studies.data.exports.columns import Filter
+from studies.data.exports.reviews import TABLES
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
+from studies.instruments.vignettes import vignettes
 from studies.models import Adjudication, Response, Review, ReviewItem, ReviewPlan
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import load
-from studies.questionnaires.vignettes import vignettes
 from studies.second_raters import disagreements, review_work, reviews
 from studies.second_raters.reviews import Source, Wanted, make_plan, next_for
 from tests import factories

@@ -10,12 +10,12 @@ from django.db import connection
 from django.utils import timezone
 
 from dialogue.models.conversation import SeekerKind
-from studies import progress
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import load
+from studies.instruments.vignettes import vignettes
 from studies.models import Answer, Participation, Response, Review, ReviewPlan
-from studies.questionnaires.forms import AnswerValue
-from studies.questionnaires.loading import load
-from studies.questionnaires.vignettes import vignettes
-from studies.responses import answers_of
+from studies.participation import progress
+from studies.participation.responses import answers_of
 from studies.second_raters import reviews
 from studies.second_raters.reviews import Source, Wanted, faults, make_plan, next_for
 from tests import factories

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from studies.instruments.loading import load
 from studies.models import Consent, Participation, Study
-from studies.questionnaires.loading import load
 from tests import factories
 
 AGREED = {"adult": True, "share_deidentified": True}

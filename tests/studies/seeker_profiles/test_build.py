@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, Job, JobItem
 from dialogue.seekers.profiles import from_content
-from studies import erasure
+from studies.data import erasure
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Participation, SeekerProfile
 from studies.seeker_profiles.planning import plan_profiles, work_for
-from studies.simulating.profiles import approved_profiles
+from studies.simulation.profiles import approved_profiles
 from tests import factories
 from tests.llm_server import running
 from tests.studies.seeker_profiles.people import AGREED, PROFILE, person, sign

@@ -14,8 +14,8 @@ from dialogue.prices import Entry, Price, Prices, estimated_tokens
 from dialogue.providers.base import Message, ModelSettings
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, Response, SeekerProfile
-from studies.simulating.benchmark import Estimating, Wish
-from studies.simulating.estimate import Estimate
+from studies.simulation.benchmark import Estimating, Wish
+from studies.simulation.estimate import Estimate
 from tests import factories
 from tests.studies.simulating.test_simulate import profiles
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from studies.simulating.outcomes import Outcomes, outcomes_of
+from studies.simulation.outcomes import Outcomes, outcomes_of
 
 BOUNDS = ("low", "high", "average_low", "average_high", "worst_case_low", "worst_case_high")
 

@@ -21,15 +21,15 @@ from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.server_errors import failed_status
 from dialogue.seekers.components import components
 from dialogue.seekers.reading import END_PHRASES
-from studies.chats import frozen_supporter
-from studies.decisions import decide
+from studies.data.exports.columns import Filter
+from studies.data.exports.tables import CONVERSATIONS, conversations
 from studies.design.spec import ArmSpec
-from studies.exports.table import Filter
-from studies.exports.tables import CONVERSATIONS, conversations
 from studies.models import ArmRun, Response, SeekerProfile, Study
-from studies.simulating import progress
-from studies.simulating.handler import SimulationHandler
-from studies.simulating.profiles import DEMO_PROFILES
+from studies.participation.chats import frozen_supporter
+from studies.participation.exclusions import decide
+from studies.simulation import progress
+from studies.simulation.handler import SimulationHandler
+from studies.simulation.profiles import DEMO_PROFILES
 from tests import factories
 from tests.dialogue.jobs.work import run, when
 from tests.llm_server import running

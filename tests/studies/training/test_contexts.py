@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from studies.training.contexts import Contexts
-from studies.training.talk import WHOLE, About, Exchange, Talk
+from studies.data.training.contexts import Contexts
+from studies.data.training.talk import WHOLE, About, Exchange, Talk
 
 SEEKER = About(
     conversation="c",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.training.duplicates import NEAR, Duplicate, Seen, folded, nearly_same, pieces, similarity
+from studies.data.training.duplicates import NEAR, Duplicate, Seen, folded, nearly_same, pieces, similarity
 
 WORDS = st.lists(st.sampled_from(["rain", "work", "alone", "again", "我", "难过", "sleep"]), min_size=1, max_size=12)
 

@@ -16,14 +16,14 @@ from django.test.utils import CaptureQueriesContext
 
 from dialogue.models import Conversation, RiskEvent, SeekerFault, Turn
 from dialogue.models.conversation import SeekerKind, Status
-from studies.exports.files import sha256
+from studies.data.exports.files import sha256
+from studies.data.training import files as training_files
+from studies.data.training import reading
+from studies.data.training.card import Counts
+from studies.data.training.filters import LeftOut
+from studies.data.training.options import Options
+from studies.instruments.loading import load
 from studies.models import ArmRun, Consent, Participation, Rater, Response, Study
-from studies.questionnaires.loading import load
-from studies.training import files as training_files
-from studies.training import reading
-from studies.training.card import Counts
-from studies.training.filters import LeftOut
-from studies.training.options import Options
 from tests import factories
 from tests.studies.training.trl import faults, loaded
 

@@ -4,15 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from studies.training.filters import (
-    Cut,
-    Facts,
-    LeftOut,
-    StoredTurn,
-    consents_to_training,
-    usable,
-    why_left_out,
-)
+from studies.data.training.filters import Cut, Facts, LeftOut, StoredTurn, consents_to_training, usable, why_left_out
 
 GOOD = Facts(
     is_test=False,

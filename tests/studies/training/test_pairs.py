@@ -2,7 +2,7 @@
 
 import pytest
 
-from studies.training.pairs import Candidate, Dropped, Preference, meetings, preference
+from studies.data.training.preferences import Candidate, Dropped, Preference, meetings, preference
 
 
 def reply(arm: str, text: str = "", run: int = 1, **scores: float) -> Candidate:

@@ -5,7 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.exports.lines import line
+from studies.data.exports.lines import line
 
 
 @given(st.text())

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from studies.questionnaires.loading import load
-from studies.training.scores import by_rater, keyed_mean, mean_of
+from studies.data.training.scores import by_rater, keyed_mean, mean_of
+from studies.instruments.loading import load
 
 TWO = {item.key: item for item in load("emoharbor_10").items if item.key in ("safety", "empathetic")}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.training.split import TEST, TRAIN, side_of
+from studies.data.training.split import TEST, TRAIN, side_of
 
 SEEKERS = [f"participant:P{number}" for number in range(2000)]
 

@@ -7,9 +7,9 @@ from django.contrib.sessions.models import Session
 from django.test import Client
 
 from dialogue.access import conversation_for
-from studies import enrolment
 from studies.models import Participation
 from studies.models.participation import Status
+from studies.participation import enrolment
 from tests import factories
 from tests.people import Person
 

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.models import Call, Job
-from studies import tasks
 from studies.models import Rater, Study, Task
-from studies.paid_work import Quote, outcome_of
+from studies.workbench import tasks
+from studies.workbench.paid_work import Quote, outcome_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -241,6 +241,6 @@ def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
     ],
 )  # fmt: skip
 def test_task_is_told_in_words(command: str, arguments: list[str], about: str) -> None:
-    from studies.views.research.task_words import told_work
+    from studies.workbench.task_words import told_work
 
     assert told_work(command, arguments) == about

@@ -18,13 +18,13 @@ from django.utils import timezone
 
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.seekers.profiles import load_profiles
-from studies import tasks
 from studies.design.spec import ArmSpec
 from studies.models import Study, Task
 from studies.models.task import SILENT_FOR
-from studies.simulating.profiles import DEMO_PROFILES, keep
-from studies.simulating.setup import Setup
-from studies.views.research.benchmark import matrix
+from studies.simulation.pages import matrix
+from studies.simulation.profiles import DEMO_PROFILES, keep
+from studies.simulation.setup import Setup
+from studies.workbench import tasks
 from tests import factories
 from tests.studies.simulating.test_outcomes import STAY, share, standing
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.simulating.outcomes import Course, Figure, Leaderboard, Point, Standing
-from studies.views.research import benchmark_charts as charts
+from studies.simulation import charts as charts
+from studies.simulation.outcomes import Course, Figure, Leaderboard, Point, Standing
 
 
 def board(*values: tuple[float, float], instrument: str = "emoharbor_10") -> Leaderboard:

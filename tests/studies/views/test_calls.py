@@ -6,8 +6,8 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.models import Call
-from studies.views.research import calls
-from studies.views.research.calls import without_secrets
+from studies.workbench import calls
+from studies.workbench.calls import without_secrets
 from tests import factories
 
 pytestmark = pytest.mark.django_db

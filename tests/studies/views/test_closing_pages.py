@@ -5,10 +5,10 @@ from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 
-from studies import closing
 from studies.models import Participation, Study
 from studies.models.participation import Status
-from studies.unblinding import is_blinded, unblind, unblinding_of
+from studies.participation import closing
+from studies.participation.unblinding import is_blinded, unblind, unblinding_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from django.utils import timezone, translation
 
 from dialogue.models import Call, InnerState, SeekerFault
 from studies.models import Answer, Rater, Response
-from studies.views.research.rating_tables import Cell
+from studies.workbench.rating_tables import Cell
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status
+from studies.board.conversations import points_of
 from studies.models import Answer, ArmRun
-from studies.views.research.conversations import points_of
-from studies.views.research.labels import signed
+from studies.workbench.labels import signed
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -236,7 +236,7 @@ def test_the_list_asks_the_database_as_often_for_many_rows(count, query, desk, s
 
 
 def test_a_page_counts_the_turns_of_its_own_rows_only(desk, study, monkeypatch, django_assert_max_num_queries):
-    monkeypatch.setattr("studies.views.research.tables.ROWS_PER_PAGE", 2)
+    monkeypatch.setattr("studies.workbench.tables.ROWS_PER_PAGE", 2)
     for _ in range(5):
         factories.run_with_turns(study)
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.views.research.emotion_line import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, Scale, chart, unbroken
+from studies.board.emotion_line import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, Scale, chart, unbroken
 
 SCORES = st.dictionaries(st.integers(0, 60), st.integers(0, 100), min_size=1, max_size=20)
 SOURCES = st.lists(SCORES, min_size=1, max_size=4).map(lambda known: dict(zip("abcd", known, strict=False)))

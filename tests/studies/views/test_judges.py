@@ -13,8 +13,8 @@ from django.urls import reverse
 from dialogue.judges.fields import TOLD
 from dialogue.judges.probes import VARIANTS
 from dialogue.models import Call, InnerState
-from studies import tasks
 from studies.models import Consent, Rater, Study, Task
+from studies.workbench import tasks
 from tests import factories
 from tests.studies.test_judging import judge_at
 from tests.studies.test_judging import study as study_with

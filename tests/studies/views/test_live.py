@@ -9,10 +9,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from studies import tasks
+from studies.board import live
 from studies.models import Task, Unblinding
-from studies.unblinding import is_blinded, unblinding_of
-from studies.views.research import live
+from studies.participation.unblinding import is_blinded, unblinding_of
+from studies.workbench import tasks
 from tests import factories
 
 pytestmark = pytest.mark.django_db

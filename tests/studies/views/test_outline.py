@@ -8,12 +8,12 @@ import pytest
 
 from studies.design.plan import Step, expand, plan_for
 from studies.design.spec import StepSpec, StudySpec
+from studies.instruments.guide import pages_of, sections_for
+from studies.instruments.loading import load
 from studies.models import Participation
-from studies.questionnaires.guide import pages_of, sections_for
-from studies.questionnaires.loading import load
+from studies.person.outline import outline
 from studies.second_raters.reviews import Source, Wanted, make_plan
-from studies.studyfiles import load_spec
-from studies.views.outline import outline
+from studies.setup.storage import load_spec
 from tests import factories
 from tests.people import Person
 

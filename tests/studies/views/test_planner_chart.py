@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from studies.views.research import planner_chart as charts
+from studies.board import planner_chart as charts
 
 CELLS = [
     {"more": more, "second": second, "corrected_half_width": width}

@@ -8,11 +8,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from studies import tasks
 from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER
+from studies.board.planner_precision import METHODS, NOTES, value_of
 from studies.models import Rater, Task
 from studies.models.response import RaterKind
-from studies.views.research.planner_precision import METHODS, NOTES, value_of
+from studies.workbench import tasks
 from tests import factories
 
 pytestmark = pytest.mark.django_db

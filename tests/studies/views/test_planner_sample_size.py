@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from studies.analysis.planning import QUESTIONS, SIMULATED
-from studies.views.research import planner_sample_size as planner
+from studies.board import planner_sample_size as planner
 
 pytestmark = pytest.mark.django_db
 PAGE = "/research/planning/sample-size/"

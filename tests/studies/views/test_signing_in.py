@@ -12,7 +12,7 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import NoReverseMatch, reverse
 
-from studies.views.research import signing_in
+from studies.workbench import signing_in
 
 pytestmark = pytest.mark.django_db
 

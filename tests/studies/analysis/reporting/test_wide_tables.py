@@ -15,7 +15,7 @@ from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Section
 from studies.analysis.results import Results
-from studies.questionnaires.loading import load as load_instrument
+from studies.instruments.loading import load as load_instrument
 from tests.studies.analysis.builders import six_people, write_export
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -9,7 +9,7 @@ from studies.analysis import analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.experts import COLUMNS, SHORT, expert_table, latex, printed
-from studies.questionnaires.loading import load as instrument
+from studies.instruments.loading import load as instrument
 
 ExportOf = Callable[[Any], Path]
 

@@ -15,7 +15,7 @@ from studies.analysis.rows import Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.quality import COLUMNS, even_odd, identical_rows, irv, longstring, reverse_items
 from studies.analysis.tables.sensitivity import sensitivity, without_flagged
-from studies.questionnaires.loading import load as instrument
+from studies.instruments.loading import load as instrument
 from tests.studies.analysis.builders import write_export
 
 ExportOf = Callable[[Any], Path]

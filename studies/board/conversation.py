@@ -1,0 +1,240 @@
+"""One conversation: what was said and thought, how it was rated, and what the models were asked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.models import Conversation, InnerState, Turn
+from studies.board.conversations import FAR, judge_name, kept, neighbours, points_of, rating_judges, words_of
+from studies.board.emotion_line import Chart, Scale, chart
+from studies.board.overview import demonstrations
+from studies.data.imports.rows import finite
+from studies.models import ArmRun, Flag, Rater, Study
+from studies.participation.language import instrument_language
+from studies.role_play import flags
+from studies.workbench import calls, labels
+from studies.workbench.access import show, study_page
+from studies.workbench.rating_tables import Compared, Scores, compared
+
+OPEN_THOUGHTS = 2
+COMPARED = ("a", "b")  # in the address: the two judges to set against each other
+
+
+@require_GET
+@study_page
+def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    run = run_of(study, code)
+    talk = run.conversation
+    far = points_of(request.GET.get("far", ""))
+    scores = Scores.of(run, FAR if far is None else far)
+    states = list(talk.states.order_by("turn", "source"))
+    rows = turn_rows(run, states, calls.counts_by_turn(talk), wanted_turn(request))
+    context = {
+        "run": run,
+        "conversation": talk,
+        "words": words_of(run),
+        "turns": rows,
+        "emotions": [drawn for drawn in (emotion(states), imported_emotion(study, rows)) if drawn],
+        "has_thoughts": bool(states),
+        "tables": scores.tables(),
+        "far": labels.points(scores.far),
+        "silent": silent_judges(study, run),
+        "comparison": comparison(request, scores),
+        "risks": talk.risks.all(),
+        "calls": calls.listed(talk),
+        "call_totals": calls.totals(talk),
+        "neighbours": neighbours(request, study, run),
+        "kept": kept(request),
+        "kept_with_judges": kept(request, *COMPARED),
+        "kept_fields": QueryDict(kept(request).removeprefix("?")).items(),
+        "demonstrations": demonstrations(study),
+    }
+    return show(request, study, "conversation", context)
+
+
+def run_of(study: Study, code: str) -> ArmRun:
+    runs = study.runs.select_related("conversation", "participation", "conversation__supporter", "protocol")
+    return get_object_or_404(runs, conversation__code=code)
+
+
+def wanted_turn(request: HttpRequest) -> int | None:
+    return int_from(request.GET.get("turn"), 1, MOST_TURNS)
+
+
+# What was said and thought
+
+
+class Marked(NamedTuple):
+    flag: Flag
+    words: str  # of its reason
+
+
+@dataclass(frozen=True)
+class Thought:
+    thinker: str
+    state: InnerState
+
+
+class Fault(NamedTuple):
+    """What a simulated seeker did wrong, in words."""
+
+    kind: str
+    found_by: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class TurnRow:
+    """`turn` is None where a Thinker wrote of a turn without a message: before the first one, say."""
+
+    number: int
+    turn: Turn | None
+    flags: Sequence[Marked]
+    faults: Sequence[Fault]
+    thoughts: Sequence[Thought]
+    calls: int
+    wanted: bool
+
+    def has_few_thoughts(self) -> bool:
+        """More are folded, or the words would stand far apart."""
+        return len(self.thoughts) <= OPEN_THOUGHTS
+
+
+def turn_rows(run: ArmRun, states: Iterable[InnerState], asked: Mapping[int, int], wanted: int | None) -> list[TurnRow]:
+    turns = {turn.number: turn for turn in conversation_of(run).turns.order_by("number")}
+    marks, faults = flags_by_turn(run), faults_by_turn(run)
+    thoughts: dict[int, list[Thought]] = {}
+    for state in states:
+        thoughts.setdefault(state.turn, []).append(Thought(labels.thinker(state.source), state))
+    return [
+        TurnRow(
+            number,
+            turns.get(number),
+            marks.get(number, []),
+            faults.get(number, []),
+            thoughts.get(number, []),
+            asked.get(number, 0),
+            number == wanted,
+        )
+        for number in sorted({*turns, *thoughts, *faults})
+    ]
+
+
+def conversation_of(run: ArmRun) -> Conversation:
+    assert run.conversation is not None  # noqa: S101 - it was found by its conversation's code
+    return run.conversation
+
+
+def flags_by_turn(run: ArmRun) -> dict[int, list[Marked]]:
+    """Those taken back among them."""
+    marks: dict[int, list[Marked]] = {}
+    for flag in run.flags.order_by("pk"):
+        marks.setdefault(flag.turn, []).append(Marked(flag, flags.words_of(flag, instrument_language())))
+    return marks
+
+
+def faults_by_turn(run: ArmRun) -> dict[int, list[Fault]]:
+    found: dict[int, list[Fault]] = {}
+    for row in conversation_of(run).seeker_faults.order_by("turn", "kind", "source"):
+        kind, found_by = labels.word(labels.FAULTS, row.kind), labels.word(labels.FOUND_BY, row.source)
+        found.setdefault(row.turn, []).append(Fault(kind, found_by, row.evidence))
+    return found
+
+
+# Emotion
+
+
+@dataclass(frozen=True)
+class Emotion:
+    """The chart, and the same as a table: `rows` are (turn, a score for each of `sources`, empty for none). `key` is of
+    the page's ids; `says` what is drawn."""
+
+    key: str
+    says: str
+    chart: Chart
+    sources: Sequence[str]
+    rows: Sequence[tuple[int, Sequence[str]]]
+
+
+def emotion(states: Iterable[InnerState]) -> Emotion | None:
+    """None where no Thinker gave a score."""
+    scores: dict[str, dict[int, float]] = {}
+    for state in states:
+        if state.emotion_score is not None:
+            scores.setdefault(labels.thinker(state.source), {})[state.turn] = state.emotion_score
+    says = _("Emotion score (0 to 100) after each turn")
+    return Emotion("supposed", says, chart(scores), list(scores), by_turn(scores)) if scores else None
+
+
+def imported_emotion(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
+    """None where the file gave no number. It has a chart of its own: its scale is that of the file, and it belongs to
+    the message, not to what the reply left behind."""
+    said = ((row.number, finite(row.turn.emotion.strip())) for row in rows if row.turn)
+    known = {turn: number for turn, number in said if number is not None}
+    if not known:
+        return None
+    scores = {_("as imported"): known}
+    scale = scale_of_imports(study)
+    says = _("Emotion as imported, at each message; from the least to the greatest of this study's imports")
+    return Emotion("imported", says, chart(scores, scale), list(scores), by_turn(scores))
+
+
+def scale_of_imports(study: Study) -> Scale:
+    """No file says what its scale is; that of the whole study is the same for all its conversations."""
+    texts = Turn.objects.filter(conversation__run__study=study).exclude(emotion="").order_by()
+    found = map(finite, map(str.strip, texts.values_list("emotion", flat=True).distinct()))
+    known = [number for number in found if number is not None]
+    return Scale(min(known), max(known))
+
+
+def by_turn(scores: Mapping[str, Mapping[int, float]]) -> list[tuple[int, list[str]]]:
+    turns = sorted({turn for known in scores.values() for turn in known})
+    return [(turn, scores_at(turn, scores.values())) for turn in turns]
+
+
+def scores_at(turn: int, of_sources: Iterable[Mapping[int, float]]) -> list[str]:
+    return [labels.points(known[turn]) if turn in known else "" for known in of_sources]
+
+
+# Judges
+
+
+def silent_judges(study: Study, run: ArmRun) -> list[str]:
+    """Judges that have rated in this study, but not this conversation."""
+    return [judge_name(rater) for rater in rating_judges(study).exclude(responses__run=run)]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """`fault` says why there are no tables though two judges are named."""
+
+    names: Sequence[str]
+    a: str
+    b: str
+    tables: Sequence[Compared]
+    fault: str
+
+
+def comparison(request: HttpRequest, scores: Scores) -> Comparison:
+    judges = {judge_name(rater): rater for rater in scores.judges()}
+    a, b = (request.GET.get(name, "") for name in COMPARED)
+    fault = why_not_compared(a, b, judges)
+    tables = compared(scores, judges[a], judges[b]) if a and b and not fault else []
+    if a and b and not fault and not tables:
+        fault = _("These two have answered no questionnaire at the same moment.")
+    return Comparison(list(judges), a, b, tables, fault)
+
+
+def why_not_compared(a: str, b: str, judges: Mapping[str, Rater]) -> str:
+    unknown = [name for name in (a, b) if name and name not in judges]
+    if unknown:
+        return _("Not rated here by: %(names)s.") % {"names": ", ".join(unknown)}
+    if a and a == b:
+        return _("Choose two different ones.")
+    return ""

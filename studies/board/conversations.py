@@ -1,0 +1,264 @@
+"""The list of conversations: what the address asks for, in its order, a page at a time."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from dialogue.models.conversation import TurnState
+from studies.board.overview import demonstrations
+from studies.instruments.loading import load
+from studies.models import ArmRun, Rater, Study
+from studies.models.pair import order_of
+from studies.models.response import RaterKind
+from studies.participation import counts
+from studies.participation.judge_gap import Distance, farthest
+from studies.participation.language import instrument_language
+from studies.workbench import labels
+from studies.workbench.access import show, study_page
+from studies.workbench.tables import Choice, Column, changed, chosen, filtered, headings, page_of, paging, sorted_rows
+
+FIELDS = {
+    "arm": "arm",
+    "kind": "conversation__seeker_kind",
+    "condition": "condition",
+    "profile": "profile",
+    "status": "conversation__status",
+    "end": "conversation__end_reason",
+}
+VALID = {"yes": True, "no": False}
+FILTERS = (*FIELDS, "valid", "test", "judge", "far")
+COUNTED = ("turns", "failed", "risk")  # columns that take all turns to sort by
+ANY_JUDGE = "any"
+FAR = 1.5  # points
+
+
+SOMETIMES = ("distance", "condition", "profile")  # columns that not every list has
+
+
+def columns() -> list[Column]:
+    return [
+        Column("conversation", _("Conversation")),
+        Column("person", _("Person"), "participation__code"),
+        Column("arm", _("Arm"), "arm"),
+        Column("distance", _("Judge minus people"), number=True),
+        Column("condition", _("Condition"), "condition"),
+        Column("profile", _("Profile"), "profile"),
+        Column("position", _("Position"), "position", number=True),
+        Column("status", _("Status"), "conversation__status"),
+        Column("reason", _("Ended by"), "conversation__end_reason"),
+        Column("turns", _("Turns"), "turns", number=True),
+        Column("failed", _("Failed"), "failed", number=True),
+        Column("risk", _("Risks"), "risky", number=True),
+        Column("started", _("Started (UTC)"), "conversation__started_at"),
+    ]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The keys of the runs that the address asks for, in its order. `apart` is None where it does not ask for judges
+    that are far from people; `fault` says what in the address could not be read."""
+
+    keys: QuerySet | Sequence[int]
+    apart: Mapping[int, Distance] | None = None
+    fault: str = ""
+
+
+@dataclass(frozen=True)
+class Row:
+    run: ArmRun
+    words: Mapping[str, str] = field(default_factory=dict)
+    distance: str = ""
+    judge: str = ""
+
+
+@require_GET
+@study_page
+def conversations(request: HttpRequest, study: Study) -> HttpResponse:
+    judges = judges_of(study)
+    asked = asked_for(request, study, judges)
+    page = page_of(asked.keys, request)
+    page.object_list = rows_of(page.object_list, asked.apart or {}, judges)
+    offered = choices(request, study)
+    shown = {*(choice.name for choice in offered), *(["distance"] if asked.apart is not None else [])}
+    context = {
+        "test": request.GET.get("test", ""),
+        "headings": headings(request, [one for one in columns() if one.key not in SOMETIMES or one.key in shown]),
+        "shown": shown,
+        "page": page,
+        "asked": asked,
+        "choices": offered,
+        "judges": judges,
+        "far": labels.points(FAR if (far := points_of(request.GET.get("far", ""))) is None else far),
+        "is_filtered": bool(in_force(request)),
+        "unfiltered": changed(request, page=None, **dict.fromkeys(FILTERS)),
+        "kept": kept(request),
+        "demonstrations": demonstrations(study),
+        **paging(page, request),
+    }
+    return show(request, study, "conversations", context)
+
+
+def judges_of(study: Study) -> dict[str, Rater]:
+    """By key and strategy, as the address names them: `demo state_aware`."""
+    return {judge_name(rater): rater for rater in rating_judges(study)}
+
+
+def rating_judges(study: Study) -> QuerySet[Rater]:
+    """Those who rate; a judge on pairs is a rater for each order of their sides."""
+    of_pairs = [order_of(RaterKind.JUDGE, side) for side in ("a", "b")]
+    return study.raters.filter(kind=RaterKind.JUDGE).exclude(strategy__in=of_pairs).order_by("code", "strategy")
+
+
+def judge_name(rater: Rater) -> str:
+    return f"{rater.code} {rater.strategy}".strip()
+
+
+def choices(request: HttpRequest, study: Study) -> list[Choice]:
+    """Those that can tell these conversations apart."""
+    arms, conditions, profiles = (stored(study, name) for name in ("arm", "condition", "profile"))
+    found = [
+        ("arm", _("Arm"), [(arm, arm) for arm in arms]),
+        ("kind", _("Seeker"), labels.choices(labels.SEEKERS)),
+        ("condition", _("Condition"), [(key, labels.word(labels.CONDITIONS, key)) for key in conditions]),
+        ("profile", _("Profile"), [(profile, profile) for profile in profiles]),
+        ("status", _("Status"), labels.choices(labels.STATES)),
+        ("end", _("Ended by"), labels.choices(labels.ENDS)),
+        ("valid", _("Validity"), [("yes", _("kept")), ("no", _("left out"))]),
+    ]
+    return chosen(request, [one for one in found if one[2]])
+
+
+def stored(study: Study, name: str) -> list[str]:
+    return list(study.runs.exclude(**{name: ""}).order_by(name).values_list(name, flat=True).distinct())
+
+
+def in_force(request: HttpRequest) -> dict[str, str]:
+    """The filters that the address names and that leave something out."""
+    given = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
+    if given.get("test") not in ("yes", "no"):
+        given.pop("test", None)
+    if "judge" not in given:
+        given.pop("far", None)
+    return given
+
+
+def kept(request: HttpRequest, *also: str) -> str:
+    """The part of the address by which a page of one conversation knows which list it was opened from."""
+    query = QueryDict(mutable=True)
+    query.update(in_force(request) | {name: request.GET[name] for name in ("sort", *also) if request.GET.get(name)})
+    return f"?{query.urlencode()}" if query else ""
+
+
+# What is asked for
+
+
+def asked_for(request: HttpRequest, study: Study, judges: Mapping[str, Rater]) -> Asked:
+    keys = sorted_rows(narrowed(request, study), request, columns(), usual="-conversation__started_at")
+    keys = keys.values_list("pk", flat=True)
+    name = request.GET.get("judge", "")
+    if not name:
+        return Asked(keys)
+    if name != ANY_JUDGE and name not in judges:
+        return Asked([], {}, _("No judge “%(name)s” has rated in this study.") % {"name": name})
+    points = points_of(request.GET.get("far", ""))
+    if points is None:
+        said = request.GET["far"]
+        return Asked([], {}, _("“%(said)s” is no number of points. Give one such as 1.5.") % {"said": said})
+    apart = farthest(study, judges.get(name), at_least=points)
+    return Asked(far_first([key for key in keys if key in apart], apart, request), apart)
+
+
+def narrowed(request: HttpRequest, study: Study) -> QuerySet:
+    rows = counts.only(study.runs.filter(conversation__isnull=False), request.GET.get("test", ""))
+    rows = filtered(rows, request, FIELDS)
+    if request.GET.get("valid") in VALID:
+        rows = rows.filter(valid=VALID[request.GET["valid"]])
+    return with_counts(rows) if request.GET.get("sort", "").removeprefix("-") in COUNTED else rows
+
+
+def far_first(keys: list[int], apart: Mapping[int, Distance], request: HttpRequest) -> list[int]:
+    """By distance, unless the address asks for the order of a column."""
+    return keys if request.GET.get("sort") else sorted(keys, key=lambda key: -abs(apart[key].points))
+
+
+def points_of(text: str) -> float | None:
+    """None for what is no distance; FAR where nothing is said."""
+    try:
+        points = float(text or FAR)
+    except ValueError:
+        return None
+    return points if math.isfinite(points) and points >= 0 else None
+
+
+def with_counts(rows: QuerySet) -> QuerySet:
+    turn = "conversation__turns"
+    return rows.annotate(
+        turns=Count(turn, filter=Q(conversation__turns__state=TurnState.ANSWERED)),
+        failed=Count(turn, filter=Q(conversation__turns__state=TurnState.FAILED)),
+        risky=Count(turn, filter=Q(conversation__turns__risk_level__gte=2)),
+    )
+
+
+# What is shown of it
+
+
+def rows_of(keys: Iterable[int], apart: Mapping[int, Distance], judges: Mapping[str, Rater]) -> list[Row]:
+    """Only what is on the page is counted: over all conversations that would take their every turn."""
+    keys = list(keys)
+    runs = with_counts(ArmRun.objects.filter(pk__in=keys)).select_related("conversation", "participation").in_bulk()
+    names = {rater.pk: name for name, rater in judges.items()}
+    return [row_of(runs[key], apart.get(key), names) for key in keys]
+
+
+def row_of(run: ArmRun, distance: Distance | None, names: Mapping[int, str]) -> Row:
+    if distance is None:
+        return Row(run, words_of(run))
+    return Row(run, words_of(run), labels.signed(distance.points), names[distance.rater])
+
+
+def words_of(run: ArmRun) -> dict[str, str]:
+    assert run.conversation is not None  # noqa: S101 - only runs with a conversation are listed
+    return {
+        "seeker": labels.word(labels.SEEKERS, run.conversation.seeker_kind),
+        "condition": labels.word(labels.CONDITIONS, run.condition),
+        "status": labels.word(labels.STATES, run.conversation.status),
+        "end": labels.word(labels.ENDS, run.conversation.end_reason),
+        "topic": topic_words(run.topic),
+    }
+
+
+def topic_words(topic: str) -> str:
+    """Of a first conversation the area that was chosen at the screening, of others what the person wrote."""
+    area = load("screening").item("issue_category").option(topic)
+    return area.text[instrument_language()] if area else topic
+
+
+# What comes before and after it
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """`place` of `all` in the list from which a conversation was opened; codes, empty at its ends."""
+
+    place: int
+    all: int
+    previous: str
+    next: str
+
+
+def neighbours(request: HttpRequest, study: Study, run: ArmRun) -> Neighbours | None:
+    """None where the list does not have the conversation."""
+    keys = list(asked_for(request, study, judges_of(study)).keys)
+    if run.pk not in keys:
+        return None
+    at = keys.index(run.pk)
+    beside = [*keys[max(0, at - 1) : at], *keys[at + 1 : at + 2]]
+    codes = dict(ArmRun.objects.filter(pk__in=beside).values_list("pk", "conversation__code"))
+    before = codes[keys[at - 1]] if at else ""
+    after = codes[keys[at + 1]] if at + 1 < len(keys) else ""
+    return Neighbours(at + 1, len(keys), before, after)

@@ -1,0 +1,84 @@
+"""A study's design, to be read; it is changed in its file or, before the first person has begun, under /admin/."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.http import require_GET
+
+from studies.design.reading import dump_study
+from studies.design.spec import StudySpec
+from studies.models import Participation, Protocol, Study
+from studies.setup.card_blocks import shown_rows
+from studies.setup.model_keys import unset_keys
+from studies.workbench import labels
+from studies.workbench.access import settled_page, show, study_page
+
+
+@require_GET
+@settled_page
+def design(request: HttpRequest, study: Study) -> HttpResponse:
+    protocol = study.current()
+    spec = protocol.spec()
+    context = {
+        "protocol": protocol,
+        "spec": spec,
+        "steps": list(steps_of(spec)),
+        "words": words_of(spec),
+        "unset_keys": list(named_keys(spec)),
+        "unset_variables": {key.variable for key in unset_keys(spec)},
+        "arms": protocol.arms.all(),
+        "judges": protocol.judges.all(),
+        "versions": study.protocols.count(),
+        "cards": study.cards.filter(retired=False).count(),
+        **block_plan(request, protocol),
+    }
+    return show(request, study, "design", context)
+
+
+def steps_of(spec: StudySpec) -> Iterator[tuple[str, str, str]]:
+    """What is done, its instrument, and in which track; the latter empty where it is in all."""
+    for step in spec.steps:
+        track = "" if step.track == "all" else str(Participation.Track(step.track).label)
+        yield labels.word(labels.STEPS, step.kind), step.instrument, track
+
+
+def named_keys(spec: StudySpec) -> Iterator[tuple[str, str]]:
+    """Each model that cannot be asked, by name, and the variable that is not set."""
+    for unset in unset_keys(spec):
+        yield f"{labels.word(labels.MODELS, unset.role)} {unset.key}".strip(), unset.variable
+
+
+def words_of(spec: StudySpec) -> dict[str, str]:
+    return {
+        "selection": labels.word(labels.SELECTIONS, spec.selection),
+        "topic": labels.word(labels.TOPICS, spec.chat.topic),
+        "order": labels.word(labels.ORDERS, spec.order.design),
+    }
+
+
+def block_plan(request: HttpRequest, protocol: Protocol) -> dict[str, Any]:
+    """Empty where counsellors get their arms as all others do. Test data has the same plan to itself."""
+    if protocol.spec().order.counsellors is None:
+        return {}
+    is_test = request.GET.get("test") == "yes"
+    rows = shown_rows(protocol, is_test=is_test)
+    longest = max(len(row.places) for row in rows)
+    gaps = [range(longest - len(row.places)) for row in rows]
+    return {
+        "plan_rows": list(zip(rows, gaps, strict=True)),
+        "positions": range(1, longest + 1),
+        "plan_of_tests": is_test,
+    }
+
+
+@require_GET
+@study_page
+def study_file(request: HttpRequest, study: Study) -> HttpResponse:
+    return study_file_of(study.current())
+
+
+def study_file_of(protocol: Protocol) -> HttpResponse:
+    name = f"{protocol.study.key}-v{protocol.version}.toml"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return HttpResponse(dump_study(protocol.spec()), content_type="application/toml; charset=utf-8", headers=headers)

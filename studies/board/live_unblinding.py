@@ -1,0 +1,47 @@
+"""The page on which a researcher says, by a confirmed act, that they want to see the results by arm."""
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from studies.models import Study, Unblinding
+from studies.participation.unblinding import is_blinded, unblind
+from studies.workbench.access import settled_page, show
+from studies.workbench.typed_key import TypedKeyForm
+
+WHEN = (
+    (Unblinding.When.OVER, gettext_lazy("The collection of data is over")),
+    (Unblinding.When.EARLIER, gettext_lazy("It goes on, and the results by arm are needed all the same")),
+)
+
+
+class UnblindForm(TypedKeyForm):
+    when = forms.ChoiceField(label=gettext_lazy("When"), choices=WHEN, widget=forms.RadioSelect)
+    reason = forms.CharField(
+        label=gettext_lazy("Why"),
+        max_length=Unblinding._meta.get_field("reason").max_length,
+        widget=forms.Textarea(attrs={"rows": 2, "class": "short"}),
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@settled_page
+def unblinding(request: HttpRequest, study: Study) -> HttpResponse:
+    if not is_blinded(study):
+        return redirect("research-analysis", study.key)
+    form = UnblindForm(study, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        unblind(study, request.user, when=form.cleaned_data["when"], reason=form.cleaned_data["reason"])
+        messages.success(request, _("The results by arm are shown from now on. Who unblinded, when and why is kept."))
+        return redirect("research-analysis", study.key)
+    context = {"form": form, "under_way": study.under_way()}
+    return show(request, study, "live_unblinding", context, status=422 if request.method == "POST" else 200)
+
+
+def still_blinded(request: HttpRequest, study: Study) -> HttpResponse:
+    """In the place of a report or one of its files."""
+    return show(request, study, "live_blinded", {}, status=403)

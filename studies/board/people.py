@@ -1,0 +1,266 @@
+"""The people of a study: who is where, and what a researcher may do for them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods
+
+from dialogue.models import RiskEvent
+from dialogue.models.conversation import Status as ConversationStatus
+from studies.board.conversations import words_of
+from studies.data import erasure
+from studies.instruments.definitions import Item
+from studies.instruments.loading import load
+from studies.models import ArmRun, Participation, Response, Study
+from studies.models.participation import Status
+from studies.participation import counts, progress, timeouts
+from studies.participation.language import instrument_language
+from studies.participation.responses import answers_of
+from studies.workbench import labels
+from studies.workbench.access import settled_page, show, study_page
+from studies.workbench.tables import Choice, Column, changed, chosen, filtered, headings, page_of, paging, sorted_rows
+
+FIELDS = {"status": "status", "track": "track"}
+FILTERS = (*FIELDS, "test")
+# The sign beside a status; those that are not here have ended without being completed.
+SHAPES = {
+    Status.INVITED: "waiting",
+    Status.APPLIED: "going",
+    Status.ACTIVE: "going",
+    Status.COMPLETED: "done",
+    Status.IN_REVIEW: "attention",
+    Status.HELD: "attention",
+}
+
+
+def columns() -> list[Column]:
+    return [
+        Column("code", _("Code"), "code"),
+        Column("track", _("Track"), "track"),
+        Column("language", _("Language"), "language"),
+        Column("status", _("Status"), "status"),
+        Column("step", _("Step"), "position"),
+        Column("arms", _("Arms done"), "arms_done", number=True),
+        Column("seen", _("Last seen (UTC)"), "last_seen_at"),
+        Column("test", _("Data"), "is_test"),
+    ]
+
+
+@require_GET
+@settled_page
+def people(request: HttpRequest, study: Study) -> HttpResponse:
+    rows = counts.only(study.participations.all(), request.GET.get("test", ""))
+    rows = filtered(rows, request, FIELDS)
+    closed = Q(runs__conversation__status=ConversationStatus.CLOSED)
+    rows = rows.annotate(arms_done=Count("runs", filter=closed))
+    page = page_of(sorted_rows(rows, request, columns(), usual="-created_at"), request)
+    context = {
+        "test": request.GET.get("test", ""),
+        "headings": headings(request, columns()),
+        "page": page,
+        "people": [row_of(person) for person in page],
+        "choices": choices(request),
+        "is_filtered": any(request.GET.get(name) for name in FIELDS) or request.GET.get("test") in ("yes", "no"),
+        "unfiltered": changed(request, page=None, **dict.fromkeys(FILTERS)),
+        **paging(page, request),
+    }
+    return show(request, study, "people", context)
+
+
+def choices(request: HttpRequest) -> list[Choice]:
+    statuses = [(status.value, counts.status_label(status)) for status in Status]
+    return chosen(request, [("status", _("Status"), statuses), ("track", _("Track"), Participation.Track.choices)])
+
+
+@dataclass(frozen=True)
+class PersonRow:
+    """`shape` is the CSS modifier of the status's sign."""
+
+    person: Participation
+    status: str
+    shape: str
+    step: str
+
+
+def row_of(person: Participation) -> PersonRow:
+    return PersonRow(person, counts.status_label(person.status), SHAPES.get(person.status, "stopped"), step_of(person))
+
+
+def step_of(person: Participation) -> str:
+    """Where in the plan they stand; empty before the first visit and after the end."""
+    if not person.plan or person.is_over():
+        return ""
+    return counts.step_label(person.steps()[min(person.position, len(person.plan) - 1)])
+
+
+@dataclass(frozen=True)
+class Moment:
+    at: datetime
+    what: str
+
+
+@require_GET
+@settled_page
+def person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    return show(request, study, "person", shown(person_for(study, code)))
+
+
+def person_for(study: Study, code: str) -> Participation:
+    return get_object_or_404(study.participations.select_related("protocol"), code=code)
+
+
+def shown(person: Participation) -> dict[str, object]:
+    return {
+        "person": person,
+        "row": row_of(person),
+        "waits": person.status == Status.IN_REVIEW,
+        **back_again(person),
+        "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
+        "timeline": timeline(person),
+        "consents": person.consents.order_by("signed_at"),
+        "runs": list(runs_of(person)),
+        "safety": safety_answers(person),
+    }
+
+
+def back_again(person: Participation) -> dict[str, object]:
+    if person.status != Status.TIMED_OUT:
+        return {}
+    return {"timed_out": True, "hindrance": timeouts.hindrance(person)}
+
+
+def runs_of(person: Participation) -> Iterator[tuple[ArmRun, Mapping[str, str]]]:
+    """Each with the words for its conversation, where it has begun."""
+    for run in person.runs.select_related("conversation").order_by("position"):
+        yield run, words_of(run) if run.conversation else {}
+
+
+def timeline(person: Participation) -> list[Moment]:
+    fixed = [
+        (person.created_at, _("Invited")),
+        (person.started_at, _("First visit")),
+        (person.awaited_since, _("A researcher let them go on")),
+        (person.ended_at, _("Ended: %(status)s") % {"status": counts.status_label(person.status)}),
+    ]
+    found = [Moment(at, what) for at, what in fixed if at]
+    found += [
+        Moment(consent.signed_at, _("Consent %(version)s") % {"version": consent.version})
+        for consent in person.consents.all()
+    ]
+    found += [Moment(response.submitted_at, answered(response)) for response in responses_of(person)]
+    found += [moment for run in person.runs.select_related("conversation") for moment in moments_of_run(run)]
+    found += [
+        Moment(risk.created_at, _("Risk sign, level %(level)s") % {"level": risk.level})
+        for risk in RiskEvent.objects.filter(subject=person.code)
+    ]
+    return sorted(found, key=lambda moment: moment.at)
+
+
+def responses_of(person: Participation) -> list[Response]:
+    return list(Response.objects.filter(rater__participation=person).select_related("run"))
+
+
+def answered(response: Response) -> str:
+    moment = labels.word(labels.MOMENTS, response.moment)
+    what = response.instrument
+    if moment:
+        what = _("%(what)s (%(when)s)") % {"what": what, "when": moment}
+    if response.turn:
+        what = _("%(what)s, turn %(turn)s") % {"what": what, "turn": response.turn}
+    return _("Conversation %(run)s: %(what)s") % {"run": response.run.position, "what": what} if response.run else what
+
+
+def moments_of_run(run: ArmRun) -> list[Moment]:
+    conversation = run.conversation
+    if conversation is None:
+        return []
+    told = [
+        (conversation.started_at, _("Conversation %(run)s begins") % {"run": run.position}),
+        (
+            conversation.ended_at,
+            _("Conversation %(run)s ends (%(reason)s)")
+            % {"run": run.position, "reason": labels.word(labels.ENDS, conversation.end_reason)},
+        ),
+    ]
+    return [Moment(at, what) for at, what in told if at]
+
+
+def safety_answers(person: Participation) -> list[tuple[str, str]]:
+    """What they said to the screening's questions about safety, as question and answer in the page's language."""
+    screening = load("screening")
+    given = answers_of(person, "screening")
+    language = instrument_language()
+    asked = [screening.item(key) for key in safety_questions(screening.raw["rules"]) if key in given]
+    return [(item.text[language], words(item, given[item.key], language)) for item in asked]
+
+
+def safety_questions(rules: list[dict]) -> list[str]:
+    """Those whose answer can end in care or in a review, with help shown."""
+    grave = [
+        rule["if"]["q"]
+        for rule in rules
+        if rule["outcome"] in ("exclude_with_care", "review_by_person") and "crisis_resources" in rule.get("show", ())
+    ]
+    return list(dict.fromkeys(key for asked in grave for key in ([asked] if isinstance(asked, str) else asked)))
+
+
+def words(item: Item, answer: str | float, language: str) -> str:
+    option = item.option(answer)
+    return option.text[language] if option else f"{answer:g}" if isinstance(answer, float) else str(answer)
+
+
+def decision(
+    act: Callable[[Participation], None], template: str, done: Promise
+) -> Callable[[HttpRequest, Study, str], HttpResponse]:
+    """A page that asks once more, and does `act` when it is sent. Who no longer waits is left as they are."""
+
+    @require_http_methods(["GET", "POST"])
+    @study_page
+    def view(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+        found = person_for(study, code)
+        if found.status != Status.IN_REVIEW:
+            messages.info(request, _("%(code)s does not wait for a review any more.") % {"code": code})
+        elif request.method == "GET":
+            return show(request, study, template, {"person": found})
+        else:
+            act(found)
+            messages.success(request, done % {"code": code})
+        return redirect("research-person", study.key, code)
+
+    return view
+
+
+admit = decision(progress.admit, "admit", gettext_lazy("%(code)s may go on."))
+decline = decision(progress.decline, "decline", gettext_lazy("%(code)s has been thanked and shown where to find help."))
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    """Asks once more. The person's page says why where it cannot be done."""
+    found = person_for(study, code)
+    if request.method == "GET" and found.status == Status.TIMED_OUT and not timeouts.hindrance(found):
+        return show(request, study, "let_back", {"person": found})
+    if request.method == "POST" and timeouts.let_back(found):
+        messages.success(request, _("%(code)s may go on.") % {"code": code})
+    return redirect("research-person", study.key, code)
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def erase(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    """Asks for the code to be typed; afterwards shows what was removed."""
+    found = person_for(study, code)
+    if request.method == "GET":
+        return show(request, study, "erase", {"person": found})
+    if request.POST.get("code", "").strip() != found.code:
+        return show(request, study, "erase", {"person": found, "wrong": True}, status=400)
+    return show(request, study, "erased", {"person": found, "removed": erasure.erase(found)})

@@ -1,0 +1,143 @@
+"""How wide an interval is by now, and what more participants or second ratings would make of it."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy, ngettext
+from django.views.decorators.http import require_http_methods
+
+from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, rank
+from studies.board.planner_chart import chart
+from studies.board.work import recent
+from studies.models import Study, Task
+from studies.workbench import labels, tasks
+from studies.workbench.access import show, study_page
+from studies.workbench.rating_tables import title_of
+
+FILE = "plan.json"
+NOTES = {  # others come from the analysis, and are shown as they are
+    ONE_RATER: gettext_lazy(
+        "The reliability of a single rating is assumed: no conversation has several raters of this kind."
+    ),
+    NO_RELIABILITY: gettext_lazy(
+        "The reliability of a single rating is assumed: the ICC of the ratings there are is not above 0."
+    ),
+    COUNSELLORS: gettext_lazy(
+        "Counsellors rated their own conversations: here counsellors alone are drawn, in the report arms too."
+    ),
+}
+METHODS = {
+    "BCa cluster bootstrap on Fisher's z": gettext_lazy("BCa cluster bootstrap on Fisher's z"),
+    "percentile cluster bootstrap on Fisher's z": gettext_lazy("percentile cluster bootstrap on Fisher's z"),
+}
+FEW_CLUSTERS = re.compile(r"interval: only (\d+) clusters, the interval may be too narrow")
+Agreement = Mapping[str, Any]  # a row of agreement.csv
+
+
+class PrecisionForm(forms.Form):
+    of = forms.ChoiceField(label=gettext_lazy("Which interval"))
+    include_tests = forms.BooleanField(label=gettext_lazy("Include test data"), required=False)
+
+    def __init__(self, known: Sequence[Agreement], data: Any = None, *, initial: Mapping[str, Any]) -> None:
+        super().__init__(data, initial=initial)
+        self.known = {value_of(row): row for row in known}
+        self.fields["of"].choices = [(value, words_of(row)) for value, row in self.known.items()]
+
+    def arguments(self) -> list[str]:
+        """Of the command that does it."""
+        row = self.known[self.cleaned_data["of"]]
+        tests = ["--include-tests"] if self.cleaned_data["include_tests"] else []
+        return [*(f"--{name}={row[name]}" for name in OF), *tests]
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def precision(request: HttpRequest, study: Study) -> HttpResponse:
+    """Twice does no harm: what is running already goes on alone."""
+    results, newest = tasks.newest_results(study), newest_plan(study)
+    plan = read(newest) if newest else None
+    known = agreements(results) if results else []
+    initial = {"of": value_of(plan["of"]) if plan else "", "include_tests": with_tests(study, newest or results)}
+    form = PrecisionForm(known, request.POST or None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        tasks.start(study, "plan", form.arguments(), request.user)
+        return redirect("research-precision", study.key)
+    context = {"form": form, "known": known, "newest": newest, **(shown(plan) if plan else {}), **recent(study, "plan")}
+    return show(request, study, "planner_precision", context, status=422 if request.method == "POST" else 200)
+
+
+def newest_plan(study: Study) -> Task | None:
+    done = study.tasks.filter(command="plan", state=Task.State.DONE).exclude(folder="")
+    return next((task for task in done if (tasks.folder_of(task) / FILE).exists()), None)
+
+
+def read(task: Task) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((tasks.folder_of(task) / FILE).read_text(encoding="utf-8"))
+    return found
+
+
+def with_tests(study: Study, before: Task | None) -> bool:
+    return "--include-tests" in before.arguments if before else study.is_demo()
+
+
+def agreements(results: Task) -> list[Agreement]:
+    """By `rank`, without those of single raters and those that have no interval."""
+    file = tasks.folder_of(results) / "report" / "results.json"
+    rows = json.loads(file.read_text(encoding="utf-8"))["tables"]["agreement"]
+    known = [row for row in rows if ":" not in row["human"] and row["pearson_low"] is not None]
+    return sorted(known, key=rank)
+
+
+def value_of(row: Agreement) -> str:
+    return " · ".join(row[name] for name in OF)
+
+
+def words_of(row: Agreement) -> str:
+    judge = f"{row['judge']} {row['strategy']}".strip()
+    people, moment = labels.word(labels.RATERS, row["human"]), labels.word(labels.MOMENTS, row["moment"])
+    return " · ".join(filter(None, (row["item"], judge, people, moment, title_of(row["instrument"]))))
+
+
+def shown(plan: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "plan": plan,
+        "words": words_of(plan["of"]),
+        "method": METHODS.get(plan["now"]["method"], plan["now"]["method"]),
+        "notes": [said(note) for note in plan["notes"]],
+        "chart": chart(plan["participants"], "half_width"),
+        "parts": [part_of(f"chart-{number}", each) for number, each in enumerate(plan["plans"], 1)],
+    }
+
+
+def said(note: str) -> str | Promise:
+    if found := FEW_CLUSTERS.fullmatch(note):
+        count = int(found[1])
+        text = ngettext(
+            "Only {count} independent cluster: the intervals may be too narrow.",
+            "Only {count} independent clusters: the intervals may be too narrow.",
+            count,
+        )
+        return text.format(count=count)
+    return NOTES.get(note, note)
+
+
+def part_of(key: str, plan: Mapping[str, Any]) -> dict[str, Any]:
+    """The cells of one reliability: a row for each number of participants, a column for each share. `key`: for ids."""
+    cells = plan["cells"]
+    shares = list(dict.fromkeys(cell["second"] for cell in cells))
+    rows = [cells[first : first + len(shares)] for first in range(0, len(cells), len(shares))]
+    ten = {name: None if value is None else 100 * value for name, value in plan["per_ten"].items()}
+    return {
+        "key": key,
+        "reliability": plan["reliability"],
+        "shares": [100 * share for share in shares],
+        "rows": [(100 * row[0]["more"], row) for row in rows],
+        "ten": ten,
+        "chart": chart(cells),
+    }

@@ -1,0 +1,222 @@
+"""Work that takes a while: export, judges and analysis run in processes of their own, and these pages watch them."""
+
+import mimetypes
+from pathlib import Path
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.clickjacking import xframe_options_sameorigin
+from django.views.decorators.http import require_GET, require_POST
+
+from studies.analysis.reporting.policy import policy
+from studies.board import live
+from studies.board.live_unblinding import still_blinded
+from studies.board.overview import demonstrations
+from studies.models import Study, Task
+from studies.participation.language import instrument_language
+from studies.participation.unblinding import is_blinded, unblinding_of
+from studies.workbench import tasks
+from studies.workbench.access import settled_page, show, study_page
+from studies.workbench.asking_first import ask_first
+from studies.workbench.paid_work import PAID
+from studies.workbench.task_words import command_name, told_outcome, told_work
+
+RECENT = 10
+REPORTS = {"en": "report.html", "zh": "report.zh.html"}
+REPORT = "report/"  # below a task's folder: what names the arms beside their results
+ELSEWHERE = ("benchmark", "build_profiles", "plan")  # have pages of their own that first say what they take
+STRATEGIES = [
+    ("standard", gettext_lazy("standard: the conversation alone")),
+    ("user_aware", gettext_lazy("user-aware: also who the person is")),
+    ("state_aware", gettext_lazy("state-aware: also what went on in the person")),
+]
+
+
+class ExportForm(forms.Form):
+    include_tests = forms.BooleanField(label=gettext_lazy("Include test data"), required=False)
+
+    def arguments(self) -> list[str]:
+        return ["--include-tests"] if self.cleaned_data["include_tests"] else []
+
+
+class AnalyseForm(ExportForm):
+    radar = forms.BooleanField(label=gettext_lazy("Add radar figures to the report"), required=False)
+
+    def arguments(self) -> list[str]:
+        return [*super().arguments(), *([tasks.RADAR] if self.cleaned_data["radar"] else [])]
+
+
+class JudgeForm(forms.Form):
+    judge = forms.ChoiceField(label=gettext_lazy("Judge"))
+    strategies = forms.MultipleChoiceField(
+        label=gettext_lazy("What the judge is shown"),
+        choices=STRATEGIES,
+        initial=[key for key, _label in STRATEGIES],
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(data)
+        self.fields["judge"].choices = [(judge.key, judge.name()) for judge in study.current().judges.all()]
+
+    def arguments(self) -> list[str]:
+        return [self.cleaned_data["judge"], *self.cleaned_data["strategies"]]
+
+
+def form_for(study: Study, command: str, data: Any = None, *, again: Task | None = None) -> ExportForm | JudgeForm:
+    """`again`: what has been done before, and is offered as it was."""
+    if command == "judge":
+        return JudgeForm(study, data)
+    before = again.arguments if again and again.command == command else None
+    tests = study.is_demo() if before is None else "--include-tests" in before
+    if command == "analyse":
+        return AnalyseForm(data, initial={"include_tests": tests, "radar": tasks.RADAR in (before or [])})
+    return ExportForm(data, initial={"include_tests": tests})
+
+
+@require_POST
+@study_page
+def start(request: HttpRequest, study: Study, command: str) -> HttpResponse:
+    """Twice does no harm: what is running already goes on alone."""
+    if command not in tasks.COMMANDS or command in ELSEWHERE:
+        raise Http404
+    form = form_for(study, command, request.POST)
+    if not form.is_valid():
+        return work_page(request, study, command, form, status=400)
+    if command in PAID:
+        return ask_first(study, command, form.arguments(), back="research-analysis")
+    tasks.start(study, command, form.arguments(), request.user)
+    return redirect("research-export" if command == "export" else "research-analysis", study.key)
+
+
+def work_page(request: HttpRequest, study: Study, command: str, form: forms.Form, *, status: int) -> HttpResponse:
+    if command == "export":
+        return export_page(request, study, form, status=status)
+    return analysis_page(request, study, {command: form}, status=status)
+
+
+@require_GET
+@settled_page
+def export(request: HttpRequest, study: Study) -> HttpResponse:
+    return export_page(request, study, form_for(study, "export"))
+
+
+def export_page(request: HttpRequest, study: Study, form: forms.Form, *, status: int = 200) -> HttpResponse:
+    context = {"form": form, **recent(study, "export")}
+    return show(request, study, "export", context, status=status)
+
+
+@require_GET
+@settled_page
+def analysis(request: HttpRequest, study: Study) -> HttpResponse:
+    return analysis_page(request, study, {})
+
+
+def analysis_page(
+    request: HttpRequest, study: Study, forms_sent: dict[str, forms.Form], *, status: int = 200
+) -> HttpResponse:
+    newest, blinded = tasks.newest_results(study), is_blinded(study)
+    work = recent(study, "judge", "analyse")
+    context = {
+        "judge_form": forms_sent.get("judge") or form_for(study, "judge"),
+        "analyse_form": forms_sent.get("analyse") or form_for(study, "analyse", again=newest),
+        "judges": study.current().judges.all(),
+        "newest": newest,
+        "results": results_of(newest, study, blinded=blinded) if newest else None,
+        "blinded": blinded,
+        "unblinding": unblinding_of(study),
+        "completion": live.completion(study),
+        "files": [] if blinded or newest is None else [name for name in tasks.files_of(newest) if is_of_report(name)],
+        "analysing": [row for row in work["tasks"] if row["state"] == Task.State.RUNNING and row["analyses"]],
+        "demonstrations": demonstrations(study),
+        **work,
+    }
+    return show(request, study, "analysis", context, status=status)
+
+
+def results_of(task: Task, study: Study, *, blinded: bool) -> live.Results:
+    file = tasks.folder_of(task) / REPORT / "results.json"
+    return live.results_of(file, blinded=blinded, study_key=study.key)
+
+
+def is_of_report(name: str) -> bool:
+    return name.startswith(REPORT)
+
+
+def recent(study: Study, *commands: str) -> dict[str, Any]:
+    rows = [described(task) for task in study.tasks.filter(command__in=commands)[:RECENT]]
+    return {"tasks": rows, "running": any(row["state"] == Task.State.RUNNING for row in rows)}
+
+
+def described(task: Task) -> dict[str, Any]:
+    """A task as the pages show it and as their script is told of it."""
+    silent = task.is_silent()
+    return {
+        "pk": task.pk,
+        "command": command_name(task.command),
+        "analyses": task.command == "analyse",
+        "about": told_work(task.command, task.arguments),
+        "outcome": told_outcome(task.outcome),
+        "state": Task.State.FAILED if silent else task.state,
+        "done": task.done,
+        "total": task.total,
+        "message": _("Its process has stopped. Start it again: what is done is not done twice.")
+        if silent
+        else task.message,
+        "started_at": task.started_at,
+        "archive": archive_of(task),
+    }
+
+
+def archive_of(task: Task) -> str:
+    name = f"{task.study.key}-export.zip"
+    return name if task.state == Task.State.DONE and name in tasks.files_of(task) else ""
+
+
+@require_GET
+@study_page
+def states(request: HttpRequest, study: Study) -> HttpResponse:
+    """The latest tasks, for the script of a page that shows them."""
+    wanted = ("pk", "state", "done", "total", "message")
+    rows = [described(task) for task in study.tasks.select_related("study")[: 2 * RECENT]]
+    return JsonResponse({"tasks": [{key: row[key] for key in wanted} for row in rows]})
+
+
+@require_GET
+@settled_page
+def task_file(request: HttpRequest, study: Study, number: int, name: str) -> HttpResponse:
+    files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
+    if name not in files:
+        raise Http404
+    if is_of_report(name) and is_blinded(study):
+        return still_blinded(request, study)
+    return sent(files[name], {"Content-Disposition": content_disposition_header(True, files[name].name)})
+
+
+@require_GET
+@settled_page
+@xframe_options_sameorigin
+def report(request: HttpRequest, study: Study, number: int, name: str = "") -> HttpResponse:
+    """In the reader's language; the two link to each other by name."""
+    files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
+    wanted = REPORT + (name or REPORTS[instrument_language()])
+    if wanted not in files or name not in ("", *REPORTS.values()):
+        raise Http404
+    if is_blinded(study):
+        return still_blinded(request, study)
+    headers = {
+        "Content-Security-Policy": f"{policy()}; frame-ancestors 'self'",
+        "Content-Type": "text/html; charset=utf-8",
+    }
+    return sent(files[wanted], headers)
+
+
+def sent(file: Path, headers: dict[str, str]) -> HttpResponse:
+    """Read whole: under ASGI Django would do that to a FileResponse too, and warn."""
+    guessed = {"Content-Type": mimetypes.guess_type(file.name)[0] or "application/octet-stream"}
+    return HttpResponse(file.read_bytes(), headers={**guessed, **headers})

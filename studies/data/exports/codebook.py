@@ -1,0 +1,116 @@
+"""codebook.csv: what the columns, the items and the scales mean, from the definitions that everything else uses too."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from studies.data.exports.columns import Column, Filter, Table, number, text
+from studies.data.exports.comparisons import instruments_of_pairs
+from studies.instruments.definitions import Item, Questionnaire
+from studies.instruments.forms import COMMENT
+from studies.instruments.loading import ARMS, instrument_ids, load
+from studies.instruments.scoring import score
+from studies.models import Study
+
+FILE = "codebook.csv"
+COLUMNS = (
+    text("file", "a file of this folder; of items and scales the instrument's own file, NAME.json"),
+    text("column", "its column; of an instrument the key of an item or a scale"),
+    text(
+        "type",
+        "of a column: text, number, integer, truth or time; of an item: scale (numbers in order), single (one of "
+        "several choices), checkbox, country, integer or text; or scale score",
+    ),
+    text("unit", "in which numbers are"),
+    text("values", "the values there are, separated by commas; of an item its choices or the words along its scale"),
+    number("minimum", "the lowest value there can be; empty where none is set"),
+    number("maximum", "the highest"),
+    text("instructed", "the value that the item tells people to choose, to see who reads; empty of all others"),
+    text("label_en", "of an item or a scale: its short name in English, else its wording"),
+    text("label_zh", "the same in Chinese; empty where there is none"),
+    text("meaning", "in English; of an item its wording, of a scale the items that it is the mean of"),
+)
+HEADER = tuple(column.name for column in COLUMNS)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: what `COLUMNS` says, in their order."""
+
+    file: str
+    column: str
+    type: str
+    unit: str
+    values: str
+    minimum: int | None
+    maximum: int | None
+    instructed: str
+    label_en: str
+    label_zh: str
+    meaning: str
+
+    def row(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, name) for name in HEADER)
+
+
+def codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnaire]) -> Iterator[Entry]:
+    """One row per column, those of the codebook itself too; then, under the name of its instrument's file, one per item
+    and one per scale."""
+    for table in tables:
+        yield from (_of_column(table.file, column) for column in table.columns)
+    yield from (_of_column(FILE, column) for column in COLUMNS)
+    for questionnaire in questionnaires:
+        yield from _items(questionnaire)
+        yield from _scales(questionnaire)
+
+
+def questionnaires_in(study: Study, only: Filter) -> list[Questionnaire]:
+    """Those of our instruments that somebody in these rows answered; an import may name others."""
+    used = set(only.responses(study).order_by().values_list("instrument", flat=True).distinct())
+    used |= instruments_of_pairs(study, only)
+    return [load(id) for id in instrument_ids() if id in used]
+
+
+def _of_column(file: str, column: Column) -> Entry:
+    about = (column.name, column.type, column.unit, column.values, column.minimum, column.maximum)
+    return Entry(file, *about, instructed="", label_en="", label_zh="", meaning=column.meaning)
+
+
+def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
+    for item in questionnaire.items:
+        label = item.label or item.text
+        yield Entry(
+            file=f"{questionnaire.id}.json",
+            column=item.key,
+            type=item.type,
+            unit="points" if item.type == "scale" else "",
+            values=_values(item),
+            minimum=item.minimum,
+            maximum=item.maximum,
+            instructed="" if item.instructed is None else str(item.instructed),
+            label_en=label["en"],
+            label_zh=label.get("zh", ""),
+            meaning=f"{item.text['en']} (reversed in its scale)" if item.reverse else item.text["en"],
+        )
+    if comment := questionnaire.comment:
+        names = comment["en"], comment.get("zh", "")
+        yield Entry(f"{questionnaire.id}.json", COMMENT, "text", "", "", None, None, "", *names, meaning=comment["en"])
+
+
+def _values(item: Item) -> str:
+    """The choices by key, or the words that stand along the range."""
+    choices = [f"{option.value} = {option.text['en']}" for option in item.options]
+    if item.options_from == ARMS:
+        choices.insert(0, "the key of an arm, as in conversations.csv")
+    return "; ".join(choices)
+
+
+def _scales(questionnaire: Questionnaire) -> Iterator[Entry]:
+    described = {scale.key: scale for scale in questionnaire.scales}
+    for result in score(questionnaire, {}):
+        label: Mapping[str, str] = {}
+        meaning = "mirrors another scale"
+        if scale := described.get(result.scale):
+            label, meaning = scale.label, f"{scale.label['en']}: mean of {', '.join(scale.items)}"
+        about = f"{questionnaire.id}.json", result.scale, "scale score", "points", "", None, None, ""
+        yield Entry(*about, label_en=label.get("en", ""), label_zh=label.get("zh", ""), meaning=meaning)

@@ -1,0 +1,41 @@
+"""study.json: the study file of each version as it was loaded, with the texts of its prompts and all parameters."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+
+from studies.design.serialisation import spec_to_json
+from studies.models import Protocol
+
+FILE = "study.json"
+# Settings that a provider may want beside the key, which itself is never stored.
+_SECRET = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNORECASE)
+_COUNT = re.compile(r"^(max|min|n)_|_tokens$", re.IGNORECASE)  # of tokens
+
+
+def described_design(protocol: Protocol) -> dict[str, Any]:
+    """The version's design, but for what says who is on call and what could open a provider's door."""
+    design = spec_to_json(protocol.spec())
+    del design["oncall_email"]
+    models = [*design["arms"], *design["judges"], *filter(None, [design["seeker"]])]
+    for model in models:
+        model["base_url"] = without_credentials(model["base_url"])
+        model["extra"] = without_secrets(model["extra"])
+    return {"version": protocol.version, "hash": protocol.hash(), "study": design}
+
+
+def without_credentials(address: str) -> str:
+    """A URL without name and password, query and fragment."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+
+
+def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings whose name sounds like a secret have "(left out)" for their value."""
+    return {
+        name: "(left out)"
+        if _SECRET.search(name) and not _COUNT.search(name)
+        else (without_secrets(value) if isinstance(value, Mapping) else value)
+        for name, value in values.items()
+    }

@@ -1,0 +1,286 @@
+"""Writes an export folder: all of it, of one moment, counted against the database; or nothing."""
+
+import csv
+import hashlib
+import json
+import re
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import Min
+from django.utils import timezone
+
+from studies.data.exports.codebook import FILE as CODEBOOK
+from studies.data.exports.codebook import HEADER, codebook, questionnaires_in
+from studies.data.exports.columns import Filter, Table
+from studies.data.exports.designs import FILE as DESIGNS
+from studies.data.exports.designs import described_design
+from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
+from studies.data.exports.records import record_export
+from studies.data.exports.tables import TABLES
+from studies.models import Protocol, Study, Unblinding
+from studies.participation.timeouts import end_for_the_silent
+from studies.participation.unblinding import unblinding_of
+
+MANIFEST = "manifest.json"
+AT_ONCE = 1000  # rows
+EXACT = 1e15  # below it a whole number that is stored as a float is written without a point
+# An apostrophe that stands before such a beginning gets one more, so that taking one off gives back what was there.
+FORMULA = re.compile(r"'*[=+\-@\t\r]")
+GUARDED = re.compile(r"'+[=+\-@\t\r]")
+
+
+class ExportIncomplete(Exception):
+    """The files do not hold what the database counts."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """`database_rows` is what the database counts; None for a file that is no table of it."""
+
+    rows: int
+    database_rows: int | None
+    sha256: str = ""
+
+
+def guarded(text: str) -> str:
+    """A text that a spreadsheet would run as a formula, made plain."""
+    return f"'{text}" if FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    return text[1:] if GUARDED.match(text) else text
+
+
+def cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return guarded(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
+        return str(int(value))
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    return str(value)
+
+
+def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int], None]) -> dict[str, Any]:
+    """Write the files of CONTRACT.md into `out`, in place of an earlier export of the same study; returns the manifest.
+
+    `on_file(name, rows)` is called for each file once all are written. Raises ExportRefused or ExportIncomplete, and
+    then `out` is as it was.
+    """
+    refuse_foreign(out, study)
+    end_for_the_silent(study)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
+    try:
+        with snapshot():
+            files = write_files(folder, study, only)
+            manifest = manifest_of(study, only)
+        refuse_incomplete(files)
+        manifest["files"] = {name: asdict(written) for name, written in hashed(folder, files, on_file)}
+        write_json(folder / MANIFEST, manifest)
+        put_in_place(folder, out)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    record_export(study, [out], include_tests=only.include_tests)
+    return manifest
+
+
+def refuse_foreign(out: Path, study: Study) -> None:
+    """Raises ExportRefused."""
+    refuse_unusable_folder(out)
+    if not out.exists() or not any(out.iterdir()):
+        return
+    earlier = earlier_manifest(out)
+    if earlier is None:
+        raise ExportRefused(f"{out}: is not empty and no earlier export. Name a new folder.")
+    refuse_other_study(out, earlier.get("study"), study.key, kind="folder")
+
+
+def earlier_manifest(folder: Path) -> dict[str, Any] | None:
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) and isinstance(manifest.get("files"), dict) else None
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """Every query sees the same moment, and nobody who writes has to wait. Nothing may be written in it."""
+    if connection.in_atomic_block:
+        yield
+    elif connection.vendor == "sqlite":
+        # Not atomic(), which would take the write lock (settings: IMMEDIATE) and stop every conversation.
+        with connection.cursor() as cursor:
+            cursor.execute("BEGIN DEFERRED")
+        try:
+            yield
+        finally:
+            with connection.cursor() as cursor:
+                cursor.execute("ROLLBACK")
+    else:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+
+
+def write_files(folder: Path, study: Study, only: Filter) -> dict[str, Written]:
+    files = {}
+    written = []
+    for table in TABLES:
+        rows = write_table(folder, table, study, only)
+        files[table.file] = Written(rows, table.count(study, only))
+        if (folder / table.file).exists():
+            written.append(table)
+    entries = [entry.row() for entry in codebook(written, questionnaires_in(study, only))]
+    write_rows(folder / CODEBOOK, HEADER, entries)
+    designs = [described_design(protocol) for protocol in study.protocols.order_by("version")]
+    write_json(folder / DESIGNS, designs)
+    return files | {CODEBOOK: Written(len(entries), None), DESIGNS: Written(len(designs), None)}
+
+
+def write_table(folder: Path, table: Table, study: Study, only: Filter) -> int:
+    path = folder / table.file
+    count = write_rows(path, [column.name for column in table.columns], table.rows(study, only))
+    if not count and not table.always:
+        path.unlink()
+    return count
+
+
+def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[Any]]) -> int:
+    count, rows = 0, iter(rows)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        while block := list(islice(rows, AT_ONCE)):
+            count += len(block)
+            writer.writerows(zip(*map(cells, zip(*block, strict=True)), strict=True))
+    return count
+
+
+def write_json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+
+
+def cells(column: tuple[Any, ...]) -> Iterator[str]:
+    """As `cell` writes them, each value once, for few of a column's differ. It has one type, so what is equal is
+    written alike."""
+    written = {value: cell(value) for value in set(column)}
+    return map(written.__getitem__, column)
+
+
+def refuse_incomplete(files: dict[str, Written]) -> None:
+    wrong = [
+        f"{name}: {written.rows} rows, but the database has {written.database_rows}"
+        for name, written in files.items()
+        if written.database_rows not in (None, written.rows)
+    ]
+    if wrong:
+        raise ExportIncomplete("\n".join(wrong))
+
+
+def hashed(
+    folder: Path, files: dict[str, Written], on_file: Callable[[str, int], None]
+) -> Iterator[tuple[str, Written]]:
+    for name, written in files.items():
+        on_file(name, written.rows)
+        if (folder / name).exists():
+            yield name, Written(written.rows, written.database_rows, sha256(folder / name))
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def put_in_place(folder: Path, out: Path) -> None:
+    """What others have put beside an earlier export, as results of `analyse`, stays."""
+    if not out.exists():
+        folder.rename(out)
+        return
+    old = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent)) / out.name
+    ours = {MANIFEST, *(earlier_manifest(out) or {"files": {}})["files"]}
+    out.rename(old)
+    folder.rename(out)
+    for path in old.iterdir():
+        if path.name not in ours:
+            path.rename(out / path.name)
+    shutil.rmtree(old.parent)
+
+
+def manifest_of(study: Study, only: Filter) -> dict[str, Any]:
+    protocols = list(study.protocols.order_by("version").prefetch_related("arms", "judges"))
+    design = protocols[-1].design
+    first_answer_at = only.responses(study).aggregate(first=Min("submitted_at"))["first"]
+    return {
+        "study": study.key,
+        "title": design["title"],
+        "languages": design["languages"],
+        "protocols": [described(protocol) for protocol in protocols],
+        "primary": list(declared(protocols, first_answer_at)),
+        "first_answer_at": cell(first_answer_at) or None,
+        "emostudy": emostudy_version(),
+        "filters": asdict(only),
+        "demonstration": is_demonstration(study, only, protocols),
+        "closed_at": cell(study.closed_at) or None,
+        "unblinded": told_of(unblinding_of(study)),
+        "exported_at": cell(timezone.now()),
+    }
+
+
+def told_of(unblinding: Unblinding | None) -> dict[str, str] | None:
+    """Not by whom: exports name no researcher."""
+    if unblinding is None:
+        return None
+    return {"at": cell(unblinding.at), "when": unblinding.when, "reason": unblinding.reason}
+
+
+def described(protocol: Protocol) -> dict[str, Any]:
+    return {"version": protocol.version, "hash": protocol.hash(), "order_seed": protocol.design["order"]["seed"]}
+
+
+def declared(protocols: list[Protocol], first_answer_at: datetime | None) -> Iterator[dict[str, Any]]:
+    """The primary contrasts of any version, each with the first version of those in a row that have it. `withdrawn_in`
+    is the version after these; None of what the last one declares."""
+    for number, protocol in enumerate(protocols):
+        before = protocols[number - 1].spec().primary if number else ()
+        for contrast in protocol.spec().primary:
+            if contrast not in before:
+                without = (later.version for later in protocols[number:] if contrast not in later.spec().primary)
+                yield asdict(contrast) | {
+                    "version": protocol.version,
+                    "declared_at": cell(protocol.created_at),
+                    "before_first_answer": first_answer_at is None or protocol.created_at < first_answer_at,
+                    "withdrawn_in": next(without, None),
+                }
+
+
+def emostudy_version() -> str:
+    project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return str(project["version"])
+
+
+def is_demonstration(study: Study, only: Filter, protocols: list[Protocol]) -> bool:
+    """Nothing was measured: all arms are scripts, or all judges are, or all people are test data."""
+    arms = [arm.is_demonstration() for protocol in protocols for arm in protocol.arms.all()]
+    judges = [judge.is_demonstration() for protocol in protocols for judge in protocol.judges.all()]
+    people = list(only.participations(study).values_list("is_test", flat=True).distinct())
+    return any(kind and all(kind) for kind in (arms, judges, people))

@@ -1,0 +1,60 @@
+"""The ledger's calls as dialogue/providers/recorded.py plays them again. Questions are not in the file, only hashes."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.db.models import QuerySet
+
+from dialogue.jobs.calls import ANSWERED
+from dialogue.judges.redaction import MARK
+from dialogue.models import Call
+from dialogue.providers.base import Message, ModelSettings
+from dialogue.providers.recorded import NOT_RECORDED, question_of
+from dialogue.providers.registry import RECORDED
+from studies.data.exports.columns import Filter
+from studies.data.exports.lines import Row
+from studies.data.exports.tables import calls_of
+from studies.models import Study
+
+NOT_ENDED = ("started", "stopped")  # nothing is known of what would have come
+
+
+def ended_calls(study: Study, only: Filter) -> QuerySet[Call]:
+    """Of models; a script needs no recording. What a recording had no answer to, no model was asked."""
+    of_models = calls_of(study, only).exclude(kind="scripted").exclude(kind=RECORDED, error=NOT_RECORDED)
+    return of_models.exclude(status__in=NOT_ENDED).order_by("pk")
+
+
+def recorded(study: Study, only: Filter) -> Iterator[Row]:
+    """Attempts are numbered without gaps, for each question and replicate, from each first one on: another command may
+    have begun anew. After an answer nothing more is asked, so that no later one of the same question is played."""
+    attempts: Counter[tuple[str, int]] = Counter()
+    answered: set[tuple[str, int]] = set()
+    for call in ended_calls(study, only).iterator():
+        place = (question_of(settings_of(call), messages_of(call)), call.replicate)
+        if place in answered:
+            continue
+        attempts[place] = 1 if call.attempt == 1 else attempts[place] + 1
+        if call.status in ANSWERED:
+            answered.add(place)
+        numbered = {"question": place[0], "replicate": place[1], "attempt": attempts[place]}
+        yield {"study": study.key, **numbered, **outcome_of(call)}
+
+
+def outcome_of(call: Call) -> Mapping[str, Any]:
+    if call.status in ANSWERED:
+        return {"reply": asdict(call.as_reply())}
+    return {"failure": {"status": call.status, "detail": call.error, "partial": call.response}}
+
+
+def messages_of(call: Call) -> list[Message]:
+    return [Message(one["role"], one["text"]) for one in call.request]
+
+
+def settings_of(call: Call) -> ModelSettings:
+    """As they were asked with; what the ledger notes beside them is left out."""
+    told = {name: value for name, value in call.parameters.items() if name != MARK}
+    temperature, max_tokens = told.pop("temperature", None), told.pop("max_tokens", None)
+    return ModelSettings(call.kind, call.model, temperature=temperature, max_tokens=max_tokens, extra=told)

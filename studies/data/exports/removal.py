@@ -1,0 +1,117 @@
+"""Removes every export and result that holds a person who is erased."""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from shutil import rmtree
+
+from django.conf import settings
+from django.db import connection
+from django.db.models import Q
+
+from studies.data.exports.files import MANIFEST, earlier_manifest
+from studies.models import ExportRecord, Participation, Task
+
+RESULTS = "results.json"  # what a folder written by `analyse` holds
+BLOCK = 1 << 20
+
+
+@dataclass
+class RemovedFiles:
+    """What was removed, and which other files below var/ still name the person. Paths below var/ are relative to it."""
+
+    removed: list[str] = field(default_factory=list)
+    remaining: list[str] = field(default_factory=list)
+
+
+def remove_exports(person: Participation, identifiers: Collection[str]) -> RemovedFiles:
+    """Remove every export and result on this server that may hold the person; all of them can be made anew. What was
+    written before the person came cannot hold them.
+
+    `identifiers` are the codes of the person and of their conversations, by which files below var/ are found that no
+    record names, such as results that were computed from an export.
+    """
+    files = RemovedFiles()
+    of_study = Task.objects.filter(study=person.study).exclude(folder="")
+    for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=person.created_at)):
+        if remove_whole(settings.VAR / task.folder):
+            files.removed.append(task.folder)
+        task.folder = ""
+        task.save(update_fields=["folder"])
+    for record in records_that_may_hold(person):
+        if remove_export(Path(record.path)):
+            files.removed.append(name_of(Path(record.path)))
+        record.delete()
+    for path in files_that_name(identifiers):
+        folder = folder_of_results(path)
+        if folder is None:
+            files.remaining.append(name_of(path))
+        elif remove_whole(folder):
+            files.removed.append(name_of(folder))
+    return files
+
+
+def records_that_may_hold(person: Participation) -> Iterator[ExportRecord]:
+    """Not those that leave test data out, where the person is a test."""
+    for record in person.study.export_records.filter(written_at__gte=person.created_at):
+        if record.include_tests or not person.is_test:
+            yield record
+
+
+def remove_whole(path: Path) -> bool:
+    if not path.exists():
+        return False
+    rmtree(path)
+    return True
+
+
+def remove_export(path: Path) -> bool:
+    """Remove a file, or of a folder what its manifest names: what others put beside an export is not ours."""
+    if not path.is_dir():
+        existed = path.exists()
+        path.unlink(missing_ok=True)
+        return existed
+    manifest = earlier_manifest(path)
+    if manifest is None:
+        return False
+    for name in (*manifest["files"], MANIFEST):
+        (path / name).unlink(missing_ok=True)
+    for folder in (*sorted((each for each in path.rglob("*") if each.is_dir()), reverse=True), path):
+        if not any(folder.iterdir()):
+            folder.rmdir()
+    return True
+
+
+def files_that_name(identifiers: Collection[str]) -> Iterator[Path]:
+    """All files below var/ with one of these codes in them, but for the database's own."""
+    wanted = [identifier.encode() for identifier in identifiers]
+    for path in sorted(settings.VAR.rglob("*")):
+        if path.is_file() and not path.is_symlink() and not is_of_database(path) and holds(path, wanted):
+            yield path
+
+
+def is_of_database(path: Path) -> bool:
+    """The SQLite file, its write-ahead log and its index."""
+    return connection.vendor == "sqlite" and str(path).startswith(str(connection.settings_dict["NAME"]))
+
+
+def holds(path: Path, wanted: Collection[bytes]) -> bool:
+    """Whether a file has one of these words in it. Its blocks overlap, so that none is missed at a block's end."""
+    overlap = max(map(len, wanted), default=1) - 1
+    with path.open("rb") as file:
+        tail = b""
+        while block := file.read(BLOCK):
+            if any(each in tail + block for each in wanted):
+                return True
+            tail = (tail + block)[-overlap:] if overlap else b""
+    return False
+
+
+def folder_of_results(path: Path) -> Path | None:
+    """The folder of results or of an export that a file lies in; None for other files."""
+    inside = [folder for folder in path.parents if folder.is_relative_to(settings.VAR) and folder != settings.VAR]
+    return next((folder for folder in inside if any((folder / name).exists() for name in (RESULTS, MANIFEST))), None)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(settings.VAR)) if path.is_relative_to(settings.VAR) else str(path)

@@ -1,0 +1,98 @@
+"""What judges were asked and never answered: it is missing like what could not be read, and belongs into ratings.csv.
+It is gone from there once the question is asked again and answered."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import F, QuerySet
+
+from dialogue.models import JobItem
+from studies.data.exports.columns import Filter, Rows, conversation_of, last_turn_of, participant_of
+from studies.instruments.loading import load
+from studies.judging.items import judged_items
+from studies.judging.planning import KIND
+from studies.models import Rater, Response, Study
+from studies.models.response import RaterKind
+
+FAILED = (JobItem.State.FAILED, JobItem.State.QUARANTINED)
+PLACE = ("run", "instrument", "moment", "turn", "replicate")
+
+Place = tuple[Any, ...]  # the rater's number, and PLACE
+
+
+def unanswered(study: Study, only: Filter) -> Rows:
+    """In the columns of ratings.csv, a row for each item of the questionnaire."""
+    items = list(failed(study, only))
+    if not items:
+        return
+    raters = {str(rater.pk): rater for rater in study.raters.filter(kind=RaterKind.JUDGE)}
+    given = answered(study)
+    for place, item in places(items, raters):
+        if place not in given:
+            given.add(place)  # asked in two ways, it is missing once
+            yield from rows(item, raters[rater_in(item["configuration"])])
+
+
+def count_unanswered(study: Study, only: Filter) -> int:
+    return sum(1 for _ in unanswered(study, only))
+
+
+def failed(study: Study, only: Filter) -> QuerySet[JobItem, dict[str, Any]]:
+    """The newest first."""
+    items = JobItem.objects.filter(role=KIND, state__in=FAILED, conversation__run__in=only.runs(study)).order_by("-pk")
+    return items.values(
+        "configuration",
+        "payload",
+        "replicate",
+        "failure",
+        "done_at",
+        arm=F("conversation__run__arm"),
+        condition=F("conversation__run__condition"),
+        code=conversation_of("conversation__run__"),
+        participant=participant_of("conversation__run__"),
+        last_turn=last_turn_of("conversation"),
+    )
+
+
+def rater_in(configuration: str) -> str:
+    """The number of the item's rater, as `configuration_of` writes it."""
+    return configuration.partition("-")[0]
+
+
+def places(items: list[dict[str, Any]], raters: dict[str, Rater]) -> Iterator[tuple[Place, dict[str, Any]]]:
+    for item in items:
+        rater, asked = rater_in(item["configuration"]), item["payload"]
+        if rater in raters:
+            instrument = load(asked["instrument"]).id
+            yield (int(rater), asked["run"], instrument, asked["moment"], asked["turn"], item["replicate"]), item
+
+
+def answered(study: Study) -> set[Place]:
+    of_judges = Response.objects.filter(rater__study=study, rater__kind=RaterKind.JUDGE)
+    return set(of_judges.values_list("rater", *PLACE))
+
+
+def rows(item: dict[str, Any], rater: Rater) -> Rows:
+    asked = item["payload"]
+    questionnaire = load(asked["instrument"])
+    for one in judged_items(questionnaire, "en"):
+        yield (
+            item["code"],
+            item["participant"],
+            item["arm"],
+            item["condition"],
+            rater.code,
+            rater.kind,
+            rater.strategy,
+            item["replicate"],
+            questionnaire.id,
+            one.key,
+            asked["moment"],
+            asked["turn"] or item["last_turn"],
+            None,  # score
+            item["failure"],
+            item["done_at"],
+            *(None, None),  # turns that it was shown
+            None,  # seconds
+            "",  # reason
+        )

@@ -1,0 +1,125 @@
+"""A study's conversations → training data with its card: read, filtered, without duplicates, split, counted."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from studies.data.exports.columns import Filter
+from studies.data.exports.files import manifest_of
+from studies.data.exports.records import record_export
+from studies.data.training.card import Counts
+from studies.data.training.contexts import Contexts
+from studies.data.training.duplicates import Duplicate, Seen
+from studies.data.training.files import Places, refuse_foreign, writing
+from studies.data.training.filters import BOX, LeftOut
+from studies.data.training.options import PREFERENCE, SCORE_OF, Options
+from studies.data.training.preferences import Candidate, Dropped, Preference, meetings, preference
+from studies.data.training.reading import raters, talks
+from studies.data.training.rows import Row, preference_row, sft_row
+from studies.data.training.scores import mean_of
+from studies.data.training.split import side_of
+from studies.data.training.talk import WHOLE, Talk, as_text
+from studies.models import Study
+
+
+def export_training(
+    study: Study, out: Path, options: Options, *, on_conversation: Callable[[], None] = lambda: None
+) -> dict[str, Any]:
+    """Write FILE.jsonl, FILE.train.jsonl, FILE.test.jsonl and FILE.card.json in place of an earlier export; returns the
+    card. Raises ExportRefused, and then all files are as they were.
+    """
+    refuse_foreign(out, study.key)
+    counts = Counts()
+    make = preference_rows if options.format == PREFERENCE else sft_rows
+    with writing(out) as writer:
+        for row in make(study, options, counts, on_conversation):
+            writer.add(row)
+            counts.add_row(row, options)
+        card = card_of(study, options, counts, writer.written())
+        writer.put_in_place(card)
+    record_export(study, Places(out).all(), include_tests=options.include_tests)
+    return card
+
+
+def sft_rows(study: Study, options: Options, counts: Counts, on_conversation: Callable[[], None]) -> Iterator[Row]:
+    with Seen() as seen:
+        for talk in talks(study, options, counts, on_conversation):
+            if (reason := why_not(talk, options, seen)) is not None:
+                counts.left_out[reason] += 1
+            else:
+                yield sft_row(talk, study=study.key, split=split_of(talk.about.seeker, options), score=score_of(talk))
+
+
+def why_not(talk: Talk, options: Options, seen: Seen) -> LeftOut | None:
+    score = score_of(talk)
+    if options.min_score is not None and (score is None or score < options.min_score):
+        return LeftOut.LOW_SCORE
+    duplicates = {Duplicate.EXACT: LeftOut.SAME, Duplicate.NEAR: LeftOut.ALIKE}
+    found = seen.look(as_text(talk.turns))
+    return duplicates[found] if found else None
+
+
+def score_of(talk: Talk) -> float | None:
+    """Of the conversation, over all raters; None where no score was asked for."""
+    scores = talk.scores.get(WHOLE)
+    return mean_of(scores, scores) if scores else None
+
+
+def split_of(seeker: str, options: Options) -> str:
+    return side_of(seeker, seed=options.seed, test_share=options.test_share)
+
+
+def preference_rows(
+    study: Study, options: Options, counts: Counts, on_conversation: Callable[[], None]
+) -> Iterator[Row]:
+    with Contexts() as contexts, Seen() as seen:
+        for talk in talks(study, options, counts, on_conversation):
+            contexts.add(talk, by_reply=options.by_reply())
+        counts.contexts = contexts.count()
+        for candidates in contexts.shared():
+            counts.shared += 1
+            for both in meetings(candidates):
+                counts.pairs += 1
+                found = preferred(*both, contexts, seen, options)
+                if isinstance(found, Dropped):
+                    counts.dropped[found] += 1
+                else:
+                    yield row_of(found, contexts, study, options)
+
+
+def preferred(
+    first: Candidate, second: Candidate, contexts: Contexts, seen: Seen, options: Options
+) -> Preference | Dropped:
+    found = preference(first, second, margin=options.margin, min_score=options.min_score)
+    if isinstance(found, Dropped):
+        return found
+    prompt = "\n".join(message["content"] for message in contexts.prompt(first))
+    duplicates = {Duplicate.EXACT: Dropped.SAME, Duplicate.NEAR: Dropped.ALIKE}
+    duplicate = seen.look(prompt, found.chosen.reply, found.rejected.reply)
+    return duplicates[duplicate] if duplicate else found
+
+
+def row_of(found: Preference, contexts: Contexts, study: Study, options: Options) -> Row:
+    assert options.measure is not None  # noqa: S101 - without scores nothing is preferred
+    chosen, rejected = contexts.about(found.chosen.run), contexts.about(found.rejected.run)
+    return preference_row(
+        found,
+        contexts.prompt(found.chosen),
+        chosen,
+        rejected,
+        study=study.key,
+        split=split_of(chosen.seeker, options),
+        of=SCORE_OF[options.measure.moment],
+    )
+
+
+def card_of(study: Study, options: Options, counts: Counts, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return {
+        **manifest_of(study, Filter(options.include_tests)),
+        "options": options.as_json(),
+        "consent_box": BOX,
+        "raters": raters(study, options),
+        "counts": counts.as_json(options),
+        "notes": list(counts.notes(options)),
+        "files": files,
+    }

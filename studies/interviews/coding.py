@@ -1,0 +1,151 @@
+"""What a reader makes of the interviews: passages with codes, and candidate dimensions counted over people."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.utils.translation import gettext as _
+
+from studies.interviews import attachments
+from studies.interviews.schedule import answers_in, sections_of
+from studies.models import Attachment, CandidateDimension, Interview, Passage, Study
+
+
+class NotThere(Exception):
+    """The text does not stand in the source."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something to mark passages of. `key` is what Passage.source holds."""
+
+    key: str
+    label: str
+    text: str
+
+
+def sources_of(interview: Interview, language: str) -> list[Source]:
+    """What the person wrote, what was noted, and the transcripts, each where there is something to read."""
+    found = [*answers_of(interview, language), *notes_of(interview, language), *transcripts_of(interview)]
+    return [source for source in found if source.text]
+
+
+def answers_of(interview: Interview, language: str) -> list[Source]:
+    answers = answers_in(interview.participation)
+    questions = questions_of(interview, language)
+    return [Source(f"answer:{key}", questions.get(key, key), text) for key, text in answers.items()]
+
+
+def questions_of(interview: Interview, language: str) -> dict[str, str]:
+    sections = sections_of(interview.participation)
+    return {question.key: question.text[language] for section in sections for question in section.questions}
+
+
+def notes_of(interview: Interview, language: str) -> list[Source]:
+    questions = questions_of(interview, language)
+    return [
+        Source(f"note:{note.pk}", _("Note: %(question)s") % {"question": questions.get(note.question, "")}, note.text)
+        for note in interview.notes.order_by("pk")
+    ]
+
+
+def transcripts_of(interview: Interview) -> list[Source]:
+    files = interview.attachments.filter(kind=Attachment.Kind.TRANSCRIPT).order_by("pk")
+    return [Source(f"file:{file.pk}", file.name, attachments.text_of(file)) for file in files]
+
+
+def passage_in(text: str, wanted: str) -> str | None:
+    """As it stands in `text`, however lines are broken; a selection in a browser has its own line ends."""
+    words = [re.escape(word) for word in wanted.split()]
+    found = re.search(r"\s+".join(words), text) if words else None
+    return found[0] if found else None
+
+
+def mark(interview: Interview, source: Source, *, text: str, code: str, memo: str, coder: Any = None) -> Passage:
+    """Raises NotThere."""
+    passage = passage_in(source.text, text)
+    if passage is None:
+        raise NotThere
+    return Passage.objects.create(
+        interview=interview, source=source.key, text=passage, code=code, memo=memo, coder=coder
+    )
+
+
+# Codes
+
+
+def passages_of(study: Study) -> QuerySet[Passage]:
+    return Passage.objects.filter(interview__participation__study=study)
+
+
+@dataclass(frozen=True)
+class CodeCount:
+    code: str
+    passages: int
+    people: int
+
+
+def count_codes(passages: QuerySet[Passage]) -> list[CodeCount]:
+    counted = passages.order_by().values_list("code").annotate(Count("pk"), Count("interview", distinct=True))
+    return [CodeCount(*row) for row in counted.order_by("code")]
+
+
+def rename_code(study: Study, *, was: str, becomes: str) -> int:
+    """In every interview of the study, test data too. Returns in how many passages."""
+    return passages_of(study).filter(code=was).update(code=becomes)
+
+
+# Candidate dimensions
+
+
+@dataclass(frozen=True)
+class CandidateCount:
+    """Names that differ only in capitals are one; `name` is the way in which most wrote it."""
+
+    name: str
+    people: int
+    said: Sequence[CandidateDimension]
+
+
+def count_candidates(candidates: QuerySet[CandidateDimension]) -> list[CandidateCount]:
+    """Those of most people first."""
+    by_name: dict[str, list[CandidateDimension]] = {}
+    for candidate in candidates.select_related("participation").order_by("pk"):
+        by_name.setdefault(candidate.name.casefold(), []).append(candidate)
+    counted = [
+        CandidateCount(usual_name(said), len({one.participation_id for one in said}), said) for said in by_name.values()
+    ]
+    return sorted(counted, key=lambda one: (-one.people, one.name.casefold()))
+
+
+def usual_name(said: Sequence[CandidateDimension]) -> str:
+    [(name, _times)] = Counter(one.name for one in said).most_common(1)
+    return name
+
+
+@transaction.atomic
+def merge_candidates(study: Study, *, was: str, becomes: str) -> int:
+    """From now on `was` counts as `becomes`. Who named both keeps one of them, with what they said of each. Returns how
+    many were changed."""
+    rows = list(study.candidate_dimensions.select_for_update().order_by("pk"))
+    known = {row.participation_id: row for row in rows if row.name.casefold() == becomes.casefold()}
+    meant = [row for row in rows if row.name.casefold() == was.casefold() and row not in known.values()]
+    for row in meant:
+        if row.participation_id in known:
+            join(known[row.participation_id], row)
+        else:
+            row.name = becomes
+            row.save(update_fields=["name"])
+            known[row.participation_id] = row
+    return len(meant)
+
+
+def join(kept: CandidateDimension, gone: CandidateDimension) -> None:
+    kept.definition = "\n".join(filter(None, [kept.definition, gone.definition]))
+    kept.example = "\n".join(filter(None, [kept.example, gone.example]))
+    gone.delete()
+    kept.save(update_fields=["definition", "example"])

@@ -1,0 +1,122 @@
+"""What a researcher writes on the page of an interview: new notes and a candidate dimension, taken whole or not."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.forms import BoundField
+from django.utils.translation import gettext as _
+
+from studies.instruments.forms import WordsField
+from studies.instruments.guide import CANDIDATE_FIELDS
+from studies.interviews import schedule
+from studies.interviews.record import Asked
+from studies.models import CandidateDimension, InterviewNote, Participation
+
+NOTE_LIMIT = 20_000  # characters
+NAME_LIMIT = CandidateDimension._meta.get_field("name").max_length
+NAME = "candidate-name"
+
+Choices = Sequence[tuple[str, str]]
+
+
+class ToMend(NamedTuple):
+    field: BoundField
+
+
+class Box(NamedTuple):
+    """Where a new note on a question is written, and what it may be about."""
+
+    asked: Asked
+    note: BoundField
+    about: BoundField
+
+
+class WrittenForm(forms.Form):
+    """A box that is left empty is nothing to be saved."""
+
+    @property
+    def rows_to_mend(self) -> list[ToMend]:
+        return [ToMend(field) for field in self if field.errors]
+
+
+class NotesForm(WrittenForm):
+    """All that can be typed on the page. The list of candidates of one who writes alone is theirs."""
+
+    def __init__(self, person: Participation, about: Choices, data: Any = None) -> None:
+        super().__init__(data, auto_id="%s")
+        self.questions = [each.key for section in schedule.sections_of(person) for each in section.questions]
+        for question in self.questions:
+            self.fields[f"note-{question}"] = words_field(_("Note on %(question)s") % {"question": question})
+            self.fields[f"about-{question}"] = about_field(about)
+        if not schedule.is_written(person):
+            self.fields |= candidate_fields()
+
+    def clean(self) -> dict[str, Any]:
+        told = [self.cleaned_data.get(f"candidate-{part}") for part in CANDIDATE_FIELDS]
+        if any(told) and not told[0] and NAME not in self.errors:
+            self.add_error(NAME, _("Please give it a name, or empty the fields below."))
+        return self.cleaned_data
+
+    def box(self, asked: Asked) -> Box:
+        return Box(asked, self[f"note-{asked.question.key}"], self[f"about-{asked.question.key}"])
+
+    def candidate_boxes(self) -> list[BoundField]:
+        return [field for field in self if field.name.startswith("candidate-")]
+
+    def notes(self) -> list[tuple[str, str, str]]:
+        """Question, text, and what it is about, of those with a text."""
+        given = self.cleaned_data
+        return [(key, given[f"note-{key}"], given[f"about-{key}"]) for key in self.questions if given[f"note-{key}"]]
+
+    def candidate(self) -> dict[str, str] | None:
+        if not self.cleaned_data.get(NAME):
+            return None
+        return {part: self.cleaned_data[f"candidate-{part}"] for part in CANDIDATE_FIELDS}
+
+
+class NoteForm(WrittenForm):
+    def __init__(self, note: InterviewNote, data: Any = None) -> None:
+        super().__init__(data, initial={"text": note.text}, auto_id="%s")
+        self.fields["text"] = words_field(_("Note on %(question)s") % {"question": note.question}, rows=6)
+
+
+def words_field(label: str, *, rows: int = 2) -> WordsField:
+    """Without `maxlength`: a browser cuts a longer text that is pasted, and does not say so."""
+    widget = forms.Textarea(attrs={"rows": rows})
+    return WordsField(label=label, required=False, validators=[at_most(NOTE_LIMIT)], widget=widget)
+
+
+def about_field(choices: Choices) -> forms.Field:
+    """Any text: what it names may be gone by now, and the note is kept all the same."""
+    return forms.CharField(
+        label=_("About"),
+        required=False,
+        widget=forms.Select(choices=[("", _("nothing in particular")), *choices]),
+    )
+
+
+def candidate_fields() -> dict[str, forms.Field]:
+    return {
+        NAME: WordsField(
+            label=_("Name"),
+            required=False,
+            validators=[at_most(NAME_LIMIT)],
+            widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        ),
+        "candidate-definition": words_field(_("What it means")),
+        "candidate-example": words_field(_("An example from the conversations")),
+    }
+
+
+def at_most(limit: int) -> Callable[[str], None]:
+    def check(text: str) -> None:
+        if len(text) > limit:
+            raise ValidationError(
+                _("Please shorten this to %(limit)d characters: %(excess)d too many so far."),
+                code="too_long",
+                params={"excess": len(text) - limit, "limit": limit},
+            )
+
+    return check

@@ -1,0 +1,492 @@
+"""Interviews: who waits for one, the page on which one is held, and what is made of them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from django import forms
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dialogue.incoming import LARGEST_KEY, int_from
+from studies.instruments.guide import rated
+from studies.interviews import attachments, coding, materials, schedule
+from studies.interviews.note_forms import NOTE_LIMIT, NoteForm, NotesForm
+from studies.interviews.record import Record, flag_in_words, record_of, score_in_words
+from studies.models import (
+    Attachment,
+    CandidateDimension,
+    Interview,
+    InterviewNote,
+    Participation,
+    Passage,
+    Study,
+)
+from studies.participation import counts
+from studies.participation.language import instrument_language
+from studies.participation.progress import current_step
+from studies.workbench.access import show, study_page, title_of
+from studies.workbench.tables import ROWS_PER_PAGE, paging
+
+# The document is one file that brings its own style and may reach nothing else.
+DOCUMENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+FILE_POLICY = "default-src 'none'; sandbox"
+
+
+# Who
+
+
+@dataclass(frozen=True)
+class Row:
+    """`shape` is the CSS modifier of the state's sign."""
+
+    person: Participation
+    written: bool
+    state: str
+    shape: str
+    waits: bool  # at the step, for a researcher
+
+
+def row_of(person: Participation) -> Row:
+    interview = getattr(person, "interview", None)
+    written = schedule.is_written(person)
+    over = interview is not None and interview.ended_at is not None
+    waits = not (written or over or person.is_over()) and current_step(person).kind == schedule.INTERVIEW
+    if over:
+        return Row(person, written, _("Done"), "done", False)
+    if interview:
+        return Row(person, written, _("Under way"), "going", waits)
+    return Row(person, written, _("Not begun"), "attention" if waits else "waiting", waits)
+
+
+def interviewed(study: Study, test: str) -> list[Participation]:
+    """The people of the study whose way has an interview."""
+    people = counts.only(study.participations.all(), test).select_related("study", "interview")
+    return [person for person in with_counts(people).order_by("pk") if schedule.step_of(person)]
+
+
+def with_counts(people: QuerySet[Participation]) -> QuerySet[Participation]:
+    return people.annotate(
+        notes=Count("interview__notes", distinct=True),
+        files=Count("interview__attachments", distinct=True),
+        codes=Count("interview__passages", distinct=True),
+    )
+
+
+def chosen_data(request: HttpRequest, study: Study) -> str:
+    return request.GET.get("test", counts.usual_data(study))
+
+
+@require_GET
+@study_page
+def people(request: HttpRequest, study: Study) -> HttpResponse:
+    test = chosen_data(request, study)
+    page = Paginator([row_of(person) for person in interviewed(study, test)], ROWS_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    context = {"test": test, "page": page, "rows": page.object_list, **paging(page, request)}
+    return show(request, study, "interviews", context)
+
+
+# One
+
+
+def person_for(study: Study, code: str) -> Participation:
+    person = get_object_or_404(study.participations.select_related("protocol", "study"), code=code)
+    if schedule.step_of(person) is None:
+        raise Http404
+    return person
+
+
+def interview_for(study: Study, code: str) -> Interview:
+    return get_object_or_404(
+        Interview.objects.select_related("participation__study"), participation=person_for(study, code)
+    )
+
+
+@require_GET
+@study_page
+def interview(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    person = person_for(study, code)
+    return interview_page(request, study, person, notes_form(person))
+
+
+def interview_page(
+    request: HttpRequest, study: Study, person: Participation, form: NotesForm, *, status: int = 200
+) -> HttpResponse:
+    held, language = schedule.interview_of(person), instrument_language()
+    tables = materials.score_tables(person, language, only=instruments_rated(person))
+    about = rated(schedule.guide_of(person))
+    record = record_of(person, held, language)
+    context = {
+        "person": person,
+        "row": row_of(person),
+        "record": record,
+        "takes_notes": held is not None and schedule.takes_notes(held),
+        "form": form,
+        "parts": [(part.section, [form.box(asked) for asked in part.questions]) for part in record.sections],
+        "dropped": dropped(request, person),
+        "talks": materials.talks_of(person),
+        "flags": materials.marked_replies(person, language),
+        "tables": [table for table in tables if table.instrument in about],
+        "other_tables": [table for table in tables if table.instrument not in about],
+        "partners": partners(person) if held and held.ended_at else [],
+    }
+    return show(request, study, "interview", context, status=status)
+
+
+def notes_form(person: Participation, data: QueryDict | None = None) -> NotesForm:
+    return NotesForm(person, list(note_choices(person, instrument_language())), data)
+
+
+def instruments_rated(person: Participation) -> set[str]:
+    return set(materials.ratings_of(person).order_by().values_list("response__instrument", flat=True))
+
+
+def partners(person: Participation) -> list[tuple[int, str]]:
+    """Which arm each partner was: only for one whose interview is closed."""
+    return list(person.runs.order_by("position").values_list("position", "arm"))
+
+
+def note_choices(person: Participation, language: str) -> Iterator[tuple[str, str]]:
+    """What a note may be about: a reply that the person marked, or one of their scores."""
+    for flag in materials.flags_of(person):
+        yield f"flag:{flag.pk}", flag_in_words(flag, language)
+    for rating in materials.ratings_of(person):
+        yield f"rating:{rating.pk}", score_in_words(rating, language)
+
+
+def act(
+    rule: Callable[[HttpRequest, Participation], None], done: object
+) -> Callable[[HttpRequest, Study, str], HttpResponse]:
+    """A button of the interview's page. One that its person writes alone is begun and ended by them."""
+
+    @require_POST
+    @study_page
+    def view(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+        person = person_for(study, code)
+        if schedule.is_written(person):
+            messages.info(
+                request, _("%(code)s answers in writing: it ends when they send the last page.") % {"code": code}
+            )
+        else:
+            rule(request, person)
+            messages.success(request, str(done) % {"code": code})
+        return redirect("research-interview", study.key, code)
+
+    return view
+
+
+def start_now(request: HttpRequest, person: Participation) -> None:
+    schedule.begin(person, interviewer=request.user)
+
+
+def reopen_now(_request: HttpRequest, person: Participation) -> None:
+    schedule.reopen(get_object_or_404(Interview, participation=person))
+
+
+start = act(start_now, gettext_lazy("The interview with %(code)s has begun."))
+reopen = act(reopen_now, gettext_lazy("The interview with %(code)s is open again."))
+
+
+# Notes and candidate dimensions
+
+
+@require_POST
+@study_page
+def save_notes(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    """All that is written on the page, at once, so that nothing is lost beside the box whose button was pressed."""
+    held = interview_for(study, code)
+    if not schedule.takes_notes(held):
+        messages.error(request, _("The interview is closed. Open it again to add notes."))
+        return redirect("research-interview", study.key, code)
+    form = notes_form(held.participation, request.POST)
+    if not form.is_valid():
+        return interview_page(request, study, held.participation, form, status=422)
+    with transaction.atomic():
+        noted = [add_note(request, held, *each) for each in form.notes()]
+        changed = change_candidates(request, held.participation, form)
+        closed = "close" in request.POST and not schedule.is_written(held.participation)
+        if closed:
+            schedule.close(held)
+    if closed:
+        text = _("The interview is closed. %(code)s goes on when they next open their link.")
+        messages.success(request, text % {"code": code})
+    elif noted or changed:
+        messages.success(request, _("Saved"))
+    return redirect("research-interview", study.key, code)
+
+
+def add_note(request: HttpRequest, held: Interview, question: str, text: str, about: str) -> InterviewNote:
+    ties = ties_of(held.participation, about)
+    return held.notes.create(question=question, text=text, author=request.user, **ties)
+
+
+def ties_of(person: Participation, chosen: str) -> dict[str, int]:
+    """Only to what is this person's own."""
+    kind, _colon, text = chosen.partition(":")
+    number = int_from(text, 1, LARGEST_KEY)
+    own = {"flag": materials.flags_of, "rating": materials.ratings_of}
+    if kind in own and number is not None and own[kind](person).filter(pk=number).exists():
+        return {f"{kind}_id": number}
+    return {}
+
+
+def change_candidates(request: HttpRequest, person: Participation, form: NotesForm) -> bool:
+    """What the interviewer heard."""
+    gone, named = dropped(request, person), form.candidate()
+    for candidate in gone:
+        candidate.delete()
+    if named:
+        person.candidate_dimensions.update_or_create(study=person.study, name=named.pop("name"), defaults=named)
+    return bool(gone or named)
+
+
+def dropped(request: HttpRequest, person: Participation) -> list[CandidateDimension]:
+    """Those that are ticked to be taken out; the list of one who writes alone is theirs."""
+    ticked = [] if schedule.is_written(person) else request.POST.getlist("drop")
+    return [candidate for candidate in person.candidate_dimensions.all() if str(candidate.pk) in ticked]
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def note(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
+    """To be worded anew; emptied, it is taken out, and what was coded of it."""
+    held = interview_for(study, code)
+    found = get_object_or_404(held.notes, pk=number)
+    form = NoteForm(found, request.POST if request.method == "POST" and schedule.takes_notes(held) else None)
+    if not form.is_valid():
+        context = {"person": held.participation, "form": form}
+        return show(request, study, "interview_note", context, status=422 if form.is_bound else 200)
+    if text := form.cleaned_data["text"]:
+        found.text = text
+        found.save(update_fields=["text"])
+    else:
+        held.passages.filter(source=f"note:{found.pk}").delete()
+        found.delete()
+    messages.success(request, _("Saved"))
+    return redirect("research-interview", study.key, code)
+
+
+# Files
+
+
+class FileForm(forms.Form):
+    file = forms.FileField(label=gettext_lazy("File"))
+    agreed = forms.BooleanField(
+        label=gettext_lazy("They have agreed to be recorded, apart from the consent form"), required=False
+    )
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def files(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    held = interview_for(study, code)
+    if request.method == "GET":
+        return files_page(request, study, held, FileForm())
+    form = FileForm(request.POST, request.FILES)
+    if form.is_valid():
+        try:
+            attachments.attach(
+                held, form.cleaned_data["file"], agreed=form.cleaned_data["agreed"], added_by=request.user
+            )
+        except attachments.Refused as refusal:
+            form.add_error("file", str(refusal))
+    if form.errors:
+        return files_page(request, study, held, form, status=400)
+    messages.success(request, _("The file is attached."))
+    return redirect("research-interview-files", study.key, code)
+
+
+def files_page(
+    request: HttpRequest, study: Study, held: Interview, form: FileForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "person": held.participation,
+        "held": held,
+        "files": held.attachments.order_by("pk"),
+        "form": form,
+        "kinds": attachments.kinds(),
+        "recording": attachments.agreed_to_recording(held.participation),
+    }
+    return show(request, study, "interview_files", context, status=status)
+
+
+def file_for(study: Study, code: str, number: int) -> Attachment:
+    return get_object_or_404(interview_for(study, code).attachments, pk=number)
+
+
+@require_GET
+@study_page
+def file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse | StreamingHttpResponse:
+    """To be saved, never shown or run by the browser."""
+    found = file_for(study, code, number)
+    if not attachments.file_of(found).exists():
+        raise Http404
+    headers = {
+        "Content-Type": attachments.content_type(found),
+        "Content-Disposition": content_disposition_header(True, found.name),
+        "Content-Length": str(found.size),
+        "Content-Security-Policy": FILE_POLICY,
+        "X-Content-Type-Options": "nosniff",
+    }
+    return StreamingHttpResponse(attachments.pieces_of(found), headers=headers)
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def remove_file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
+    """Asks once more."""
+    found = file_for(study, code, number)
+    quoted = found.interview.passages.filter(source=f"file:{found.pk}").count()
+    if request.method == "GET":
+        context = {"person": found.interview.participation, "file": found, "quoted": quoted}
+        return show(request, study, "interview_file_remove", context)
+    attachments.remove(found)
+    messages.success(request, _("The file is removed."))
+    return redirect("research-interview-files", study.key, code)
+
+
+# Coding
+
+
+class PassageForm(forms.Form):
+    source = forms.ChoiceField(label=gettext_lazy("From"))
+    text = forms.CharField(
+        label=gettext_lazy("Passage"), widget=forms.Textarea(attrs={"rows": 4}), max_length=NOTE_LIMIT
+    )
+    code = forms.CharField(
+        label=gettext_lazy("Coded as"),
+        max_length=100,
+        widget=forms.TextInput(attrs={"list": "codes", "autocomplete": "off"}),
+    )
+    memo = forms.CharField(
+        label=gettext_lazy("Memo"), required=False, max_length=NOTE_LIMIT, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+    def __init__(self, sources: list[coding.Source], data: object = None) -> None:
+        super().__init__(data)
+        self.sources = {source.key: source for source in sources}
+        self.fields["source"].choices = [(source.key, source.label) for source in sources]
+
+    def clean_code(self) -> str:
+        return " ".join(self.cleaned_data["code"].split())
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def code_passages(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    held = interview_for(study, code)
+    sources = coding.sources_of(held, instrument_language())
+    if request.method == "GET":
+        return coding_page(request, study, held, PassageForm(sources))
+    form = PassageForm(sources, request.POST)
+    if form.is_valid():
+        given = dict(form.cleaned_data)
+        try:
+            coding.mark(held, form.sources[given.pop("source")], coder=request.user, **given)
+        except coding.NotThere:
+            form.add_error("text", _("These words do not stand in that source, word for word."))
+    if form.errors:
+        return coding_page(request, study, held, form, status=400)
+    return redirect("research-interview-coding", study.key, code)
+
+
+def coding_page(
+    request: HttpRequest, study: Study, held: Interview, form: PassageForm, *, status: int = 200
+) -> HttpResponse:
+    labels = {key: source.label for key, source in form.sources.items()}
+    context = {
+        "person": held.participation,
+        "form": form,
+        "sources": form.sources.values(),
+        "marked": [(passage, labels.get(passage.source, passage.source)) for passage in held.passages.order_by("-pk")],
+        "codes": coding.count_codes(coding.passages_of(study)),
+    }
+    return show(request, study, "interview_coding", context, status=status)
+
+
+@require_POST
+@study_page
+def unmark(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
+    get_object_or_404(interview_for(study, code).passages, pk=number).delete()
+    return redirect("research-interview-coding", study.key, code)
+
+
+# Over all
+
+
+def passages_shown(study: Study, test: str) -> QuerySet[Passage]:
+    return coding.passages_of(study).filter(interview__participation__in=counts.only(study.participations.all(), test))
+
+
+def candidates_shown(study: Study, test: str) -> QuerySet[CandidateDimension]:
+    people = counts.only(study.participations.all(), test)
+    return study.candidate_dimensions.filter(participation__in=people)
+
+
+@require_GET
+@study_page
+def codes(request: HttpRequest, study: Study) -> HttpResponse:
+    test = chosen_data(request, study)
+    context = {
+        "test": test,
+        "codes": coding.count_codes(passages_shown(study, test)),
+        "candidates": coding.count_candidates(candidates_shown(study, test)),
+    }
+    return show(request, study, "interview_codes", context)
+
+
+@require_POST
+@study_page
+def rename_code(request: HttpRequest, study: Study) -> HttpResponse:
+    becomes = " ".join(request.POST.get("becomes", "").split())[:100]
+    if becomes:
+        changed = coding.rename_code(study, was=request.POST.get("was", ""), becomes=becomes)
+        messages.success(request, _("Passages renamed: %(number)s.") % {"number": changed})
+    return redirect("research-interview-codes", study.key)
+
+
+@require_POST
+@study_page
+def merge_candidates(request: HttpRequest, study: Study) -> HttpResponse:
+    was, becomes = request.POST.get("was", ""), request.POST.get("becomes", "").strip()[:100]
+    if becomes:
+        changed = coding.merge_candidates(study, was=was, becomes=becomes)
+        messages.success(request, _("Counted as %(name)s: %(number)s.") % {"name": becomes, "number": changed})
+    return redirect("research-interview-codes", study.key)
+
+
+@require_GET
+@study_page
+def document(request: HttpRequest, study: Study) -> HttpResponse:
+    """All interviews that have begun, as one file to read, print or send on."""
+    test = chosen_data(request, study)
+    context = {
+        "study": study,
+        "title": title_of(study.current()),
+        "made_at": timezone.now(),
+        "records": list(records(study, test)),
+        "codes": coding.count_codes(passages_shown(study, test)),
+        "candidates": coding.count_candidates(candidates_shown(study, test)),
+    }
+    headers = {
+        "Content-Disposition": content_disposition_header(True, f"{study.key}-schedule.html"),
+        "Content-Security-Policy": DOCUMENT_POLICY,
+    }
+    return HttpResponse(render_to_string("studies/research/interviews_document.html", context), headers=headers)
+
+
+def records(study: Study, test: str) -> Iterator[Record]:
+    for person in interviewed(study, test):
+        if hasattr(person, "interview"):
+            yield record_of(person, person.interview, instrument_language())

@@ -1,0 +1,135 @@
+"""Interviews: whose, in which mode, begun and closed, and what the people write who answer them alone."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists
+from django.utils import timezone
+
+from studies.design.plan import Step
+from studies.design.spec import SELF
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.forms import AnswerValue
+from studies.instruments.guide import Section, sections_for
+from studies.instruments.loading import load
+from studies.models import Answer, CandidateDimension, Interview, Participation, Response, Study
+from studies.participation.responses import rater_for
+
+INTERVIEW = "interview"  # the kind of the step
+
+
+@dataclass(frozen=True)
+class Candidate:
+    name: str
+    definition: str
+    example: str
+
+
+def are_held_in(study: Study) -> bool:
+    """By its design, in any version, or because there are some."""
+    some = Exists(Interview.objects.filter(participation__study=study))
+    designs = study.protocols.values_list("design__steps", some)
+    return any(held or step["kind"] == INTERVIEW for steps, held in designs for step in steps)
+
+
+def step_of(person: Participation) -> Step | None:
+    return next((step for step in person.steps() if step.kind == INTERVIEW), None)
+
+
+def is_written(person: Participation) -> bool:
+    """Whether the person answers alone."""
+    step = step_of(person)
+    return step is not None and step.mode == SELF
+
+
+def interview_of(person: Participation) -> Interview | None:
+    return Interview.objects.filter(participation=person).first()
+
+
+def is_over(person: Participation) -> bool:
+    return Interview.objects.filter(participation=person, ended_at__isnull=False).exists()
+
+
+def guide_of(person: Participation) -> Questionnaire:
+    step = step_of(person)
+    assert step is not None  # noqa: S101 - only people whose plan has an interview come here
+    return load(step.instrument)
+
+
+def sections_of(person: Participation) -> tuple[Section, ...]:
+    return sections_for(guide_of(person), person.track)
+
+
+def begin(person: Participation, *, interviewer: Any = None) -> Interview:
+    """Twice does no harm: who began it stays."""
+    guide = guide_of(person)
+    interview, _ = Interview.objects.get_or_create(
+        participation=person,
+        defaults={"instrument": guide.id, "version": guide.version, "interviewer": interviewer},
+    )
+    return interview
+
+
+def close(interview: Interview) -> None:
+    """The person may go on. What was closed before keeps its time."""
+    Interview.objects.filter(pk=interview.pk, ended_at=None).update(ended_at=timezone.now())
+
+
+def reopen(interview: Interview) -> None:
+    Interview.objects.filter(pk=interview.pk).update(ended_at=None)
+
+
+def takes_notes(interview: Interview) -> bool:
+    return interview.ended_at is None or is_written(interview.participation)
+
+
+# What people write themselves
+
+
+def answers_in(person: Participation) -> dict[str, str]:
+    """By question; empty where a question was left empty, and absent where its page was not sent yet."""
+    rows = Answer.objects.filter(
+        response__rater__participation=person,
+        response__instrument=guide_of(person).id,
+        response__run=None,
+        response__moment="",
+    )
+    return dict(rows.values_list("item", "text"))
+
+
+def minutes_written(person: Participation) -> int:
+    """The minutes that the guide gives to the sections which are sent."""
+    answers = answers_in(person)
+    sections = sections_of(person)
+    return sum(part.minutes for part in sections if all(question.key in answers for question in part.questions))
+
+
+@transaction.atomic
+def write_down(
+    person: Participation, answers: Iterable[AnswerValue], *, language: str, seconds: Mapping[str, float]
+) -> None:
+    """Each page adds to the one response; a page that is sent again takes the place of what it said before."""
+    guide = guide_of(person)
+    place = {"rater": rater_for(person), "run": None, "instrument": guide.id, "moment": "", "turn": 0, "replicate": 1}
+    fresh = {"version": guide.version, "language": language, "started_at": timezone.now()}
+    response, _ = Response.objects.get_or_create(**place, defaults=fresh)
+    for answer in answers:
+        given = {"text": answer.text, "missing_reason": answer.missing_reason, "seconds": seconds.get(answer.item)}
+        Answer.objects.update_or_create(response=response, item=answer.item, defaults=given)
+    Response.objects.filter(pk=response.pk).update(submitted_at=timezone.now())
+
+
+@transaction.atomic
+def keep_candidates(person: Participation, named: Sequence[Candidate]) -> None:
+    """In the place of those that the person named before."""
+    person.candidate_dimensions.all().delete()
+    CandidateDimension.objects.bulk_create(
+        CandidateDimension(study=person.study, participation=person, **vars(candidate)) for candidate in named
+    )
+
+
+def candidates_of(person: Participation) -> list[Candidate]:
+    rows = person.candidate_dimensions.order_by("pk").values_list("name", "definition", "example")
+    return [Candidate(*row) for row in rows]

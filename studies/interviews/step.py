@@ -1,0 +1,212 @@
+"""An interview: answered alone, page by page, or held by a researcher, for whom this step waits."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from studies.design.spec import SELF
+from studies.instruments.definitions import Item
+from studies.instruments.forms import InstrumentForm, Row, form_for
+from studies.instruments.guide import (
+    CANDIDATE_FIELDS,
+    GuidePage,
+    asked_on,
+    candidate_field,
+    held_back,
+    is_candidate,
+    minutes,
+    pages_of,
+    rated,
+    row_of,
+)
+from studies.instruments.loading import load
+from studies.interviews import materials, schedule
+from studies.interviews.schedule import Candidate
+from studies.participation import progress
+from studies.participation.submissions import ToMend
+from studies.steps.base import Page, Visit
+
+PART = "part"  # the field that says which page of the guide a form is
+EMPTY_ROWS = 3
+MOST_ROWS = 40
+ROW = re.compile(r"candidate-([0-9]{1,2})-\w+")
+
+
+class Interviewing:
+    """A page is open once all before it were sent, so that nothing is read before its time."""
+
+    def show(self, visit: Visit) -> Page | None:
+        if schedule.is_over(visit.participation):
+            progress.advance(visit.participation, done=visit.step)
+            return None
+        if visit.step.mode != SELF:
+            return waiting_page(visit)
+        return page_of(visit, wanted(visit.request.GET.get("page", ""), opened(visit)))
+
+    def accept(self, visit: Visit) -> bool:
+        """A page that is not open, or stays as it was sent, is not taken."""
+        if visit.step.mode != SELF or schedule.is_over(visit.participation):
+            return False
+        found = [page for page in opened(visit) if str(page.number) == visit.request.POST.get(PART)]
+        if not found or is_settled(visit, found[0]):
+            return False
+        form = form_of(visit, found[0], data=visit.request.POST)
+        if not form.is_valid() or not are_whole(form):
+            raise ToMend
+        self.save(visit, found[0], form)
+        return True
+
+    @transaction.atomic
+    def save(self, visit: Visit, page: GuidePage, form: InstrumentForm) -> None:
+        person = visit.participation
+        interview = schedule.begin(person)
+        answers = [answer for answer in form.cleaned_answers() if not is_candidate(answer.item)]
+        schedule.write_down(person, answers, language=visit.language, seconds=visit.seconds)
+        if page.candidates:
+            schedule.keep_candidates(person, candidates_in(form.cleaned_data))
+        if all(is_sent(each, schedule.answers_in(person)) for each in guide_pages(visit)):
+            schedule.close(interview)
+            progress.advance(person, done=visit.step)
+
+
+def waiting_page(visit: Visit) -> Page:
+    context = {
+        "sections": schedule.sections_of(visit.participation)[1:-1],  # a guide opens and closes by itself
+        "minutes": minutes(load(visit.step.instrument), visit.participation.track),
+    }
+    return Page("studies/steps/interview_waits.html", context)
+
+
+# Which page
+
+
+def guide_pages(visit: Visit) -> tuple[GuidePage, ...]:
+    return pages_of(schedule.sections_of(visit.participation))
+
+
+def is_sent(page: GuidePage, answers: Mapping[str, str]) -> bool:
+    return all(item in answers for item in page.items)
+
+
+def opened(visit: Visit) -> list[GuidePage]:
+    """Those that were sent, and the first that was not."""
+    answers = schedule.answers_in(visit.participation)
+    pages = guide_pages(visit)
+    sent = [page for page in pages if is_sent(page, answers)]
+    return list(pages[: len(sent) + 1])
+
+
+def wanted(number: str, pages: Sequence[GuidePage]) -> GuidePage:
+    """The page of that number where it is open, else the one that is next."""
+    return next((page for page in pages if str(page.number) == number), pages[-1])
+
+
+def is_settled(visit: Visit, page: GuidePage) -> bool:
+    """What was said before the dimensions were named is not said anew when they are known."""
+    return page.settles and is_sent(page, schedule.answers_in(visit.participation))
+
+
+# What stands on it
+
+
+def page_of(visit: Visit, page: GuidePage) -> Page:
+    settled = is_settled(visit, page)
+    form = None if settled else form_to_show(visit, page)
+    rows = form.rows if form else []
+    context = {
+        "page": page,
+        "pages": len(guide_pages(visit)),
+        "earlier": page.number - 1,
+        "form": form,
+        "questions": [row for row in rows if not is_candidate(row.field.name)],
+        "candidates": by_candidate(rows),
+        "settled": told(visit, page) if settled else [],
+        "named": schedule.candidates_of(visit.participation) if settled else [],
+        **beside(visit, page),
+    }
+    return Page("studies/steps/interview.html", context)
+
+
+def by_candidate(rows: Sequence[Row]) -> list[list[Row]]:
+    own = [row for row in rows if is_candidate(row.field.name)]
+    return [own[start : start + len(CANDIDATE_FIELDS)] for start in range(0, len(own), len(CANDIDATE_FIELDS))]
+
+
+def told(visit: Visit, page: GuidePage) -> list[tuple[str, str]]:
+    answers = schedule.answers_in(visit.participation)
+    return [(question.written[visit.language], answers[question.key]) for question in page.questions]
+
+
+def beside(visit: Visit, page: GuidePage) -> dict[str, Any]:
+    """What of the person's own the section asks about. Nothing names the held-back dimensions before their page."""
+    person, guide = visit.participation, load(visit.step.instrument)
+    shows = () if page.reveals else page.section.shows
+    return {
+        "tables": materials.score_tables(person, visit.language, only=rated(guide)) if "ratings" in shows else [],
+        "dimensions": dimensions(rated(guide), visit.language) if "dimensions" in shows else [],
+        "talks": materials.talks_of(person) if "conversations" in shows else [],
+        "flags": materials.marked_replies(person, visit.language) if "flags" in shows else [],
+        "revealed": dimensions(held_back(guide), visit.language) if page.reveals else [],
+    }
+
+
+def dimensions(instruments: Iterable[str], language: str) -> list[tuple[str, str]]:
+    """Names and definitions."""
+    items = (item for instrument in instruments for item in load(instrument).items if item.instructed is None)
+    return [in_words(item, language) for item in items]
+
+
+def in_words(item: Item, language: str) -> tuple[str, str]:
+    return (item.label or item.text)[language], item.definition[language] if item.definition else ""
+
+
+# The form of a page
+
+
+def form_to_show(visit: Visit, page: GuidePage) -> InstrumentForm:
+    form = form_of(visit, page, data=visit.to_mend(str(page.number)))
+    if form.is_valid():
+        are_whole(form)
+    return form
+
+
+def form_of(visit: Visit, page: GuidePage, data: Any = None) -> InstrumentForm:
+    kept = visit.draft(str(page.number)) or sent_before(visit, page)
+    rows = rows_for(data or kept)
+    asked = asked_on(load(visit.step.instrument), page, candidates=rows)
+    return form_for(asked, language=visit.language, earlier=kept, data=data)
+
+
+def sent_before(visit: Visit, page: GuidePage) -> dict[str, str]:
+    answers = {item: text for item, text in schedule.answers_in(visit.participation).items() if item in page.items}
+    named = enumerate(schedule.candidates_of(visit.participation), 1) if page.candidates else ()
+    return answers | {candidate_field(row, name): text for row, one in named for name, text in vars(one).items()}
+
+
+def rows_for(given: Mapping[str, str]) -> int:
+    """Up to the last row with something in it, and some to fill."""
+    filled = [int(found[1]) for name, text in given.items() if text and (found := ROW.fullmatch(name))]
+    return min(max(filled, default=0) + EMPTY_ROWS, MOST_ROWS)
+
+
+def candidates_in(answers: Mapping[str, Any]) -> list[Candidate]:
+    """The rows that have a name; who empties a row takes the dimension out."""
+    rows = sorted({row_of(field) for field in answers if is_candidate(field)})
+    found = [Candidate(*(answers[candidate_field(row, name)] for name in CANDIDATE_FIELDS)) for row in rows]
+    return [candidate for candidate in found if candidate.name]
+
+
+def are_whole(form: InstrumentForm) -> bool:
+    """Puts beside each candidate what is wrong with it: no name, or the name of another one."""
+    names: set[str] = set()
+    for field, name in [(field, text) for field, text in form.cleaned_data.items() if field.endswith("-name")]:
+        row = row_of(field)
+        if not name and any(form.cleaned_data[candidate_field(row, part)] for part in CANDIDATE_FIELDS[1:]):
+            form.add_error(field, _("Please give it a name, or empty the fields below."))
+        if name and name.casefold() in names:
+            form.add_error(field, _("There is one of this name already."))
+        names.add(name.casefold())
+    return not form.errors

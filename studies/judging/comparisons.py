@@ -1,0 +1,322 @@
+"""Lets a judge compare the pairs of a plan, each in both orders. What it says of one order is a row of its own, so that
+it can be seen where the order decides."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from dialogue import naming
+from dialogue.jobs import store
+from dialogue.jobs.calls import Caller, Question
+from dialogue.jobs.store import Planned, Wanted
+from dialogue.judges.judge import Scores, ask_judgement
+from dialogue.judges.parsing import Score
+from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages, template_version
+from dialogue.judges.redaction import Redaction, version_with
+from dialogue.judges.schemas import scores_format
+from dialogue.models import Call, Job, JobItem
+from dialogue.providers.base import Message
+from dialogue.providers.registry import model_for
+from studies.design.spec import ArmSpec
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.loading import load
+from studies.judging.asking import Result, asks, noting
+from studies.judging.material import language_of, nicknames, turns_of
+from studies.judging.planning import configuration_of, may_be_sent, plan_of, rater_called, runs_to_judge
+from studies.judging.settings import Configuration, digest, is_structured, judge_settings, ways_of_sending
+from studies.models import ArmRun, Comparison, Pair, PairPlan, Rater, Study, Verdict
+from studies.models.pair import order_of
+from studies.models.response import RaterKind
+
+KIND = "pairs"  # of the job
+PAIR = "pair"  # of an item
+TEMPLATE = "judge_pairs"
+LAST_REPLY = {
+    "en": "This pair is about one reply on each side: the last one. What stands above it is how the conversation came "
+    "there.",
+    "zh": "这一对要比较的是每段各一条回复，即最后一条。上面的内容是对话怎样走到这里的。",
+}
+
+
+@dataclass(frozen=True)
+class Showing:
+    """A pair in one order, still to be judged: `first` is the side that stands first, a or b."""
+
+    pair: Pair
+    first: str
+
+    @property
+    def subject(self) -> str:
+        return subject_of(self.pair.pk, self.first)
+
+
+def subject_of(pair: int, first: str) -> str:
+    return f"pair {pair} {first} first"
+
+
+@dataclass
+class Work:
+    """What is to be judged, and how much else there was that is not; all counted in showings."""
+
+    showings: list[Showing] = field(default_factory=list)
+    skipped_existing: int = 0
+    not_sent: int = 0  # the consent of one of the two people does not name the judge's provider
+    unfit: int = 0  # a conversation is open, or its person has withdrawn
+
+    def limited(self, pairs: int | None) -> list[Showing]:
+        """Those of so many pairs: a pair is of use in both orders."""
+        chosen = set(list(dict.fromkeys(showing.pair.pk for showing in self.showings))[:pairs])
+        return [showing for showing in self.showings if showing.pair.pk in chosen]
+
+
+# Planning
+
+
+def pair_raters(study: Study, judge: str) -> dict[str, Rater]:
+    """By the side that stands first. One judge is two raters: nobody compares a pair twice."""
+    return {first: rater_called(study, judge, order_of(RaterKind.JUDGE, first)) for first in Comparison.Side.values}
+
+
+def work_for(judge: ArmSpec, plans: Sequence[PairPlan]) -> Work:
+    """All that this judge has not compared yet and may be sent; the rest is counted."""
+    work = Work()
+    for plan in plans:
+        known = set(done_by(judge.key, plan))
+        runs = {run.pk: run for run in runs_to_judge(plan.study)}
+        for pair in plan.pairs.select_related("run_a").order_by("position", "pk"):
+            sides = [runs.get(pair.run_a_id), runs.get(pair.run_b_id)]
+            for first in Comparison.Side.values:
+                take(work, Showing(pair, first), sides, judge, is_done=(pair.pk, first) in known)
+    return work
+
+
+def take(work: Work, showing: Showing, sides: Sequence[ArmRun | None], judge: ArmSpec, *, is_done: bool) -> None:
+    runs = [run for run in sides if run is not None]
+    if is_done:
+        work.skipped_existing += 1
+    elif len(runs) < len(sides):
+        work.unfit += 1
+    elif not all(may_be_sent(run, judge) for run in runs):
+        work.not_sent += 1
+    else:
+        work.showings.append(showing)
+
+
+def done_by(judge: str, plan: PairPlan) -> Iterator[tuple[int, str]]:
+    """Pair and the side that stood first."""
+    rows = Comparison.objects.filter(pair__plan=plan, rater__kind=RaterKind.JUDGE, rater__code=judge)
+    yield from rows.values_list("pair", "shown_first")
+
+
+def plan_pairs(
+    study: Study,
+    judge: ArmSpec,
+    showings: Iterable[Showing],
+    *,
+    budget: Decimal | None = None,
+    attended: bool = False,
+    retry_quarantined: bool = False,
+) -> Planned:
+    raters = pair_raters(study, judge.key)
+    return store.plan(
+        [wanted(showing, judge, raters) for showing in showings],
+        kind=KIND,
+        scope=study.key,
+        title=f"{judge.key} (pairs)",
+        plan=plan_of(study, Configuration(judge, KIND), raters),
+        budget=budget,
+        attended=attended,
+        retry_quarantined=retry_quarantined,
+    )
+
+
+def wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wanted:
+    return Wanted(
+        subject=showing.subject,
+        role=PAIR,
+        configuration=configuration_of(raters[showing.first], hash_of(judge)),
+        conversation=showing.pair.run_a.conversation_id,
+        payload={"pair": showing.pair.pk, "first": showing.first},
+    )
+
+
+def hash_of(judge: ArmSpec) -> str:
+    """The same for the same questions to the same model."""
+    asked = judge_settings(judge)
+    model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
+    versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in ("en", "zh")]
+    versions += ways_of_sending(judge)
+    return digest([judge.key, KIND, model, asked.said_to_model(), versions])
+
+
+# Asking
+
+
+@dataclass(frozen=True)
+class Material:
+    """Both sides, the first as it is to be shown first; of replies each up to the one that is meant. `names`: what the
+    two people are called, to be taken out; None where nothing is. `redacted`: what has been, by kind."""
+
+    pair: Pair
+    sides: tuple[Sequence[JudgedTurn], Sequence[JudgedTurn]]
+    names: tuple[str, ...] | None = None
+    redacted: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def language(self) -> str:
+        """English where the two are in different ones."""
+        languages = {language_of(run) for run in (self.pair.run_a, self.pair.run_b)}
+        return languages.pop() if len(languages) == 1 else "en"
+
+    @property
+    def items(self) -> list[JudgedItem]:
+        return pair_items(load(self.pair.plan.instrument), self.language)
+
+    def as_sent(self) -> "Material":
+        """Where the study file asks for it, without what tells who somebody is."""
+        if self.names is None:
+            return self
+        redaction = Redaction(self.names, self.language)
+        first, second = ([redaction.turn(turn) for turn in side] for side in self.sides)
+        return replace(self, sides=(first, second), redacted=dict(sorted(redaction.counts.items())))
+
+    def messages(self) -> list[Message]:
+        questionnaire = load(self.pair.plan.instrument)
+        return pair_messages(
+            *self.sides,
+            self.items,
+            language=self.language,
+            scope=scope_of(questionnaire, self.language, of_replies=self.pair.turn_a is not None),
+        )
+
+
+class PairHandler:
+    """The work of a job of comparing."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.judge = Configuration.from_plan(job.plan).judge
+        self.study = Study.objects.get(pk=job.plan["study"])
+        self.names = self.study.current().spec().names()
+
+    def check(self) -> None:
+        model_for(judge_settings(self.judge))
+
+    def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
+        """As for single conversations, both people must be there still, and their consents name the provider."""
+        rows = Pair.objects.select_related("plan", "run_a__conversation", "run_b__conversation")
+        pairs = rows.in_bulk({item.payload["pair"] for item in items})
+        wanted = {run for pair in pairs.values() for run in (pair.run_a_id, pair.run_b_id)}
+        runs = [run for run in runs_to_judge(self.study).filter(pk__in=wanted) if may_be_sent(run, self.judge)]
+        turns, allowed = turns_of(runs), {run.pk for run in runs}
+        called = nicknames(runs) if self.judge.redact else None
+        found = {}
+        for item in items:
+            pair = pairs.get(item.payload["pair"])
+            if pair is not None and {pair.run_a_id, pair.run_b_id} <= allowed:
+                names = None if called is None else names_of(pair, called)
+                found[item.pk] = Material(pair, self.sides(pair, item.payload["first"], turns), names)
+        return found
+
+    def sides(
+        self, pair: Pair, first: str, turns: Mapping[int, Sequence[JudgedTurn]]
+    ) -> tuple[Sequence[JudgedTurn], Sequence[JudgedTurn]]:
+        """As people see them: where a model names itself it is always hidden."""
+        shown = {}
+        for side in Comparison.Side.values:
+            run, asked = pair.side(side)
+            upto = [turn for turn in turns[run.conversation_id] if asked is None or turn.number <= asked]
+            shown[side] = [replace(turn, supporter=naming.masked(turn.supporter, self.names)) for turn in upto]
+        a, b = shown[Comparison.Side.A], shown[Comparison.Side.B]
+        return (a, b) if first == Comparison.Side.A else (b, a)
+
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> Result:
+        shown = material.as_sent()
+        form = scores_format(shown.items) if is_structured(self.judge) else None
+        ask, repair = asks(caller, self.question(item, shown), form)
+        judged = await ask_judgement(ask, shown.messages(), shown.items, language=shown.language, repair=repair)
+        return Result(judged.scores, judged.ways)
+
+    def question(self, item: JobItem, shown: Material) -> Question:
+        return Question(
+            purpose=Call.Purpose.JUDGE,
+            messages=(),
+            settings=judge_settings(self.judge),
+            provider=self.judge.provider,
+            who=f"judge {self.judge.key}",
+            language=shown.language,
+            prompt_version=version_with(template_version(TEMPLATE, shown.language), shown.redacted),
+            conversation=shown.pair.run_a.conversation_id,
+            turn=shown.pair.turn_a,
+            item=item.pk,
+            job=self.job.pk,
+            noted=noting(shown.redacted),
+        )
+
+    # Keeping
+
+    def keep(self, made: Sequence[tuple[JobItem, Result]]) -> list[dict[str, Any]]:
+        for item, result in made:
+            self.store(item.payload, result.scores)
+        return [result.as_json() for _, result in made]
+
+    def store(self, payload: Mapping[str, Any], scores: Scores) -> None:
+        """What could not be read is no verdict; what is there already stays as it is."""
+        now, first = timezone.now(), payload["first"]
+        comparison, is_new = Comparison.objects.get_or_create(
+            pair_id=payload["pair"],
+            rater_id=self.job.plan["raters"][first],
+            defaults={"shown_first": first, "done_at": now},
+        )
+        if is_new:
+            answers = load(comparison.pair.plan.instrument).items[0].options
+            Verdict.objects.bulk_create(
+                Verdict(
+                    comparison=comparison,
+                    question=question,
+                    verdict=comparison.verdict_on(str(answers[score.value - 1].value)),
+                )
+                for question, score in scores.items()
+                if isinstance(score, Score)
+            )
+
+
+def names_of(pair: Pair, called: Mapping[int | None, tuple[str, ...]]) -> tuple[str, ...]:
+    return tuple(name for run in (pair.run_a, pair.run_b) for name in called.get(run.participation_id, ()))
+
+
+def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
+    """Its answers as numbers, in the order in which people are offered them."""
+    return [
+        JudgedItem(
+            key=item.key,
+            text=item.text[language],
+            minimum=1,
+            maximum=len(item.options),
+            anchors=tuple((number, option.text[language]) for number, option in enumerate(item.options, 1)),
+        )
+        for item in questionnaire.items
+    ]
+
+
+def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: bool) -> str:
+    """The words that stand above the pair on the people's page."""
+    instruction = questionnaire.instruction[language] if questionnaire.instruction else ""
+    return f"{instruction} {LAST_REPLY[language]}".strip() if of_replies else instruction
+
+
+# Erasing
+
+
+def calls_on_pairs(pairs: QuerySet[Pair]) -> QuerySet[Call]:
+    """A call on a pair has the words of both sides, and stands in the ledger under one of them. Where its item is gone,
+    all such calls under these conversations count, for none can be told from the other."""
+    numbers = pairs.values_list("pk", flat=True)
+    subjects = [subject_of(pair, first) for pair in numbers for first in Comparison.Side.values]
+    asked = Call.objects.filter(prompt_version__startswith=f"{TEMPLATE}.")
+    of_items = Q(item__in=JobItem.objects.filter(role=PAIR, subject__in=subjects))
+    return asked.filter(of_items | Q(item=None, conversation__in=pairs.values("run_a__conversation")))

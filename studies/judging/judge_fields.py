@@ -1,0 +1,63 @@
+"""A judge asked without one field of what it is told of the seeker, one click each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.views.decorators.http import require_POST
+
+from dialogue.judges.fields import FIELDS, TOLD, variant_without
+from studies.design.spec import ArmSpec
+from studies.judging.settings import Configuration
+from studies.models import Study
+from studies.models.response import RaterKind
+from studies.workbench.access import study_page
+from studies.workbench.asking_first import ask_first
+from studies.workbench.probe_words import FIELD_WORDS, SHORT_STRATEGIES
+
+
+@dataclass(frozen=True)
+class Start:
+    """`strategy`: its key and its name; `done`: how many answers the judge has given so; None where it is not told the
+    field with this strategy."""
+
+    strategy: str
+    name: str | Promise
+    done: int | None
+
+
+@dataclass(frozen=True)
+class Field:
+    key: str
+    title: str | Promise
+    about: str | Promise
+    starts: list[Start]
+
+
+def fields_of(study: Study, judge: ArmSpec) -> Iterator[Field]:
+    answers = answered(study)
+    for key in FIELDS:
+        starts = []
+        for strategy, name in SHORT_STRATEGIES.items():
+            rater = Configuration(judge, strategy, variant_without(key)).rater
+            done = answers.get((rater, strategy), 0) if key in TOLD[strategy] else None
+            starts.append(Start(strategy, name, done))
+        yield Field(key, *FIELD_WORDS[key], starts)
+
+
+def answered(study: Study) -> dict[tuple[str, str], int]:
+    """How often, by the code and the strategy of the judge."""
+    raters = study.raters.filter(kind=RaterKind.JUDGE).annotate(number=Count("responses")).order_by()
+    return {(code, strategy): number for code, strategy, number in raters.values_list("code", "strategy", "number")}
+
+
+@require_POST
+@study_page
+def start_without(request: HttpRequest, study: Study) -> HttpResponse:
+    judge = request.POST.get("judge", "")
+    strategy, _, field = request.POST.get("without", "").partition(" ")
+    if judge not in [known.key for known in study.current().spec().judges] or field not in TOLD.get(strategy, ()):
+        raise Http404
+    return ask_first(study, "judge", [judge, strategy, f"--without={field}"], back="research-judges")

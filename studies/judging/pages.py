@@ -1,0 +1,159 @@
+"""What a judge would be sent about a conversation, word for word; and probes of its bias, one click each."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+
+from dialogue.judges.fields import FIELDS, variant_without
+from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
+from studies.board.overview import demonstrations
+from studies.board.work import STRATEGIES, recent
+from studies.design.spec import ArmSpec
+from studies.judging import judge_fields
+from studies.judging.planning import MOMENTS, runs_to_judge
+from studies.judging.preview import Place, Preview, places_in, preview, run_named
+from studies.judging.settings import Configuration
+from studies.models import ArmRun, Study
+from studies.models.response import RaterKind
+from studies.workbench import labels
+from studies.workbench.access import show, study_page
+from studies.workbench.asking_first import ask_first
+from studies.workbench.calls import Text, without_secrets
+from studies.workbench.paid_work import PAIRS
+from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, WORDS
+from studies.workbench.rating_tables import title_of
+from studies.workbench.tables import Choice
+
+
+@dataclass(frozen=True)
+class Probe:
+    """`done`: how many answers this judge has given to it, with all strategies; None where they cannot be told."""
+
+    key: str
+    title: str | Promise
+    about: str | Promise
+    done: int | None
+
+
+class Shown(NamedTuple):
+    version: str
+    messages: Sequence[Text]
+
+
+@require_GET
+@study_page
+def judges(request: HttpRequest, study: Study) -> HttpResponse:
+    known = {judge.key: judge for judge in study.current().spec().judges}
+    judge = known.get(request.GET.get("judge", ""), next(iter(known.values()), None))
+    code = request.GET.get("conversation", "").strip()
+    run = run_named(study, code) if code else None
+    places = places_in(run, MOMENTS) if run else []
+    found = previewed(request, judge, run, places)
+    context = {
+        "code": code or newest(study),
+        "unknown": bool(code) and run is None,
+        "nothing_to_ask": run is not None and not places,
+        "judge": judge,
+        "choices": list(choices(request, known, judge, places)),
+        "preview": found,
+        "run": run,
+        "prompts": [Shown(one.version, [Text(m.text, m.role) for m in one.messages]) for one in found.prompts]
+        if found
+        else [],
+        "parameters": parameters(found) if found else "",
+        "probes": list(probes(study, judge)) if judge else [],
+        "fields": list(judge_fields.fields_of(study, judge)) if judge else [],
+        "strategies": STRATEGIES,
+        "demonstrations": demonstrations(study),
+        **recent(study, "judge"),
+    }
+    return show(request, study, "judges", context)
+
+
+def newest(study: Study) -> str:
+    """The code of a conversation to begin with; empty where there is none."""
+    run = runs_to_judge(study).order_by("-pk").first()
+    return run.conversation.code if run and run.conversation else ""
+
+
+def previewed(
+    request: HttpRequest, judge: ArmSpec | None, run: ArmRun | None, places: Sequence[Place]
+) -> Preview | None:
+    if judge is None or run is None or not places:
+        return None
+    strategy = one_of(request.GET.get("strategy", ""), [key for key, _label in STRATEGIES])
+    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(variant_without, FIELDS)])
+    place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
+    return preview(Configuration(judge, strategy, variant), run, place)
+
+
+def one_of(given: str, known: Sequence[str]) -> str:
+    return given if given in known else known[0]
+
+
+def choices(
+    request: HttpRequest, known: dict[str, ArmSpec], judge: ArmSpec | None, places: Sequence[Place]
+) -> Iterator[Choice]:
+    given = request.GET.get
+    yield Choice("judge", _("Judge"), [(key, key) for key in known], judge.key if judge else "")
+    yield Choice("strategy", _("What the judge is shown"), STRATEGIES, given("strategy", ""))
+    yield Choice("variant", _("Asked how"), list(ways_of_asking()), given("variant", ""))
+    if places:
+        yield Choice("place", _("About"), [(place.name(), words_of(place)) for place in places], given("place", ""))
+
+
+def ways_of_asking() -> Iterator[tuple[str, str]]:
+    yield PLAIN, _("as it is")
+    yield from ((key, str(WORDS[key][0])) for key in VARIANTS)
+    for key in FIELDS:
+        yield variant_without(key), _("without: %(field)s") % {"field": FIELD_WORDS[key][0]}
+
+
+def words_of(place: Place) -> str:
+    when = labels.word(labels.MOMENTS, place.moment)
+    after = _("turn %(number)s") % {"number": place.turn} if place.turn else ""
+    return ", ".join(part for part in (title_of(place.instrument), when, after) if part)
+
+
+def parameters(found: Preview) -> str:
+    everything = {**found.parameters(), **found.configuration.judge.extra}
+    return json.dumps(without_secrets(everything), ensure_ascii=False, indent=2)
+
+
+def probes(study: Study, judge: ArmSpec) -> Iterator[Probe]:
+    answers = counted(study, "responses")
+    compared = counted(study, "comparisons").get(judge.key, 0)
+    for key, (title, about) in WORDS.items():
+        done = {REPEAT: None, ORDER_SWAP: compared}
+        yield Probe(key, title, about, done.get(key, answers.get(f"{judge.key}{SIGN}{key}", 0)))
+
+
+def counted(study: Study, what: str) -> dict[str, int]:
+    """How many of them, by the code of the judge."""
+    raters = study.raters.filter(kind=RaterKind.JUDGE)
+    return dict(raters.values_list("code").annotate(number=Count(what)).order_by())
+
+
+@require_POST
+@study_page
+def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
+    judge, strategy, probe = (request.POST.get(name, "") for name in ("judge", "strategy", "probe"))
+    known = [judge.key for judge in study.current().spec().judges]
+    if judge not in known or strategy not in dict(STRATEGIES) or probe not in WORDS:
+        raise Http404
+    return ask_first(study, "judge", arguments(judge, strategy, probe), back="research-judges")
+
+
+def arguments(judge: str, strategy: str, probe: str) -> list[str]:
+    if probe == ORDER_SWAP:
+        return [judge, PAIRS]
+    variant = [] if probe == REPEAT else [f"--variant={probe}"]
+    replicates = [f"--replicates={REPLICATES}"] if probe in (REPEAT, WARM) else []
+    return [judge, strategy, *variant, *replicates]

@@ -1,0 +1,9 @@
+from django.urls import path
+
+from studies.judging import judge_fields, pages
+
+urlpatterns = [
+    path("<slug:study_key>/judges/", pages.judges, name="research-judges"),
+    path("<slug:study_key>/judges/probe/", pages.start_probe, name="research-probe"),
+    path("<slug:study_key>/judges/without/", judge_fields.start_without, name="research-without"),
+]

@@ -1,0 +1,159 @@
+"""The one place that opens and finds an arm run's conversation."""
+
+from typing import Any
+
+from django.db import transaction
+
+from dialogue import chat
+from dialogue.models import Conversation, Supporter
+from dialogue.models.conversation import SeekerKind, Status, TurnState
+from studies.design.plan import TOPIC_QUESTIONS
+from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
+from studies.models import ArmRun, Participation
+from studies.participation.profiles import profile_text
+from studies.participation.responses import answers_of
+from studies.setup.cards import give_card
+
+
+class ArmGone(Exception):
+    """The arm of a run is no row any more."""
+
+
+def run_at(participation: Participation, position: int) -> ArmRun:
+    """This person's run at this position, made when its first step comes, before there is a conversation."""
+    run = known_run(participation, position)
+    if run is None:
+        run, _ = ArmRun.objects.get_or_create(
+            participation=participation, position=position, defaults=of_new_run(participation, position)
+        )
+    return run
+
+
+def known_run(participation: Participation, position: int) -> ArmRun | None:
+    return participation.runs.select_related("conversation").filter(position=position).first()
+
+
+def of_new_run(participation: Participation, position: int) -> dict[str, Any]:
+    return {
+        "study": participation.study,
+        "protocol": participation.protocol,
+        "is_test": participation.is_test,
+        "arm": participation.order[position - 1],
+        "topic": topic_of(participation, position),
+    }
+
+
+def runs_with_a_reply(participation: Participation) -> list[ArmRun]:
+    """Those in which the person met their partner, in their order; one may be ended before the first reply."""
+    met = participation.runs.filter(conversation__turns__state=TurnState.ANSWERED)
+    return list(met.distinct().order_by("position"))
+
+
+def opened(participation: Participation, position: int) -> ArmRun:
+    """The run with its conversation, opened where it has not been yet; two tabs at once open one."""
+    run = known_run(participation, position)
+    return run if run and run.conversation else open_run(participation, position)
+
+
+@transaction.atomic
+def open_run(participation: Participation, position: int) -> ArmRun:
+    Participation.objects.select_for_update().values_list("pk").get(pk=participation.pk)
+    run = known_run(participation, position) or ArmRun(
+        participation=participation, position=position, **of_new_run(participation, position)
+    )
+    if run.conversation is None:
+        open_conversation(run, participation)
+        if participation.track == COUNSELLOR:
+            give_card(run=run, participation=participation)
+    return run
+
+
+def topic_of(participation: Participation, position: int) -> str:
+    """What the person said after the conversation before; for the first one, the area they named in the screening."""
+    previous = participation.runs.filter(position=position - 1).first() if position > 1 else None
+    if previous is None:
+        return str(answers_of(participation, "screening").get("issue_category", ""))
+    for instrument in TOPIC_QUESTIONS.values():
+        if told := answers_of(participation, instrument, run=previous).get("topic"):
+            return str(told)
+    return previous.topic
+
+
+def open_conversation(run: ArmRun, participation: Participation) -> None:
+    """The run's protocol is the person's: that one has its design at hand."""
+    spec = participation.design()
+    arm = arm_of(run)
+    run.conversation = Conversation.objects.create(
+        supporter=frozen_supporter(arm, participation.language),
+        seeker_kind=SeekerKind.COUNSELLOR if participation.track == "counsellor" else SeekerKind.PERSON,
+        role_play=participation.track == "counsellor",
+        unpaced=participation.is_test,
+        language=participation.language,
+        profile=profile_text(participation) if spec.chat.give_profile else "",
+        timings=spec.records_timings(),
+        **limits(spec, participation.track),
+        **evenness(spec, participation.language),
+    )
+    run.model = arm.model
+    run.save()
+
+
+@transaction.atomic
+def speak(participation: Participation, language: str) -> None:
+    """The person goes on in this language, and with them the partner of a conversation that is not over yet."""
+    participation.language = language
+    participation.save(update_fields=["language"])
+    spec = participation.design()
+    for run in participation.runs.select_related("conversation", "protocol").exclude(
+        conversation__status=Status.CLOSED
+    ):
+        if run.conversation_id is not None:
+            chat.change_language(
+                run.conversation_id,
+                language=language,
+                supporter=frozen_supporter(arm_of(run), language),
+                profile=profile_text(participation) if spec.chat.give_profile else "",
+                characters_per_second=spec.characters_per_second(language),
+            )
+
+
+def arm_of(run: ArmRun) -> ArmSpec:
+    """Also where it has been paused since this person's order was drawn. Raises ArmGone."""
+    arm = run.protocol.arms.filter(key=run.arm).first()
+    if arm is None:
+        raise ArmGone(f"{run.protocol} has no arm {run.arm!r}")
+    return ArmSpec(**arm.as_json())
+
+
+def limits(spec: StudySpec, track: str) -> dict:
+    own = spec.chat.for_track(track)
+    return {"min_turns": own.min_turns, "max_turns": own.max_turns, "pause_after": list(own.pauses())}
+
+
+def evenness(spec: StudySpec, language: str) -> dict:
+    """What keeps the arms from being told apart by their speed or by their name: the same for all of a study."""
+    floor = spec.display.get("first_piece_seconds")
+    return {
+        "first_piece_ms": None if floor is None else round(1000 * floor),
+        "characters_per_second": spec.characters_per_second(language),
+        "mask_names": spec.display.get("self_naming") == "mask",
+        "names": list(spec.names()),
+    }
+
+
+def frozen_supporter(arm: ArmSpec, language: str) -> Supporter:
+    return Supporter.frozen(
+        kind=arm.kind,
+        model=arm.model,
+        base_url=arm.base_url,
+        api_key_env=arm.api_key_env,
+        provider=arm.provider,
+        prompt=prompt_in(arm, language),
+        temperature=arm.temperature,
+        max_tokens=arm.max_tokens,
+        extra=dict(arm.extra),
+    )
+
+
+def prompt_in(arm: ArmSpec, language: str) -> str:
+    return arm.prompt_text.get(language) or arm.prompt_text.get("", "")

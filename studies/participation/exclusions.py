@@ -1,0 +1,102 @@
+"""Who and what is left out of the results: two coders must say so, each before they see the other's word.
+
+Pay and completion codes ask for none of it (PROTOCOL §1.4).
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import chain
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Count, QuerySet
+
+from studies.models import ArmRun, Decision, Participation, Study
+from studies.participation.counts import only
+
+CODERS = 2
+LONGEST_REASON = 200  # of Participation.exclusion_reason
+
+Subject = Participation | ArmRun
+
+
+class Verdict(StrEnum):
+    OPEN = "open"  # fewer than two have decided
+    KEEP = "keep"
+    LEAVE_OUT = "leave_out"
+    DIFFER = "differ"
+
+
+def verdict(decisions: Iterable[Decision]) -> Verdict:
+    said = [decision.keep for decision in decisions]
+    if len(said) < CODERS:
+        return Verdict.OPEN
+    if all(said):
+        return Verdict.KEEP
+    return Verdict.DIFFER if any(said) else Verdict.LEAVE_OUT
+
+
+@transaction.atomic
+def decide(*, subject: Subject, coder: AbstractBaseUser, keep: bool, reason: str) -> None:
+    """A coder's word on a person or a conversation; it replaces what they had said."""
+    before = locked_verdict(subject)
+    Decision.objects.update_or_create(**about(subject), coder=coder, defaults={"keep": keep, "reason": reason})
+    settle(subject, before)
+
+
+@transaction.atomic
+def take_back(*, subject: Subject, coder: AbstractBaseUser) -> None:
+    before = locked_verdict(subject)
+    subject.decisions.filter(coder=coder).delete()
+    settle(subject, before)
+
+
+def locked_verdict(subject: Subject) -> Verdict:
+    """With the row locked, so that two coders at the same moment are one after the other."""
+    type(subject).objects.select_for_update().get(pk=subject.pk)
+    return verdict(subject.decisions.all())
+
+
+def about(subject: Subject) -> dict[str, Subject]:
+    return {"participation" if isinstance(subject, Participation) else "run": subject}
+
+
+def settle(subject: Subject, before: Verdict) -> None:
+    """What was left out by other means, as an import's, stays as it is: only what the coders change is changed."""
+    decisions = list(subject.decisions.order_by("pk"))
+    after = verdict(decisions)
+    if after == Verdict.LEAVE_OUT:
+        leave_out(subject, decisions)
+    elif before == Verdict.LEAVE_OUT:
+        restore(subject)
+
+
+def leave_out(subject: Subject, decisions: Iterable[Decision]) -> None:
+    if isinstance(subject, Participation):
+        reasons = dict.fromkeys(decision.reason for decision in decisions)
+        subject.excluded, subject.exclusion_reason = True, "; ".join(reasons)[:LONGEST_REASON]
+        subject.save(update_fields=["excluded", "exclusion_reason"])
+    else:
+        subject.valid = False
+        subject.save(update_fields=["valid"])
+
+
+def restore(subject: Subject) -> None:
+    if isinstance(subject, Participation):
+        subject.excluded, subject.exclusion_reason = False, ""
+        subject.save(update_fields=["excluded", "exclusion_reason"])
+    else:
+        subject.valid = True
+        subject.save(update_fields=["valid"])
+
+
+def disagreements(study: Study, *, test: str = "") -> list[Subject]:
+    """On whom and what two coders differ, until one of them changes. `test`: as of `counts.only`."""
+    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
+    found: Iterable[Subject] = chain(decided(people), decided(runs.select_related("conversation", "participation")))
+    return [subject for subject in found if verdict(subject.decisions.all()) == Verdict.DIFFER]
+
+
+def decided(rows: QuerySet) -> QuerySet:
+    several = rows.annotate(coders=Count("decisions")).filter(coders__gte=CODERS)
+    return several.order_by("pk").prefetch_related("decisions")

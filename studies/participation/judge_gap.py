@@ -1,0 +1,77 @@
+"""How far a judge's final scores are from people's."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from django.core.cache import caches
+from django.db import connection
+from django.db.models import Avg, Count, F, Max, Q, QuerySet
+
+from studies.models import Answer, Rater, Study
+from studies.models.response import RaterKind
+from studies.participation.responses import instructed
+
+MOMENT = "final"
+OF_PLAIN_JUDGES = Q(response__rater__kind=RaterKind.JUDGE) & ~Q(response__rater__code__contains="~")  # not probes
+NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
+ROUNDING = 1e-9  # a distance of exactly what is asked for may come out a hair below it
+KEPT_SECONDS = 600
+
+
+class Distance(NamedTuple):
+    """The judge's mean minus people's over the `items` that both scored, in points. `run`, `rater`: keys of rows."""
+
+    run: int
+    rater: int
+    points: float
+    items: int
+
+
+def farthest(study: Study, judge: Rater | None = None, *, at_least: float = 0.0) -> dict[int, Distance]:
+    """By run, of this judge or of the one that is farthest from people there; none below `at_least` points.
+
+    Who goes through a list from one conversation to the next asks for the same again and again, and 20 000
+    conversations take seconds: so it is kept until an answer comes or goes. Scores are never changed.
+    """
+    last, number = Answer.objects.aggregate(last=Max("pk"), number=Count("pk")).values()
+    key = f"distances:{study.pk}:{judge.pk if judge else 'any'}:{last}:{number}"
+    found = caches["own"].get_or_set(key, lambda: farthest_of(distances(study, judge)), KEPT_SECONDS)
+    return {run: distance for run, distance in found.items() if abs(distance.points) >= at_least - ROUNDING}
+
+
+def farthest_of(found: Iterable[Distance]) -> dict[int, Distance]:
+    """By run; of two that are equally far the judge that came first."""
+    return {distance.run: distance for distance in sorted(found, key=lambda one: (abs(one.points), -one.rater))}
+
+
+def distances(study: Study, judge: Rater | None = None) -> list[Distance]:
+    """One for each conversation and judge with an item that people scored too. The database sets the means side by
+    side: of 20 000 conversations they would be half a million rows."""
+    by_judges = Q(response__rater=judge) if judge else OF_PLAIN_JUDGES
+    judged, judged_values = item_means(study, by_judges, "rater").query.sql_with_params()
+    rated, rated_values = item_means(study, ~Q(response__rater__kind__in=NO_PEOPLE)).query.sql_with_params()
+    asked = (
+        "SELECT judged.run, judged.rater, AVG(judged.mean - rated.mean), COUNT(*) "  # noqa: S608 - Django's own SQL
+        f"FROM ({judged}) judged JOIN ({rated}) rated "
+        "ON rated.run = judged.run AND rated.instrument = judged.instrument AND rated.item = judged.item "
+        "GROUP BY judged.run, judged.rater"
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(asked, [*judged_values, *rated_values])
+        return [Distance(*row) for row in cursor.fetchall()]
+
+
+def item_means(study: Study, raters: Q, *also_by: str) -> QuerySet:
+    """The mean of each item of a conversation, over raters and replicates."""
+    answers = Answer.objects.filter(
+        raters,
+        ~instructed(),
+        response__run__study=study,
+        response__is_rating=True,
+        response__moment=MOMENT,
+        value__isnull=False,
+    )
+    names = {"run": "response__run", "instrument": "response__instrument", "rater": "response__rater"}
+    parts = ["run", "instrument", *also_by]
+    named = answers.annotate(**{part: F(names[part]) for part in parts})
+    return named.values(*parts, "item").annotate(mean=Avg("value")).order_by()

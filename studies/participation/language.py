@@ -1,0 +1,66 @@
+"""Which language a page speaks, and what every page's head says to browsers and proxies."""
+
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.middleware.locale import LocaleMiddleware
+from django.utils import translation
+
+KEY = "language"
+LANGUAGE_COOKIE = "emostudy_language"  # read where the session cannot be: studies.person.broken
+CODES = {"en": "en", "zh": "zh-hans"}  # an instrument's name of a language → Django's
+POLICY = (
+    "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src {connect}; "
+    "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
+)
+
+
+def remember(request: HttpRequest, language: str) -> None:
+    if request.session.get(KEY) != language:
+        request.session[KEY] = language
+    translation.activate(CODES[language])
+
+
+def instrument_language() -> str:
+    """The active language as instruments name it."""
+    return "zh" if translation.get_language() == "zh-hans" else "en"
+
+
+class ParticipationLanguageMiddleware(LocaleMiddleware):
+    """The language that the person chose; before that, what the browser asks for."""
+
+    def process_request(self, request: HttpRequest) -> None:
+        chosen = request.session.get(KEY)
+        if chosen in CODES:
+            translation.activate(CODES[chosen])
+            request.LANGUAGE_CODE = translation.get_language()
+        else:
+            super().process_request(request)
+
+    def process_response(self, request: HttpRequest, response: HttpResponse) -> HttpResponse:
+        response = super().process_response(request, response)
+        chosen = request.session.get(KEY)
+        if chosen in CODES and request.COOKIES.get(LANGUAGE_COOKIE) != chosen:
+            response.set_cookie(
+                LANGUAGE_COOKIE, chosen, max_age=settings.SESSION_COOKIE_AGE, secure=settings.HTTPS, httponly=True,
+                samesite="Lax",
+            )  # fmt: skip
+        return response
+
+
+def own_addresses(request: HttpRequest) -> str:
+    """Where a page's script may connect to. Older browsers do not count websockets of the same host as 'self'."""
+    return f"'self' {'wss' if request.is_secure() else 'ws'}://{request.get_host()}"
+
+
+def quiet_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """No page is kept by caches, speaks to other hosts, or hands its address on."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response.headers.setdefault("Content-Security-Policy", POLICY.format(connect=own_addresses(request)))
+        response.headers.setdefault("Cache-Control", "no-store")
+        return response
+
+    return middleware

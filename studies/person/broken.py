@@ -1,0 +1,90 @@
+"""The pages for what broke on our side. They ask the database nothing, since that may be what is away."""
+
+import sys
+from typing import Any
+
+from django.db import InterfaceError, OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import translation
+from django.views import defaults
+
+from dialogue.safety.resources import countries, header, resources_for
+from studies.api.status import healthz
+from studies.instruments.countries import in_order
+from studies.instruments.definitions import Option
+from studies.participation.language import CODES, LANGUAGE_COOKIE, instrument_language
+
+HELP, HEALTH = "/help/", "/healthz"
+AWAY = (OperationalError, InterfaceError)
+NOT_AGAIN = ("password",)  # what is no answer does not stand in a page a second time
+
+
+def is_away(error: BaseException | None) -> bool:
+    """Whether the database is at the bottom of it."""
+    while error is not None and not isinstance(error, AWAY):
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Django blames the browser also where a session could not be saved because the database is away."""
+    return server_error(request) if is_away(exception) else defaults.bad_request(request, exception)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Researchers have no link of their own that could be copied wrongly."""
+    is_researcher = request.path.startswith(reverse("research-studies")) and request.user.is_staff
+    template = "studies/research/not_found.html" if is_researcher else defaults.ERROR_404_TEMPLATE_NAME
+    return defaults.page_not_found(request, exception, template_name=template)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """A form that could not be saved is in the page once more, whole, to be sent again by one button; the key that it
+    carries (studies.participation.submissions) keeps it from being taken twice."""
+    if is_away(sys.exc_info()[1]):
+        return without_database(request)
+    return HttpResponse(render_to_string("500.html", form_of(request)), status=500)
+
+
+def without_database(request: HttpRequest) -> HttpResponse:
+    """The help page, and that the process lives. Instead of any other page: what to do, and the lines of every country,
+    in the person's language first."""
+    if request.path == HEALTH:
+        return healthz(request)
+    chosen = CODES.get(request.COOKIES.get(LANGUAGE_COOKIE, "")) or translation.get_language_from_request(request)
+    with translation.override(chosen):
+        if request.path == HELP:
+            return HttpResponse(render_to_string("studies/help.html", help_lines(request.GET.get("country", ""))))
+        lines = [
+            {"names": names, "resources": resources_for(code)}
+            for code, names in sorted(countries(), key=lambda country: country[0] == "ZZ")
+        ]
+        context = {
+            "languages": sorted(CODES.values(), key=lambda code: code != chosen),
+            "lines": lines,
+            "header": header(),
+            **form_of(request),
+        }
+        response = HttpResponse(render_to_string("away.html", context), status=503)
+    response["Retry-After"] = "5"
+    return response
+
+
+def form_of(request: HttpRequest) -> dict[str, Any]:
+    """Return the address and the fields of a form, to send it again."""
+    kept = [] if request.method != "POST" else [(n, value) for n, values in request.POST.lists() for value in values]
+    return {"again": request.path, "kept": [(n, value) for n, value in kept if n not in NOT_AGAIN]}
+
+
+def help_lines(country: str, *, first: str = "") -> dict[str, Any]:
+    """What the help page shows of the list. `first`: the country that stands before the others, as the study's own."""
+    language = instrument_language()
+    known = in_order([Option(code, names) for code, names in countries()], language, first=first)
+    return {
+        "resources": resources_for(country),
+        "country": country,
+        "countries": [(one.value, one.text[language]) for one in known],
+        "header": header()[language],
+    }

@@ -1,0 +1,32 @@
+"""What a page may know of its person and its study. There is no arm in it, so no template can show one."""
+
+from dataclasses import dataclass, replace
+
+from studies.design.spec import StudySpec
+from studies.models import Participation
+from studies.participation.enrolment import is_forgotten
+
+
+@dataclass(frozen=True)
+class Face:
+    code: str
+    track: str
+    status: str
+    outcome: str  # of the screening
+    has_begun: bool
+    is_forgotten: bool  # left, and nothing of theirs was kept
+
+
+def face_of(person: Participation) -> Face:
+    return Face(
+        code=person.code,
+        track=person.track,
+        status=person.status,
+        outcome=person.outcome.get("kind", ""),
+        has_begun=bool(person.plan),
+        is_forgotten=is_forgotten(person),
+    )
+
+
+def without_models(spec: StudySpec) -> StudySpec:
+    return replace(spec, arms=(), judges=())

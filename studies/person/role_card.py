@@ -1,0 +1,25 @@
+"""The role card beside a counsellor's conversation: which behaviours they have played."""
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+
+from studies.models import Participation
+from studies.participation.submissions import once
+from studies.person.role_play import role_play_of
+from studies.person.study import needs_person, saved_before
+from studies.setup.cards import tick
+
+
+@require_POST
+@needs_person
+@once(saved_before)
+def played(request: HttpRequest, person: Participation) -> HttpResponse:
+    """A tick set or taken away. `run` says which conversation it was about: another tab may be one behind."""
+    run = role_play_of(person)
+    behaviour = request.POST.get("behaviour", "")
+    if run is None or request.POST.get("run") != str(run.position):
+        return JsonResponse({"error": _("This conversation is over.")}, status=400)
+    if not tick(run=run, behaviour=behaviour, played=request.POST.get("played") == "yes"):
+        return JsonResponse({"error": _("The card has no such behaviour.")}, status=400)
+    return JsonResponse({"saved": True})

@@ -1,0 +1,107 @@
+"""What a counsellor does beside the conversation that they play: marks replies, and steps out of the role."""
+
+from collections.abc import Callable
+from contextlib import suppress
+
+from django.db import transaction
+from django.db.models import F
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dialogue import chat
+from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.models import Turn
+from dialogue.models.conversation import EndReason, Status, TurnState
+from dialogue.safety.resources import resources_for
+from studies.care import oncall
+from studies.models import ArmRun, Participation, RolePlay
+from studies.participation import progress
+from studies.participation.chats import known_run
+from studies.participation.language import instrument_language
+from studies.participation.submissions import once
+from studies.person.study import country_of, needs_person, participation_for, surroundings
+from studies.role_play import flags
+
+
+def role_play_of(person: Participation) -> ArmRun | None:
+    """The run in which this person is playing a role now."""
+    step = progress.current_step(person)
+    run = known_run(person, step.run) if step.kind == "chat" else None
+    return run if run and run.conversation and run.conversation.role_play else None
+
+
+def reply_meant(request: HttpRequest, person: Participation | None) -> tuple[ArmRun, Turn] | None:
+    """The reply that a form is about, where it stands in the conversation that the person is playing now."""
+    run = role_play_of(person) if person else None
+    number = int_from(request.POST.get("turn"), 1, MOST_TURNS)
+    if run is None or run.conversation is None or number is None:
+        return None
+    turn = run.conversation.turns.filter(number=number, state=TurnState.ANSWERED).first()
+    return (run, turn) if turn else None
+
+
+def as_it_stands(request: HttpRequest) -> HttpResponse:
+    meant = reply_meant(request, participation_for(request))
+    one = flags.standing(meant[0]).filter(turn=meant[1].number).first() if meant else None
+    return JsonResponse({"flag": flags.face_of(one, instrument_language()) if one else None})
+
+
+@require_POST
+@needs_person
+@once(as_it_stands)
+def flag_reply(request: HttpRequest, person: Participation) -> HttpResponse:
+    """`act`: save or withdraw. Answers with the flag that stands then, or with what is wrong."""
+    meant = reply_meant(request, person)
+    if meant is None:
+        return JsonResponse({"error": _("There is no such reply in the conversation that is open.")}, status=400)
+    run, turn = meant
+    if request.POST.get("act") == "withdraw":
+        flags.take_back(run=run, turn=turn)
+        return as_it_stands(request)
+    form = flags.form_of(language=instrument_language(), data=request.POST)
+    if form.errors:
+        return JsonResponse({"error": next(iter(form.errors.values()))[0]}, status=400)
+    flags.flag(run=run, turn=turn, reason=form.cleaned_data["reason"], note=form.cleaned_data["note"])
+    return as_it_stands(request)
+
+
+@require_http_methods(["GET", "POST"])
+@needs_person
+@once(lambda _request: redirect("study-step-out"))
+def step_out(request: HttpRequest, person: Participation) -> HttpResponse:
+    """A page to be oneself on. The conversation waits unless it is stopped here."""
+    run = role_play_of(person)
+    if run is None or run.conversation is None or run.conversation.status != Status.OPEN:
+        return redirect("study")
+    if request.method == "POST":
+        act = ACTS.get(request.POST.get("act", ""))
+        return act(person, run) if act else redirect("study-step-out")
+    context = {**surroundings(person), "resources": resources_for(country_of(person))}
+    return render(request, "studies/step_out.html", context)
+
+
+def leave_role(_person: Participation, run: ArmRun) -> HttpResponse:
+    RolePlay.objects.filter(run=run).update(stepped_out=F("stepped_out") + 1)
+    return redirect("study-step-out")
+
+
+def stop_conversation(_person: Participation, run: ArmRun) -> HttpResponse:
+    with suppress(chat.ChatRefused):  # it has ended meanwhile
+        chat.end(run.conversation_id, early=True)
+    return redirect("study")
+
+
+@transaction.atomic
+def say_unsafe(person: Participation, run: ArmRun) -> HttpResponse:
+    chat.stop(run.conversation_id, EndReason.SAFETY)
+    oncall.said_unsafe(person, run)
+    return redirect("study")
+
+
+ACTS: dict[str, Callable[[Participation, ArmRun], HttpResponse]] = {
+    "out": leave_role,
+    "stop": stop_conversation,
+    "unsafe": say_unsafe,
+}

@@ -1,0 +1,104 @@
+"""Two conversations or replies side by side, one pair after the other until nothing is left.
+
+The page calls them the first and the second, and so do its answers: nothing on it tells which is a, or of which arm.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.utils.translation import gettext as _
+
+from dialogue import naming
+from dialogue.models import Turn
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.forms import REASON, InstrumentForm, form_for
+from studies.instruments.loading import load
+from studies.models import ArmRun, Comparison
+from studies.models.pair import Pair
+from studies.participation import progress
+from studies.participation.responses import rater_for
+from studies.participation.submissions import ToMend
+from studies.second_raters import comparisons
+from studies.steps.base import Page, Visit
+
+FIRST, SECOND = "first", "second"
+
+
+@dataclass(frozen=True)
+class Said:
+    """One turn as the page shows it. `is_asked`: the reply that is to be compared."""
+
+    text: str
+    reply: str
+    is_asked: bool
+
+
+@dataclass(frozen=True)
+class Side:
+    place: str  # first, second
+    language: str
+    turns: tuple[Said, ...]
+
+
+class Compare:
+    def show(self, visit: Visit) -> Page | None:
+        comparison = comparisons.at_hand(visit.participation)
+        if comparison is None:
+            progress.advance(visit.participation, done=visit.step)
+            return None
+        return self.page(visit, comparison, form_of(visit, comparison, data=visit.to_mend(str(comparison.pk))))
+
+    def page(self, visit: Visit, comparison: Comparison, form: InstrumentForm) -> Page:
+        context = {
+            "form": form,
+            "questionnaire": questions_of(comparison),
+            "sides": list(sides(comparison.pair, comparison, names=visit.spec.names())),
+            "of_replies": comparison.pair.turn_a is not None,
+            "comparison": comparison.pk,
+        }
+        return Page("studies/steps/comparisons.html", context)
+
+    def accept(self, visit: Visit) -> bool:
+        comparison = comparisons.begun(rater_for(visit.participation))
+        # The field that tells a draft's place among several of one step says here which pair was on the page.
+        if comparison is None or visit.request.POST.get("checkpoint") != str(comparison.pk):
+            # Judged before, or gone to somebody else.
+            messages.info(visit.request, _("That pair is no longer yours to compare. This is where you are now."))
+            return False
+        form = form_of(visit, comparison, data=visit.request.POST)
+        if not form.is_valid():
+            raise ToMend
+        comparisons.judge(comparison, form.cleaned_answers())
+        return True
+
+
+def questions_of(comparison: Comparison) -> Questionnaire:
+    return load(comparison.pair.plan.instrument)
+
+
+def form_of(visit: Visit, comparison: Comparison, data: Any = None) -> InstrumentForm:
+    questionnaire = questions_of(comparison)
+    draft = visit.draft(str(comparison.pk))
+    form = form_for(questionnaire, language=visit.language, earlier=draft, reasons=True, data=data)
+    for item in questionnaire.items:
+        form.fields[REASON + item.key].label = questionnaire.raw["reason"][visit.language]
+    return form
+
+
+def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iterator[Side]:
+    for place, side in ((FIRST, comparison.shown_first), (SECOND, comparison.shown_second())):
+        run, turn = pair.side(side)
+        yield Side(place, run.conversation.language, tuple(said(run, turn, names)))
+
+
+def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Said]:
+    """The whole conversation, or what came before the reply that is asked about, and that reply.
+
+    Imports were never looked through for a model's own name, and studies need not hide it from their people: here it
+    is always hidden.
+    """
+    turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
+    for turn in turns.filter(number__lte=asked) if asked else turns:
+        yield Said(turn.text, naming.masked(turn.reply, names), is_asked=turn.number == asked)

@@ -1,0 +1,298 @@
+"""Pairs of conversations or replies: how a plan is drawn, who gets the next one, and what they say of it."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from math import ceil
+
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from dialogue.models import Turn
+from dialogue.models.conversation import TurnState
+from studies.design.pairing import Candidate, Contest, Drawn, draw_pairs
+from studies.instruments.forms import AnswerValue
+from studies.instruments.loading import PAIRWISE, instrument_ids, load
+from studies.models import ArmRun, Comparison, Pair, PairPlan, Participation, Rater, Study, Verdict
+from studies.models.participation import OVER
+from studies.models.response import RaterKind
+from studies.participation.responses import rater_for
+from studies.second_raters.eligible import conversations, still_wanted
+from studies.second_raters.reviews import Load, PlanRefused, named_once
+
+ARMS, SEEKERS = "arms", "seekers"
+BETWEEN = (ARMS, SEEKERS)
+CONVERSATION, REPLY = "conversation", "reply"
+LEVELS = (CONVERSATION, REPLY)
+COUNT = 100  # pairs of a plan, where nobody says how many
+KEPT_FOR = timedelta(hours=24)  # a comparison that was begun waits for its reviewer
+BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE)  # of a pair: no judge takes a verdict from them
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What a plan's pairs are drawn from. Real and test data never stand in one pair."""
+
+    between: str = ARMS
+    level: str = CONVERSATION
+    count: int = COUNT
+    seed: int = 1
+    test_data: bool = False
+
+    def pairs(self, study: Study) -> list[Drawn]:
+        found = candidates(study, self.between, test_data=self.test_data)
+        return draw_pairs(found, replies=self.level == REPLY, count=self.count, seed=self.seed)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What was said so far when two contestants met: how often the first won, neither, the second."""
+
+    question: str
+    contest: Contest
+    wins: int
+    ties: int
+    losses: int
+
+
+def pairwise_instruments() -> list[str]:
+    return [instrument for instrument in instrument_ids() if load(instrument).kind == PAIRWISE]
+
+
+# Drawing
+
+
+def candidates(study: Study, between: str, *, test_data: bool) -> list[Candidate]:
+    runs = conversations(study, is_test=test_data)
+    replied = turns_with_reply(runs)
+    found = [candidate(run, between, replied[run.conversation_id]) for run in runs.select_related("conversation")]
+    return [one for one in found if one.turns and one.contestant]
+
+
+def turns_with_reply(runs: QuerySet[ArmRun]) -> Mapping[int, list[int]]:
+    """The numbers of the turns, by conversation."""
+    replied: defaultdict[int, list[int]] = defaultdict(list)
+    turns = Turn.objects.filter(conversation__run__in=runs, state=TurnState.ANSWERED).exclude(reply="")
+    for conversation, number in turns.values_list("conversation", "number"):
+        replied[conversation].append(number)
+    return replied
+
+
+def candidate(run: ArmRun, between: str, turns: Sequence[int]) -> Candidate:
+    """Arms are compared with seekers of one kind, and seekers with the same arm."""
+    alike = seekers_of(run) if between == ARMS else run.arm
+    return Candidate(
+        run=run.pk,
+        contestant=contestant_of(run, between),
+        same=(run.conversation.language, alike),
+        seeker=seeker_of(run, between),
+        turns=tuple(turns),
+    )
+
+
+def contestant_of(run: ArmRun, between: str) -> str:
+    return run.arm if between == ARMS else seekers_of(run)
+
+
+def seekers_of(run: ArmRun) -> str:
+    """What kind of seeker it was: person, simulated, simulated worst_case, …"""
+    return f"{run.conversation.seeker_kind} {run.condition}".strip()
+
+
+def seeker_of(run: ArmRun, between: str) -> str:
+    """Whose matter it is. Two simulators of one profile have the same; a person has no other kind of themselves."""
+    known = {
+        "card": run.card,
+        "participation": run.participation_id if between == ARMS else None,
+        "participant": run.external_participant if between == ARMS else "",
+        "profile": run.profile,
+    }
+    return next((f"{kind} {value}" for kind, value in known.items() if value), "")
+
+
+@transaction.atomic
+def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: Drawing) -> PairPlan:
+    """Raises PlanRefused where the name is taken or there is nothing to compare."""
+    if why := refusal(drawing, instrument, each):
+        raise PlanRefused(why)
+    drawn = drawing.pairs(study)
+    if not drawn:
+        raise PlanRefused(_("There are no two closed conversations that could be compared."))
+    with named_once(name):
+        plan = study.pair_plans.create(
+            name=name, instrument=instrument, verdicts_each=each, seed=drawing.seed, source=asdict(drawing)
+        )
+    Pair.objects.bulk_create(
+        Pair(
+            study=study,
+            plan=plan,
+            run_a_id=pair.a.run,
+            run_b_id=pair.b.run,
+            turn_a=pair.turn,
+            turn_b=pair.turn,
+            position=position,
+        )
+        for position, pair in enumerate(drawn, 1)
+    )
+    return plan
+
+
+def refusal(drawing: Drawing, instrument: str, each: int) -> str:
+    """What is wrong with a plan before anything is drawn; empty where nothing is."""
+    if instrument not in (known := pairwise_instruments()):
+        names = {"instrument": instrument, "known": ", ".join(known)}
+        return _("“%(instrument)s” has no questions about pairs. There are: %(known)s.") % names
+    if drawing.count < 1 or each < 1:
+        return _("The number of pairs and of verdicts on each must be at least 1.")
+    if drawing.between == SEEKERS and drawing.level == REPLY:
+        return _("Seekers are compared by whole conversations; single replies are the supporters'.")
+    return ""
+
+
+def met(drawn: Iterable[Drawn]) -> list[tuple[Contest, int]]:
+    """How often every two contestants would meet."""
+    return sorted(Counter(pair.contest() for pair in drawn).items())
+
+
+def contests_of(plan: PairPlan) -> Counter[Contest]:
+    """How often every two contestants meet in it."""
+    return Counter(contestants_in(plan).values())
+
+
+def contestants_in(plan: PairPlan) -> dict[int, Contest]:
+    """Of a and of b, by the pair's id."""
+    rows = plan.pairs.select_related("run_a__conversation", "run_b__conversation")
+    return {pair.pk: contestants_of(pair.run_a, pair.run_b) for pair in rows}
+
+
+def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
+    """What differs between the two, as the analysis sees it too: the arms, else the kinds of seekers."""
+    between = ARMS if a.arm and b.arm and a.arm != b.arm else SEEKERS
+    return contestant_of(a, between), contestant_of(b, between)
+
+
+# Giving out
+
+
+def at_hand(person: Participation) -> Comparison | None:
+    """What this reviewer has begun, else the next pair; None where nothing is left for them."""
+    rater = rater_for(person)
+    return begun(rater) or give_out(person, rater)
+
+
+def begun(rater: Rater) -> Comparison | None:
+    comparison = compared_with_all().filter(rater=rater, done_at=None).first()
+    if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
+        # Nobody has taken it meanwhile, so it is this reviewer's for another day.
+        Comparison.objects.filter(pk=comparison.pk).update(given_at=timezone.now())
+    return comparison
+
+
+def compared_with_all() -> QuerySet[Comparison]:
+    return Comparison.objects.select_related("pair__plan", "pair__run_a__conversation", "pair__run_b__conversation")
+
+
+@transaction.atomic
+def give_out(person: Participation, rater: Rater) -> Comparison | None:
+    """One plan after the other; in each the pairs with the fewest verdicts first."""
+    # Two reviewers at once must not both get the last verdict that a pair needs.
+    list(PairPlan.objects.select_for_update().filter(study=person.study, is_open=True).values_list("pk"))
+    take_back(person.study)
+    owed = owed_side(rater)
+    evenly = {Comparison.Side.A: "leaning", Comparison.Side.B: "-leaning"}.get(owed, "position")
+    pair = waiting_for(person, rater).order_by("plan", "given", evenly, "position").first()
+    if pair is None:
+        return None
+    given = Comparison.objects.create(pair=pair, rater=rater, shown_first=owed or side_for(pair, rater))
+    return compared_with_all().get(pk=given.pk)
+
+
+def take_back(study: Study) -> None:
+    late = timezone.now() - KEPT_FOR
+    Comparison.objects.filter(pair__study=study, done_at=None, given_at__lt=late).delete()
+
+
+def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
+    """Pairs that still need a verdict and that this reviewer has not seen, in a language in which they take part.
+
+    `given` counts the comparisons; `leaning` is above 0 where a stood first more often than b.
+    """
+    pairs = Pair.objects.filter(plan__study=person.study, plan__is_open=True).exclude(comparisons__rater=rater)
+    for run in ("run_a", "run_b"):
+        pairs = pairs.filter(still_wanted(f"{run}__"), **{f"{run}__is_test": person.is_test})
+    if len(person.design().languages) > 1:
+        pairs = pairs.filter(run_a__conversation__language=person.language)
+    given = Count("comparisons", filter=BY_PEOPLE)
+    first = Count("comparisons", filter=BY_PEOPLE & Q(comparisons__shown_first=Comparison.Side.A))
+    counted = pairs.annotate(given=given, leaning=2 * first - given)
+    return counted.filter(given__lt=F("plan__verdicts_each"))
+
+
+def load_of(person: Participation) -> Load:
+    """What others who are at work now will take of what is due is not theirs."""
+    rater = rater_for(person)
+    due = [each - given for each, given in waiting_for(person, rater).values_list("plan__verdicts_each", "given")]
+    peers = person.study.participations.filter(track=person.track, is_test=person.is_test).exclude(status__in=OVER)
+    fair = min(len(due), ceil(sum(due) / max(1, peers.count())))
+    return Load(
+        done=rater.comparisons.filter(done_at__isnull=False).count(),
+        left=fair + rater.comparisons.filter(done_at=None).count(),
+    )
+
+
+def owed_side(rater: Rater) -> str:
+    """The side that this rater has seen first less often; empty where both were first as often."""
+    first = rater.comparisons.aggregate(
+        a=Count("pk", filter=Q(shown_first=Comparison.Side.A)), b=Count("pk", filter=Q(shown_first=Comparison.Side.B))
+    )
+    if first["a"] == first["b"]:
+        return ""
+    return Comparison.Side.A if first["a"] < first["b"] else Comparison.Side.B
+
+
+def side_for(pair: Pair, rater: Rater) -> str:
+    """What evens out the pair, else by lot."""
+    if pair.leaning:
+        return Comparison.Side.B if pair.leaning > 0 else Comparison.Side.A
+    return random.Random(f"{pair.plan.seed} {pair.code} {rater.code}").choice(Comparison.Side.values)
+
+
+# Verdicts
+
+
+@transaction.atomic
+def judge(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
+    """Keep what was chosen on the page (first, tie, second) as sides of the pair. False where it was judged before."""
+    waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None)
+    if not waiting.update(done_at=timezone.now()):
+        return False
+    Verdict.objects.bulk_create(
+        Verdict(
+            comparison=comparison,
+            question=answer.item,
+            verdict=comparison.verdict_on(answer.text),
+            reason=answer.reason,
+        )
+        for answer in answers
+    )
+    return True
+
+
+def tallies(plan: PairPlan) -> list[Tally]:
+    """People's, by question and contest, the first contestant in the alphabet first."""
+    done = Verdict.objects.filter(comparison__pair__plan=plan, comparison__done_at__isnull=False)
+    verdicts = done.exclude(comparison__rater__kind=RaterKind.JUDGE)
+    counts: defaultdict[tuple[str, Contest], Counter[str]] = defaultdict(Counter)
+    contestants = contestants_in(plan)
+    for pair, question, verdict in verdicts.values_list("comparison__pair", "question", "verdict"):
+        a, b = contestants[pair]
+        winner = {Verdict.Choice.A: a, Verdict.Choice.B: b}.get(verdict, "")
+        counts[question, (min(a, b), max(a, b))][winner] += 1
+    return [
+        Tally(question, contest, found[contest[0]], found[""], found[contest[1]])
+        for (question, contest), found in sorted(counts.items())
+    ]

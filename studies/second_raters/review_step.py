@@ -1,0 +1,210 @@
+"""Conversations of others to be rated, one after the other, until nothing is left; first a few with known scores.
+
+Nothing on the page tells whose conversation it is, with which arm, or what anybody else said of it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from dialogue import naming
+from studies.instruments.definitions import Questionnaire
+from studies.instruments.forms import InstrumentForm, form_for
+from studies.instruments.loading import load
+from studies.instruments.vignettes import Vignette, vignette
+from studies.models import ArmRun, Review
+from studies.participation import progress
+from studies.participation.submissions import ToMend
+from studies.second_raters import reviews
+from studies.steps.base import Page, Visit
+
+PLACE = 8  # characters by which drafts of one step are told apart
+DECLINE = "decline"  # the button of the smaller form, and what a draft says where that form was refused
+
+
+class DeclineForm(forms.Form):
+    because = forms.ChoiceField(
+        label=gettext_lazy("Why?"),
+        choices=[
+            (Review.Because.DISTRESS, gettext_lazy("It weighs on me.")),
+            (Review.Because.RECOGNISED, gettext_lazy("I may know the person.")),
+            (Review.Because.UNCLEAR, gettext_lazy("I cannot understand it well enough.")),
+            (Review.Because.OTHER, gettext_lazy("Something else.")),
+        ],
+        widget=forms.RadioSelect,
+        error_messages={"required": gettext_lazy("Please choose one of the answers.")},
+    )
+    note = forms.CharField(
+        label=gettext_lazy("In your words (optional)"),
+        required=False,
+        max_length=500,
+        widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off"}),
+    )
+    use_required_attribute = False
+
+
+@dataclass(frozen=True)
+class Said:
+    """One turn as the page shows it; the reply is empty where none came."""
+
+    text: str
+    reply: str
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far a reviewer was from a known score."""
+
+    label: str
+    given: int
+    known: int
+    why: str
+
+    def points(self) -> int:
+        return abs(self.given - self.known)
+
+
+class RateOthers:
+    def show(self, visit: Visit) -> Page:
+        review = reviews.next_for(visit.participation)
+        if review is None:
+            return nothing_page(visit)
+        if review.scores:
+            return feedback_page(visit, review)
+        part = part_of(review)
+        if DECLINE in visit.faults(part):
+            return rating_page(visit, review, form_of(visit, review), DeclineForm(visit.to_mend(part)))
+        return rating_page(visit, review, form_of(visit, review, data=visit.to_mend(part)))
+
+    def accept(self, visit: Visit) -> bool:
+        review = reviews.unfinished(visit.participation)
+        if visit.request.POST.get("checkpoint", "") != (place_of(review) if review else ""):
+            # What the form is about has been rated before, or has gone to somebody else.
+            messages.info(visit.request, _("That page is no longer yours to rate. This is where you are now."))
+            return False
+        if review is None:
+            leave(visit)
+        elif review.scores:
+            reviews.finish(review)
+        elif DECLINE in visit.request.POST:
+            give_back(visit, review)
+        else:
+            rate(visit, review)
+        return True
+
+
+def leave(visit: Visit) -> None:
+    """Only from the page that says that nothing is left, and only while that is true."""
+    if reviews.next_for(visit.participation) is None:
+        progress.advance(visit.participation, done=visit.step)
+
+
+def rate(visit: Visit, review: Review) -> None:
+    form = form_of(visit, review, data=visit.request.POST)
+    if not form.is_valid():
+        raise ToMend
+    if review.vignette:
+        reviews.take_vignette(review, form.cleaned_answers())
+    else:
+        reviews.take(review, scale_of(review), form.cleaned_answers(), language=visit.language, seconds=visit.seconds)
+
+
+def give_back(visit: Visit, review: Review) -> None:
+    form = DeclineForm(visit.request.POST)
+    if review.vignette or not form.is_valid():
+        # The scores given so far are in the other form of the page, which was not sent.
+        raise ToMend([DECLINE], answers={**visit.draft(part_of(review)), **visit.request.POST.dict()})
+    reviews.give_back(review, form.cleaned_data["because"], form.cleaned_data["note"])
+
+
+# What is on the pages
+
+
+def scale_of(review: Review) -> Questionnaire:
+    """Of a vignette its scores alone: nobody would read the closing remark."""
+    if review.vignette:
+        scale = load(vignette(review.vignette).instrument)
+        return replace(scale, items=scale.rated_items(), comment=None)
+    return load(reviews.instrument_due(review))
+
+
+def place_of(review: Review) -> str:
+    """Which page of which piece of work: a form or a draft of another one is let go."""
+    number = 0 if review.vignette else review.plan.instruments.index(reviews.instrument_due(review))
+    return f"{review.pk}.{'seen' if review.scores else number}"
+
+
+def part_of(review: Review) -> str:
+    return place_of(review)[:PLACE]
+
+
+def form_of(visit: Visit, review: Review, data: Any = None) -> InstrumentForm:
+    return form_for(
+        scale_of(review),
+        language=visit.language,
+        earlier=visit.draft(part_of(review)),
+        reasons=not review.vignette,
+        data=data,
+    )
+
+
+def rating_page(visit: Visit, review: Review, form: InstrumentForm, decline: DeclineForm | None = None) -> Page:
+    instruments = review.plan.instruments
+    scale = scale_of(review)
+    context = {
+        "form": form,
+        "decline": None if review.vignette else decline or DeclineForm(),
+        "questionnaire": scale,
+        "part": 1 if review.vignette else instruments.index(scale.id) + 1,
+        "parts": 1 if review.vignette else len(instruments),
+        **surroundings(visit, review),
+    }
+    return Page("studies/steps/reviews.html", context)
+
+
+def feedback_page(visit: Visit, review: Review) -> Page:
+    rows = list(differences(vignette(review.vignette), review.scores, visit.language))
+    context = {
+        "rows": rows,
+        "exact": sum(row.points() == 0 for row in rows),
+        "near": sum(row.points() <= 1 for row in rows),
+        **surroundings(visit, review),
+    }
+    return Page("studies/steps/calibration.html", context)
+
+
+def nothing_page(visit: Visit) -> Page:
+    return Page("studies/steps/reviews_done.html", {"done": reviews.load_of(visit.participation).done})
+
+
+def surroundings(visit: Visit, review: Review) -> dict[str, Any]:
+    return {
+        "place": place_of(review),
+        "is_vignette": bool(review.vignette),
+        "turns": turns_of(visit, review),
+        "language": visit.language if review.vignette else review.item.run.conversation.language,
+    }
+
+
+def turns_of(visit: Visit, review: Review) -> list[Said]:
+    if review.vignette:
+        return [Said(*(text[visit.language] for text in turn)) for turn in vignette(review.vignette).turns]
+    return list(said(review.item.run, visit.spec.names()))
+
+
+def said(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
+    """A model's own name is hidden here also where the seeker saw it, or nobody ever looked for it."""
+    for turn in run.conversation.turns.order_by("number"):
+        yield Said(turn.text, naming.masked(turn.reply, names))
+
+
+def differences(one: Vignette, scores: dict[str, float], language: str) -> Iterator[Difference]:
+    scale = load(one.instrument)
+    for item, known in one.known.items():
+        label = scale.item(item).label or scale.item(item).text
+        yield Difference(label[language], int(scores[item]), known.score, known.why[language])

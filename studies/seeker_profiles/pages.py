@@ -1,0 +1,269 @@
+"""Whom simulated seekers are to be: brought from files, made of people's answers, read and approved by a person."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils.functional import Promise
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dialogue.seekers.components import LANGUAGES
+from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
+from studies.board.work import recent
+from studies.models import SeekerProfile, Study
+from studies.seeker_profiles import approval, profile_face
+from studies.seeker_profiles.approval import Refused
+from studies.seeker_profiles.checking import State
+from studies.seeker_profiles.handler import ANSWERS
+from studies.seeker_profiles.planning import Work, work_for
+from studies.simulation.profiles import OtherProfiles, keep
+from studies.workbench.access import show, study_page
+from studies.workbench.asking_first import ask_first
+from studies.workbench.tables import Choice, Column, chosen, filtered, headings, page_of, paging, sorted_rows
+
+COMMAND = "build_profiles"
+LONGEST_REASON = 500
+SHAPES = {State.DRAFT: "attention", State.APPROVED: "done", State.REFUSED: "stopped"}
+STATES: dict[str, Promise] = {
+    State.DRAFT: gettext_lazy("draft"),
+    State.APPROVED: gettext_lazy("approved"),
+    State.REFUSED: gettext_lazy("refused"),
+}
+WHY_NOT: dict[str, Promise] = {
+    Refused.CHANGED: gettext_lazy("Somebody has changed this profile since you opened it. Here it is as it is now."),
+    Refused.UNFIT: gettext_lazy("The checks refuse this profile as it is. Change its text first."),
+    Refused.PLAYED: gettext_lazy(
+        "Conversations have been held with this profile, so its text stays. "
+        "Import the changed one under an id of its own."
+    ),
+    Refused.KEY: gettext_lazy("profile.id: must stay as it is."),
+}
+
+
+class ImportForm(forms.Form):
+    file = forms.FileField(label=gettext_lazy("File of profiles, .json or .jsonl"))
+
+
+class BuildForm(forms.Form):
+    include_tests = forms.BooleanField(label=gettext_lazy("Also of test people, as bots"), required=False)
+
+    def arguments(self) -> list[str]:
+        return ["--include-tests"] if self.cleaned_data["include_tests"] else []
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        label=gettext_lazy("Why it is refused"),
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 2, "class": "short"}),
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    profile: SeekerProfile
+    who: str
+    state: str | Promise
+    shape: str
+    found: int  # by the checks
+    unfit: bool
+
+
+def row_of(profile: SeekerProfile) -> Row:
+    state = State(profile.state)
+    found = len(profile_face.told(profile))
+    unfit = approval.is_unfit(profile)
+    return Row(profile, profile_face.who(profile), STATES[state], SHAPES[state], found, unfit)
+
+
+def columns() -> list[Column]:
+    return [
+        Column("key", _("Profile"), "key"),
+        Column("who", _("The person")),
+        Column("state", _("State"), "state"),
+        Column("language", _("Language"), "language"),
+        Column("origin", _("From"), "origin"),
+        Column("checks", _("Checks")),
+        Column("decided", _("Decided (UTC)"), "decided_at"),
+    ]
+
+
+# All of them.
+
+
+@require_http_methods(["GET"])
+@study_page
+def profiles(request: HttpRequest, study: Study) -> HttpResponse:
+    return list_page(request, study)
+
+
+def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (), status: int = 200) -> HttpResponse:
+    rows = filtered(study.seeker_profiles.all(), request, {"state": "state", "language": "language"})
+    if request.GET.get("from"):
+        rows = rows.filter(made_of__isnull=request.GET["from"] != ANSWERS)
+    rows = rows.select_related("decided_by")
+    page = page_of(sorted_rows(rows, request, columns(), usual="key"), request)
+    context = {
+        "headings": headings(request, columns()),
+        "page": page,
+        "rows": [row_of(profile) for profile in page],
+        "any": page.paginator.count or study.seeker_profiles.exists(),
+        "choices": choices(request),
+        "faults": faults,
+        "import_form": ImportForm(),
+        **building(study),
+        **recent(study, COMMAND),
+        **paging(page, request),
+    }
+    return show(request, study, "profiles", context, status=status)
+
+
+def choices(request: HttpRequest) -> list[Choice]:
+    languages = [(language, language) for language in LANGUAGES]
+    origins = [(ANSWERS, _("answers")), ("files", _("files"))]
+    return chosen(
+        request,
+        [
+            ("state", _("State"), list(STATES.items())),
+            ("language", _("Language"), languages),
+            ("from", _("From"), origins),
+        ],
+    )
+
+
+def building(study: Study) -> dict[str, Any]:
+    """Who writes, and of whom a profile may be made."""
+    writer = study.current().spec().seeker
+    form = BuildForm(initial={"include_tests": study.is_demo()})
+    work = work_for(study, writer, include_tests=study.is_demo()) if writer else Work()
+    return {"writer": writer, "work": work, "build_form": form}
+
+
+@require_POST
+@study_page
+def import_file(request: HttpRequest, study: Study) -> HttpResponse:
+    form = ImportForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return list_page(request, study, faults=tuple(form.errors["file"]), status=400)
+    file = form.cleaned_data["file"]
+    try:
+        kept = keep(study, parse_profiles(file.read(), file.name), origin=file.name)
+    except (ProfilesRefused, OtherProfiles) as error:
+        return list_page(request, study, faults=tuple(str(error).splitlines()), status=400)
+    messages.success(request, _("%(added)s profiles added, %(unchanged)s there already.") % vars(kept))
+    if kept.refused:
+        messages.warning(request, _("%(refused)s of them speak of danger to life and are refused.") % vars(kept))
+    if kept.mild:
+        messages.warning(request, _("Too mild for the worst case, and left out of it: %s.") % ", ".join(kept.mild))
+    return redirect("research-profiles", study.key)
+
+
+@require_POST
+@study_page
+def build(request: HttpRequest, study: Study) -> HttpResponse:
+    form = BuildForm(request.POST)
+    if form.is_valid() and study.current().spec().seeker:
+        return ask_first(study, COMMAND, form.arguments(), back="research-profiles")
+    return redirect("research-profiles", study.key)
+
+
+# One of them.
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def profile(request: HttpRequest, study: Study, key: str) -> HttpResponse:
+    """`act`: approve, refuse, draft, rewrite; `seen`: what the person had before them."""
+    row = get_object_or_404(study.seeker_profiles.select_related("made_of", "decided_by", "study"), key=key)
+    act = ACTS.get(request.POST.get("act", ""))
+    if request.method == "POST" and act:
+        return act(request, study, row)
+    return profile_page(request, study, row)
+
+
+def profile_page(
+    request: HttpRequest,
+    study: Study,
+    row: SeekerProfile,
+    *,
+    reason_form: ReasonForm | None = None,
+    text: str = "",
+    faults: tuple[str, ...] = (),
+    status: int = 200,
+) -> HttpResponse:
+    context = {
+        "row": row_of(row),
+        "profile": row,
+        "seen": approval.seen(row),
+        "groups": profile_face.groups(row),
+        "findings": profile_face.told(row),
+        "reason": profile_face.reason_of(row),
+        "answered": profile_face.answered(row.made_of) if row.made_of else [],
+        "reason_form": reason_form or ReasonForm(),
+        "played": approval.is_played(row),
+        "text": text or json.dumps(row.content, ensure_ascii=False, indent=2),
+        "faults": faults,
+    }
+    return show(request, study, "profile", context, status=status)
+
+
+def approve(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpResponse:
+    return done(
+        request,
+        row,
+        lambda: approval.approve(row, by=request.user, as_seen=request.POST.get("seen", "")),
+        _("Approved: simulated seekers may be %(key)s."),
+    )
+
+
+def refuse(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpResponse:
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        return profile_page(request, study, row, reason_form=form, status=400)
+    reason = form.cleaned_data["reason"]
+    return done(
+        request,
+        row,
+        lambda: approval.refuse(row, by=request.user, reason=reason, as_seen=request.POST.get("seen", "")),
+        _("Refused: %(key)s is not played."),
+    )
+
+
+def draft(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpResponse:
+    return done(
+        request,
+        row,
+        lambda: approval.back_to_draft(row, as_seen=request.POST.get("seen", "")),
+        _("%(key)s is a draft again and waits for your word."),
+    )
+
+
+def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpResponse:
+    text = request.POST.get("text", "")
+    try:
+        approval.rewrite(row, parse_profile(text), as_seen=request.POST.get("seen", ""))
+    except ProfilesRefused as refused:
+        return profile_page(request, study, row, text=text, faults=tuple(refused.faults), status=400)
+    except Refused as refused:
+        return profile_page(request, study, row, text=text, faults=(str(WHY_NOT[str(refused)]),), status=400)
+    messages.success(request, _("Saved and checked anew. It waits for a decision."))
+    return redirect("research-profile", study.key, row.key)
+
+
+ACTS = {"approve": approve, "refuse": refuse, "draft": draft, "rewrite": rewrite}
+
+
+def done(request: HttpRequest, row: SeekerProfile, act: Any, said: str) -> HttpResponse:
+    try:
+        act()
+    except Refused as refused:
+        messages.error(request, WHY_NOT[str(refused)])
+    else:
+        messages.success(request, said % {"key": row.key})
+    return redirect("research-profile", row.study.key, row.key)

@@ -1,0 +1,209 @@
+"""A benchmark run: every model talks with the same profiles in each condition, and judges rate these conversations."""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
+from dialogue.jobs.store import Planned, Wanted, known_items
+from dialogue.models import JobItem
+from dialogue.providers.base import ModelSettings
+from dialogue.seekers.profiles import Profile
+from studies.design.spec import ArmSpec
+from studies.judging.changes import ChangedJudgeError, refuse_changed
+from studies.judging.estimate import judging_loads
+from studies.judging.planning import (
+    Work,
+    answered_by,
+    judge_rater,
+    judgements,
+    plan_judging,
+    runs_to_judge,
+    work_for,
+)
+from studies.judging.settings import Configuration, judge_settings
+from studies.models import Protocol, Study
+from studies.simulation.choice import (
+    Fitting,
+    Unfit,
+    chosen_arms,
+    chosen_judge,
+    fitting_profiles,
+    seeker_setup,
+    supporter_settings,
+)
+from studies.simulation.counting import let_count, to_give_way
+from studies.simulation.estimate import Estimate, simulation_loads, usual_turns
+from studies.simulation.outcomes import CONDITIONS
+from studies.simulation.planning import KIND, items, plan_simulation
+from studies.simulation.profiles import keep
+from studies.simulation.setup import Setup
+
+MOMENTS = ("final",)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`setups`: one for each condition; the same profiles in each, so that conditions can be compared in pairs.
+    `origin`: of those profiles that the study does not keep yet."""
+
+    protocol: Protocol
+    setups: tuple[Setup, ...]
+    arms: tuple[ArmSpec, ...]
+    profiles: tuple[Profile, ...]
+    judges: tuple[Configuration, ...] = ()
+    replicates: int = 1
+    limit: int | None = None  # conversations of one condition, this time
+    origin: str = ""
+
+    @property
+    def study(self) -> Study:
+        return self.protocol.study
+
+    def size(self) -> int:
+        """Conversations, once all are held."""
+        return len(self.setups) * len(self.arms) * len(self.profiles) * self.replicates
+
+    def models(self) -> dict[str, ModelSettings]:
+        """All that are asked, by what they are called in a refusal."""
+        spec = self.protocol.spec()
+        seekers = {"seeker": self.setups[0].model()}
+        arms = {f"arm {arm.key}": supporter_settings(arm, spec) for arm in self.arms}
+        return seekers | arms | {f"judge {each.judge.key}": judge_settings(each.judge) for each in self.judges}
+
+    def keep_profiles(self) -> None:
+        """Of a file, before anything is planned: where judges find them. The study's own are there, and one that is
+        erased while this goes on must not come back."""
+        if self.origin:
+            keep(self.study, self.profiles, origin=self.origin)
+
+    def plan(self, setup: Setup, **options: Any) -> Planned:
+        return plan_simulation(
+            self.protocol,
+            setup,
+            self.arms,
+            self.profiles,
+            replicates=self.replicates,
+            limit=self.limit,
+            **options,
+        )
+
+    def let_count(self, setup: Setup) -> int:
+        """Its conversations that have been held, and not those of other configurations in their places; returns how
+        many these were."""
+        return let_count(self.study, setup, self.asked_for(setup))
+
+    def to_give_way(self, setup: Setup) -> int:
+        """How many of other configurations count until its own in their places are held."""
+        return to_give_way(self.study, setup, self.asked_for(setup))
+
+    def asked_for(self, setup: Setup) -> list[Wanted]:
+        return list(self.items(setup))[: self.limit]
+
+    def items(self, setup: Setup) -> Iterator[Wanted]:
+        return items(self.protocol, setup, self.arms, self.profiles, self.replicates)
+
+    def held(self) -> set[int]:
+        """The numbers of its conversations that are over, whichever job held them."""
+        wanted = [one for setup in self.setups for one in self.items(setup)]
+        found = known_items(wanted).values()
+        return {one.conversation_id for one in found if one.state == JobItem.State.DONE}
+
+    def judging(self, configuration: Configuration, ours: Collection[int]) -> Work:
+        """What this judge has still to answer of `ours`, and of no other conversations of the study."""
+        rater = judge_rater(self.study, configuration)
+        left = work_for(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
+        answered = answered_by(rater)
+        runs = runs_to_judge(self.study).filter(conversation__in=ours)
+        wanted = [one for _, one in judgements(self.study, runs, MOMENTS, 1)]
+        work = Work([one for one in left if one.conversation in ours])
+        work.skipped_existing = sum(one.place in answered for one in wanted)
+        work.without_profile = len(wanted) - work.skipped_existing - len(work.judgements)
+        return work
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A benchmark as it is asked for, by keys. No `arms`: all of them; no `profiles`: the study's own, else ours."""
+
+    conditions: Sequence[str] = CONDITIONS
+    arms: Sequence[str] = ()
+    profiles: Path | None = None
+    judges: Sequence[str] = ()
+    strategies: Sequence[str] = ("standard",)
+    replicates: int = 1
+    max_turns: int = 15
+    review: bool = False
+
+    def of(self, study: Study) -> tuple[Benchmark, Fitting]:
+        """And which profiles it can have. Nothing is stored. Raises Unfit."""
+        protocol = study.current()
+        spec = protocol.spec()
+        setups = tuple(
+            seeker_setup(spec, condition=condition, max_turns=self.max_turns, review=self.review)
+            for condition in dict.fromkeys(self.conditions)
+        )
+        arms = chosen_arms(spec, self.arms)
+        judges = [chosen_judge(spec, key) for key in dict.fromkeys(self.judges)]
+        try:
+            for judge in judges:
+                refuse_changed(study, judge)
+        except ChangedJudgeError as error:
+            raise Unfit(str(error)) from error
+        fitting = fitting_profiles(study, spec, self.profiles, setups)
+        asked = [Configuration(judge, strategy) for judge in judges for strategy in dict.fromkeys(self.strategies)]
+        run = Benchmark(
+            protocol,
+            setups,
+            tuple(arms),
+            tuple(fitting.profiles),
+            tuple(asked),
+            self.replicates,
+            origin=fitting.origin,
+        )
+        return run, fitting
+
+
+class Estimating:
+    """Counts a benchmark through, condition after condition and judge after judge."""
+
+    def __init__(self, benchmark: Benchmark) -> None:
+        self.benchmark = benchmark
+        self.caller = DryCaller(Typicals.read())
+        self.estimate = Estimate(lengths=self.caller.lengths)
+        self.to_come: list[tuple[int, set[int]]] = []  # so many conversations, and those of them that were tried
+
+    def run(self) -> Estimate:
+        with rolled_back():
+            self.benchmark.keep_profiles()
+            held = self.benchmark.held()
+            for setup in self.benchmark.setups:
+                self.add_conversations(setup)
+            for configuration in self.benchmark.judges:
+                self.add_judgements(configuration, held)
+        return self.estimate
+
+    def add_conversations(self, setup: Setup) -> None:
+        turns = usual_turns(self.benchmark.study, setup)
+        planned = self.benchmark.plan(setup)
+        tried = simulation_loads(planned.job, turns, self.caller)
+        self.to_come.append((tried.number, tried.conversations))
+        self.estimate.held_before += planned.done_before[KIND]
+        self.estimate.conversations += tried.number
+        self.estimate.turns.append(turns)
+        self.estimate.loads += tried.loads
+
+    def add_judgements(self, configuration: Configuration, held: set[int]) -> None:
+        tried = {conversation for _, some in self.to_come for conversation in some}
+        left = self.benchmark.judging(configuration, held | tried).judgements
+        if not left:
+            return
+        of = Counter(one.conversation for one in left)
+        number = sum(of[one] for one in held) + sum(
+            items * sum(of[one] for one in some) / len(some) for items, some in self.to_come if some
+        )
+        planned = plan_judging(self.benchmark.study, configuration, left)
+        self.estimate.judgements += round(number)
+        self.estimate.loads += judging_loads(planned.job, self.caller, judgements=number)

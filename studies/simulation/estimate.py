@@ -1,0 +1,172 @@
+"""What simulations would ask and cost. Call it inside `rolled_back`."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from asgiref.sync import async_to_sync
+from django.db.models import Avg, Count, Q
+
+from dialogue import simulated
+from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Typical, scaled, to_try
+from dialogue.judges.prompts import JudgedTurn
+from dialogue.models import Call, Conversation, Job, JobItem
+from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
+from dialogue.seekers.profiles import Profile
+from dialogue.seekers.prompts import thinker_messages
+from dialogue.seekers.reading import Thought, read_thought
+from dialogue.simulated import SoFar
+from dialogue.simulation import Simulation, always_ok
+from studies.models import Study
+from studies.participation.chats import frozen_supporter
+from studies.simulation.handler import Material, SimulationHandler
+from studies.simulation.planning import KIND, REVIEW
+from studies.simulation.setup import Setup
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Of a conversation, as in `known` ones that have been held; where there is none, the most there may be."""
+
+    condition: str
+    number: int
+    known: int
+
+
+@dataclass
+class Estimate:
+    """What is still to be done, and what it will take if all goes as assumed. `profiles`: None where none are made.
+    `lengths`: of answers, by purpose, model and language."""
+
+    conversations: int = 0
+    judgements: int = 0
+    held_before: int = 0
+    profiles: int | None = None
+    loads: list[Load] = field(default_factory=list)
+    turns: list[Turns] = field(default_factory=list)
+    lengths: dict[tuple[str, str, str], Typical] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        return round(sum(load.calls for load in self.loads))
+
+    @property
+    def input_tokens(self) -> int:
+        return round(sum(load.input_tokens for load in self.loads))
+
+    @property
+    def output_tokens(self) -> int:
+        return round(sum(load.output_tokens for load in self.loads))
+
+    def answers(self) -> list["Answers"]:
+        purposes = sorted({load.purpose for load in self.loads})
+        return [self.answers_for(purpose) for purpose in purposes]
+
+    def answers_for(self, purpose: str) -> "Answers":
+        loads = [load for load in self.loads if load.purpose == purpose]
+        known = [length.known for (each, *_), length in self.lengths.items() if each == purpose]
+        calls = sum(load.calls for load in loads)
+        return Answers(purpose, round(sum(load.output_tokens for load in loads) / calls), sum(known), not all(known))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """To one purpose: their tokens on average, as in `known` calls of the ledger; `assumed` where some have none."""
+
+    purpose: str
+    tokens: int
+    known: int
+    assumed: bool
+
+
+def usual_turns(study: Study, setup: Setup) -> Turns:
+    answered = Count("turns", filter=Q(turns__state=TurnState.ANSWERED))
+    held = Conversation.objects.filter(
+        run__study=study,
+        run__condition=setup.condition,
+        run__setup=setup.name(),
+        max_turns__gte=setup.max_turns,  # a trial of fewer turns says nothing of more
+        seeker_kind=SeekerKind.SIMULATED,
+        status=Status.CLOSED,
+    )
+    found = held.annotate(number=answered).aggregate(mean=Avg("number"), known=Count("pk"))
+    if not found["known"]:
+        return Turns(setup.condition, setup.max_turns, 0)
+    return Turns(setup.condition, min(round(found["mean"]), setup.max_turns), found["known"])
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What a job would ask in all, for so many conversations; and those that were held to find it out."""
+
+    loads: list[Load]
+    number: int
+    conversations: set[int]
+
+
+def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
+    """Supporters are asked about the same, each at its own price. Reviewed is what was held before, and what was tried
+    in the place of what is to come."""
+    handler = SimulationHandler(job)
+    by_arm = Counter(job.items.unfinished().filter(role=KIND).values_list("payload__arm", flat=True))
+    samples, conversations = [], set()
+    for item in to_try(job, KIND):
+        material = handler.read([item])[item.pk]
+        conversations.add(hold(handler, item, material.profile, turns.number, caller))
+        samples.append(caller.taken())
+    loads = [load for each in scaled(samples, by_arm.total()) for load in shared(each, handler, by_arm)]
+    return Tried(loads + review_loads(handler, caller), by_arm.total(), conversations)
+
+
+def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
+    left = handler.job.items.unfinished().filter(role=REVIEW)
+    samples = []
+    for item in list(left.filter(needs__conversation__isnull=False).order_by("-pk")[:MOST_ITEMS]):
+        material = handler.read([item])[item.pk]
+        talk = handler.simulation(item, material, caller)
+        async_to_sync(handler.reviewed)(material.run, talk, simulated.so_far(talk.conversation))
+        samples.append(caller.taken())
+    return scaled(samples, left.count())
+
+
+def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int, caller: DryCaller) -> int:
+    """A conversation of so many turns, as `Simulation` would hold it; returns its number."""
+    run = handler.opened(item, profile)
+    talk = handler.simulation(item, Material(run, profile), caller)
+    known = simulated.so_far(talk.conversation)
+    for number in range(1, turns + 1):
+        exchange(talk, known, number)
+    simulated.finish(talk.conversation, EndReason.CAP)
+    for instrument in handler.instruments(run, known):
+        async_to_sync(handler.rated)(talk, known, instrument)
+    return talk.conversation
+
+
+def exchange(talk: Simulation, known: SoFar, number: int) -> None:
+    """A message, the reply to it, and what the seeker thinks of that."""
+    words = async_to_sync(talk.utterance)(known).text
+    simulated.say(known, words)
+    known.due = JudgedTurn(number, words, "")
+    reply = async_to_sync(talk.caller.ask)(talk.supporter_question(known, known.due))
+    known.heard(simulated.answer(talk.conversation, number, reply))
+    if talk.seeker.thinks:
+        known.thoughts[-1] = thought_of(talk, known, number)
+        simulated.think(talk.conversation, number, known.thoughts[-1])
+
+
+def thought_of(talk: Simulation, known: SoFar, number: int) -> Thought:
+    messages = thinker_messages(talk.profile, talk.behaviour(known), known.turns, known.thoughts[:-1], talk.language)
+    ask = talk.ask("seeker_thinker", Call.Purpose.THINKER, number)
+    thought = read_thought(async_to_sync(ask)(messages, always_ok).text)
+    assert isinstance(thought, Thought)  # noqa: S101 - DryCaller writes it in the form that is read
+    return thought
+
+
+def shared(load: Load, handler: SimulationHandler, by_arm: Counter[str]) -> list[Load]:
+    """What was asked of the few supporters that were tried, as all of them will be asked."""
+    if load.purpose != Call.Purpose.REPLY:
+        return [load]
+    language = handler.spec.languages[0]
+    settings = {arm: frozen_supporter(handler.arms[arm], language).settings() for arm in by_arm}
+    return [
+        replace(load.times(number / by_arm.total()), settings=settings[arm]) for arm, number in sorted(by_arm.items())
+    ]

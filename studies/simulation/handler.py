@@ -1,0 +1,257 @@
+"""Lets a simulated seeker talk with an arm and then rate it on the same questionnaires as a person; stores both."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from django.db import transaction
+
+from dialogue.jobs.calls import Caller, Question
+from dialogue.judges import judge as asking
+from dialogue.judges.prompts import InnerState, judge_messages, template_version
+from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
+from dialogue.models.conversation import EndReason, SeekerKind
+from dialogue.providers.base import TOO_LONG, ProviderError
+from dialogue.providers.registry import model_for
+from dialogue.seekers import gates, prompts
+from dialogue.seekers.behaviours import instruction
+from dialogue.seekers.profiles import Profile, known_to_seeker, known_to_supporter
+from dialogue.seekers.reading import Unread, read_utterance
+from dialogue.simulated import SoFar
+from dialogue.simulation import Simulation
+from studies.design.spec import ArmSpec
+from studies.instruments.loading import load
+from studies.judging.handler import answer_of
+from studies.judging.items import judged_items
+from studies.judging.planning import final_ratings
+from studies.models import ArmRun, Protocol, Rater, SeekerProfile
+from studies.models.response import RaterKind
+from studies.participation.chats import frozen_supporter
+from studies.participation.responses import Given, store_many
+from studies.simulation.counting import is_grave, is_taken, take_places
+from studies.simulation.planning import KIND, REVIEW
+from studies.simulation.profiles import from_content
+from studies.simulation.setup import EVALUATOR_TEMPERATURE, Setup
+
+RATER = "seeker"  # the code of simulated seekers as raters
+
+
+@dataclass(frozen=True)
+class Material:
+    run: ArmRun
+    profile: Profile
+
+
+@dataclass(frozen=True)
+class Made:
+    """What came of one conversation, or of its review, beside itself. `unread`: the review could not be read."""
+
+    run: ArmRun
+    ratings: Mapping[str, asking.Scores] = field(default_factory=dict)  # by instrument
+    turns: tuple[int, int] | None = None
+    faults: Sequence[SeekerFault] = ()
+    unread: bool = False
+
+    def result(self, set_aside: int) -> dict[str, Any]:
+        """`set_aside`: how many earlier ones no longer count for it."""
+        told = {"unread": self.unread, "set_aside": set_aside}
+        return {"faults": len(self.faults), **{name: value for name, value in told.items() if value}}
+
+
+class SimulationHandler:
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.setup = Setup.from_plan(job.plan)
+        self.protocol = Protocol.objects.select_related("study").get(pk=job.plan["protocol"])
+        self.spec = self.protocol.spec()
+        self.arms = {arm.key: ArmSpec(**arm.as_json()) for arm in self.protocol.arms.all()}
+
+    def check(self) -> None:
+        model_for(self.setup.model())
+        for arm in self.arms.values():
+            model_for(frozen_supporter(arm, self.spec.languages[0]).settings())
+
+    # Reading
+
+    def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
+        """The conversation of each, opened where it has not begun."""
+        self.find_reviewed([item for item in items if item.role == REVIEW])
+        keys = {item.payload["profile"] for item in items}
+        rows = self.protocol.study.seeker_profiles.filter(key__in=keys, state=SeekerProfile.State.APPROVED)
+        profiles = {row.key: from_content(row.content) for row in rows}
+        runs = self.runs(items)
+        return {
+            item.pk: Material(
+                runs.get(item.conversation_id) or self.opened(item, profiles[item.payload["profile"]]),
+                profiles[item.payload["profile"]],
+            )
+            for item in items
+            if item.payload["profile"] in profiles
+        }
+
+    def find_reviewed(self, items: Sequence[JobItem]) -> None:
+        """A review is of the conversation that it needed."""
+        new = [item for item in items if item.conversation_id is None]
+        held = JobItem.objects.in_bulk([item.needs_id for item in new])
+        for item in new:
+            item.conversation_id = held[item.needs_id].conversation_id
+        JobItem.objects.bulk_update(new, ["conversation"])
+
+    def runs(self, items: Sequence[JobItem]) -> dict[int | None, ArmRun]:
+        begun = [item.conversation_id for item in items if item.conversation_id]
+        rows = ArmRun.objects.filter(conversation__in=begun).select_related("conversation")
+        return {run.conversation_id: run for run in rows}
+
+    @transaction.atomic
+    def opened(self, item: JobItem, profile: Profile) -> ArmRun:
+        arm = self.arms[item.payload["arm"]]
+        conversation = Conversation.objects.create(
+            supporter=frozen_supporter(arm, profile.language),
+            seeker_kind=SeekerKind.SIMULATED,
+            role_play=True,
+            unpaced=True,
+            language=profile.language,
+            profile=known_to_supporter(profile) if self.spec.chat.give_profile else "",
+            max_turns=self.setup.max_turns,
+            names=list(self.spec.names()),
+        )
+        item.conversation = conversation
+        item.save(update_fields=["conversation"])
+        run = ArmRun(
+            study=self.protocol.study,
+            protocol=self.protocol,
+            conversation=conversation,
+            arm=arm.key,
+            model=arm.model,
+            condition=self.setup.condition,
+            profile=profile.id,
+            setup=self.setup.name(),
+            replicate=item.replicate,
+        )
+        run.valid = not is_taken(run)
+        run.save()
+        return run
+
+    # Talking, looking back, and looking for faults
+
+    async def work(self, item: JobItem, material: Material, caller: Caller) -> Made:
+        talk = self.simulation(item, material, caller)
+        known = await talk.run()
+        if item.role == REVIEW:
+            return await self.reviewed(material.run, talk, known)
+        ratings = await self.ratings(talk, known, self.instruments(material.run, known))
+        numbers = [turn.number for turn in known.turns]
+        turns = (numbers[0], numbers[-1]) if numbers else None
+        return Made(material.run, ratings, turns, list(self.found(talk, known)))
+
+    def simulation(self, item: JobItem, material: Material, caller: Caller) -> Simulation:
+        assert material.run.conversation_id is not None  # noqa: S101 - made by `opened`
+        question = Question(
+            purpose=Call.Purpose.SEEKER,
+            messages=(),
+            settings=self.setup.model(),
+            who="seeker",
+            conversation=material.run.conversation_id,
+            item=item.pk,
+            job=self.job.pk,
+            replicate=item.replicate,
+        )
+        return Simulation(
+            seeker=self.setup.seeker_of(material.profile),
+            conversation=material.run.conversation_id,
+            max_turns=self.setup.max_turns,
+            seed=f"{material.profile.id} {item.replicate}",  # the same for all arms and both conditions
+            supporter=f"arm {material.run.arm}",
+            question=question,
+            owner=item.owner,
+            caller=caller,
+        )
+
+    def instruments(self, run: ArmRun, known: SoFar) -> list[str]:
+        return final_ratings(run, self.spec.chat) if known.turns else []
+
+    async def ratings(self, talk: Simulation, known: SoFar, instruments: Sequence[str]) -> dict[str, asking.Scores]:
+        """None where what ended the conversation was its length: then it is too long to look back on, too."""
+        try:
+            return {name: await self.rated(talk, known, name) for name in instruments}
+        except ProviderError as error:
+            if error.status == TOO_LONG and known.end_reason == EndReason.TECHNICAL:
+                return {}
+            raise
+
+    async def rated(self, talk: Simulation, known: SoFar, instrument: str) -> asking.Scores:
+        """EmoHarbor's Evaluator: the seeker looks back, with its profile and what went on in it."""
+        items = judged_items(load(instrument), talk.language)
+        thoughts = zip(known.turns, known.thoughts, strict=True)
+        states = [InnerState(turn.number, *vars(thought).values()) for turn, thought in thoughts if thought]
+        messages = judge_messages(known.turns, items, language=talk.language, profile=talk.profile, states=states)
+        model = replace(talk.seeker.model, temperature=EVALUATOR_TEMPERATURE)
+        question = replace(
+            talk.question,
+            purpose=Call.Purpose.JUDGE,
+            settings=replace(model, model="seeker_evaluator") if model.kind == "scripted" else model,
+            provider=talk.seeker.provider,
+            language=talk.language,
+            prompt_version=template_version("judge", talk.language),
+        )
+        return await asking.ask_scores(talk.caller.asking(question), messages, items, language=talk.language)
+
+    def found(self, talk: Simulation, known: SoFar) -> Iterator[SeekerFault]:
+        """By rule."""
+        seeker = talk.seeker
+        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.said]
+        for fault in gates.gates(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
+            yield self.fault(talk, fault, SeekerFault.Source.RULE)
+
+    async def reviewed(self, run: ArmRun, talk: Simulation, known: SoFar) -> Made:
+        """By a model that reads the conversation with the profile beside it."""
+        condition = instruction(talk.seeker.condition, talk.language, 0.0)
+        messages = prompts.review_messages(
+            known_to_seeker(talk.seeker.profile, detail="full"), known.said, talk.language, condition
+        )
+        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.said))
+        review = await asking.readable(ask, messages, gates.read_review, why_unread, talk.language)
+        if isinstance(review, Unread):
+            return Made(run, unread=True)
+        return Made(run, faults=[self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review])
+
+    def fault(self, talk: Simulation, fault: gates.Fault, source: SeekerFault.Source) -> SeekerFault:
+        return SeekerFault(
+            conversation_id=talk.conversation, turn=fault.turn, kind=fault.kind, evidence=fault.evidence, source=source
+        )
+
+    # Keeping
+
+    def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
+        store_many(self.rater(), [given for _, one in made for given in self.given(one)])
+        SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
+        held = [one.run for item, one in made if item.role == KIND]
+        set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
+        spoilt = [one.run.pk for _, one in made if any(map(is_grave, one.faults))]
+        ArmRun.objects.filter(pk__in=spoilt).update(valid=False)
+        return [one.result(set_aside[one.run.pk]) for _, one in made]
+
+    def rater(self) -> Rater:
+        strategy = "user_aware" if self.setup.one_agent else "state_aware"
+        rater, _ = Rater.objects.get_or_create(
+            study=self.protocol.study, kind=RaterKind.SIMULATED_SEEKER, code=RATER, strategy=strategy
+        )
+        return rater
+
+    def given(self, one: Made) -> Iterator[Given]:
+        assert one.run.conversation is not None  # noqa: S101 - made by `opened`
+        for instrument, scores in one.ratings.items():
+            yield Given(
+                questionnaire=load(instrument),
+                answers=[answer_of(key, score) for key, score in scores.items()],
+                run=one.run,
+                moment="final",
+                turn=0,
+                replicate=1,
+                language=one.run.conversation.language,
+                turns=one.turns,
+            )
+
+
+def why_unread(found: Any) -> str:
+    return found.reason if isinstance(found, Unread) else ""

@@ -1,0 +1,358 @@
+"""Benchmark runs: what one would take, how far it is, what came of it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from dialogue.jobs.failures import commonest
+from dialogue.prices import told_amount
+from studies.board.overview import demonstrations
+from studies.board.work import STRATEGIES, recent
+from studies.design.spec import ArmSpec
+from studies.management import estimates
+from studies.models import Study
+from studies.participation.language import instrument_language
+from studies.simulation import charts as charts
+from studies.simulation import progress
+from studies.simulation.benchmark import Estimating, Wish
+from studies.simulation.choice import Fitting, Unfit, refuse_unreachable
+from studies.simulation.estimate import Estimate
+from studies.simulation.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
+from studies.simulation.progress import Tally
+from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
+from studies.workbench import labels, tasks
+from studies.workbench.access import show, study_page
+from studies.workbench.asking_first import ask_first
+
+MOST_CALLS = 500
+TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
+MEASURES = ("seconds", "input_tokens", "output_tokens", "cost")
+
+
+class RunForm(forms.Form):
+    arms = forms.MultipleChoiceField(label=gettext_lazy("Arms"), widget=forms.CheckboxSelectMultiple)
+    conditions = forms.MultipleChoiceField(
+        label=gettext_lazy("Seekers"),
+        choices=[
+            ("average", gettext_lazy("average: as their profile says")),
+            ("worst_case", gettext_lazy("worst case: the same, made hard to help")),
+        ],
+        initial=list(CONDITIONS),
+        widget=forms.CheckboxSelectMultiple,
+    )
+    replicates = forms.IntegerField(
+        label=gettext_lazy("Conversations of each arm with each profile"),
+        min_value=1,
+        max_value=MOST_REPLICATES,
+        initial=1,
+    )
+    max_turns = forms.IntegerField(label=gettext_lazy("Turns at most"), min_value=1, max_value=MOST_TURNS, initial=15)
+    review = forms.BooleanField(
+        label=gettext_lazy("Let the seekers' model look for the seekers' own faults"), required=False
+    )
+    judges = forms.MultipleChoiceField(
+        label=gettext_lazy("Judges"), required=False, widget=forms.CheckboxSelectMultiple
+    )
+    strategies = forms.MultipleChoiceField(
+        label=gettext_lazy("What the judges are shown"),
+        choices=STRATEGIES,
+        initial=["standard"],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+    concurrency = forms.IntegerField(label=gettext_lazy("Calls at once"), min_value=1, max_value=MOST_CALLS, initial=8)
+    budget = forms.DecimalField(
+        label=gettext_lazy("Budget, in the money of the price table (empty: none)"),
+        required=False,
+        min_value=0,
+        max_digits=12,
+        decimal_places=6,
+    )
+
+    def __init__(self, study: Study, data: Any = None) -> None:
+        super().__init__(data)
+        spec = study.current().spec()
+        self.fields["arms"].choices = [(arm.key, named(arm)) for arm in spec.arms]
+        self.fields["arms"].initial = [arm.key for arm in spec.arms]
+        self.fields["judges"].choices = [(judge.key, named(judge)) for judge in spec.judges]
+        self.fields["judges"].initial = [judge.key for judge in spec.judges]
+
+    def clean(self) -> dict[str, Any]:
+        cleaned: dict[str, Any] = super().clean()
+        if cleaned.get("judges") and not cleaned.get("strategies"):
+            self.add_error("strategies", _("Say what the judges are shown."))
+        return cleaned
+
+    def wish(self) -> Wish:
+        return Wish(**{name: self.cleaned_data[name] for name in Wish.__dataclass_fields__ if name != "profiles"})
+
+    def arguments(self) -> list[str]:
+        """Of the command that does it."""
+        given = self.cleaned_data
+        arguments = ["--arms", ",".join(given["arms"]), "--conditions", *given["conditions"]]
+        for name in ("replicates", "max_turns", "concurrency"):
+            arguments += [f"--{name.replace('_', '-')}", str(given[name])]
+        if given["judges"]:
+            arguments += ["--judge", *given["judges"], "--strategy", *given["strategies"]]
+        arguments += ["--review"] if given["review"] else []
+        return arguments + (["--budget", str(given["budget"])] if given["budget"] is not None else [])
+
+
+def named(arm: ArmSpec) -> str:
+    title = arm.title.get(instrument_language()) or next(iter(arm.title.values()), "")
+    return f"{arm.key}: {title}"
+
+
+# Asking for a run
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def new_run(request: HttpRequest, study: Study) -> HttpResponse:
+    """Sent once it shows what the run would take; the button that this brings starts just that one."""
+    if study.current().spec().seeker is None:
+        return redirect("research-benchmark", study.key)
+    if request.method == "GET":
+        return show(request, study, "benchmark_new", {"form": RunForm(study)})
+    form = RunForm(study, request.POST)
+    if form.is_valid() and request.POST.get("confirm") == fingerprint(form):
+        return started(request, study, form.arguments())
+    found = estimated(study, form) if form.is_valid() else None
+    if found is None:
+        return show(request, study, "benchmark_new", {"form": form}, status=422)
+    return show(request, study, "benchmark_new", {"form": form, **preview(*found, form)})
+
+
+def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
+    """With the profiles that it is of. None where it cannot be had; the form then says why."""
+    try:
+        run, fitting = form.wish().of(study)
+        for name, model in run.models().items():
+            refuse_unreachable(name, model)
+    except Unfit as refusal:
+        form.add_error(None, str(refusal))
+        return None
+    estimate = Estimating(run).run()
+    unpriced = estimates.cost(estimate).unpriced
+    if unpriced and budgets_of(form):
+        form.add_error(
+            "budget",
+            _("The price table has no price for %(models)s, so what is spent cannot be known.")
+            % {"models": ", ".join(unpriced)},
+        )
+        return None
+    return estimate, fitting
+
+
+def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, Any]:
+    cost, budgets = estimates.cost(estimate), budgets_of(form)
+    return {
+        "estimate": estimate,
+        "facts": facts_of(estimate),
+        "cost": cost,
+        "amount": told_amount(cost.amount),
+        "mild": fitting.mild,
+        "budgets": [(name, told_amount(amount)) for name, amount in budgets.items()],
+        "too_dear": any(cost.amount > amount for amount in budgets.values()),
+        "turns": [(labels.word(labels.CONDITIONS, turns.condition), turns) for turns in estimate.turns],
+        "answers": [(labels.word(labels.PURPOSES, each.purpose), each) for each in estimate.answers()],
+        "confirm": fingerprint(form),
+    }
+
+
+def budgets_of(form: RunForm) -> dict[str, Decimal]:
+    """Return the budgets that are set, by name: of the run, and of a day."""
+    budgets = {_("Budget of this run"): form.cleaned_data["budget"], _("Budget of a day"): settings.DAILY_BUDGET}
+    return {name: amount for name, amount in budgets.items() if amount is not None}
+
+
+def facts_of(estimate: Estimate) -> list[tuple[str, str]]:
+    numbers = {
+        _("Conversations"): estimate.conversations,
+        _("held before"): estimate.held_before,
+        _("Questionnaires for judges"): estimate.judgements,
+        _("Calls"): estimate.calls,
+        _("Input tokens"): estimate.input_tokens,
+        _("Output tokens"): estimate.output_tokens,
+    }
+    return [(what, f"{number:,}") for what, number in numbers.items()]
+
+
+def fingerprint(form: RunForm) -> str:
+    """What is started must be what was estimated."""
+    return " ".join(form.arguments())
+
+
+def started(request: HttpRequest, study: Study, arguments: list[str]) -> HttpResponse:
+    task = tasks.start(study, "benchmark", arguments, request.user)
+    if task.arguments == arguments:
+        messages.success(request, _("The run has begun."))
+    else:
+        messages.error(request, _("Another run is under way; wait for its end, or stop it."))
+    return redirect("research-benchmark", study.key)
+
+
+# Stopping, and going on
+
+
+@require_POST
+@study_page
+def stop(request: HttpRequest, study: Study) -> HttpResponse:
+    if progress.stop(study, request.user):
+        messages.success(request, _("Stopped. Conversations that have begun are ended and kept."))
+    return redirect("research-benchmark", study.key)
+
+
+@require_POST
+@study_page
+def go_on(request: HttpRequest, study: Study) -> HttpResponse:
+    """A run that is still ending its last conversations goes on as it is; else it is started again for the rest."""
+    task = study.tasks.filter(command="benchmark").first()
+    stopped = progress.left_by_person_or_budget(study)
+    if stopped is None:
+        return redirect("research-benchmark", study.key)
+    if task and stopped.created_at >= task.started_at and not tasks.running_task(study, "benchmark"):
+        return ask_first(study, "benchmark", progress.to_go_on(task), back="research-benchmark")
+    progress.reopen(progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
+    messages.success(request, _("It goes on."))
+    return redirect("research-benchmark", study.key)
+
+
+# How far it is
+
+
+class Failed(NamedTuple):
+    """So many for this reason; `detail`: of most of them, empty where there is none to be told."""
+
+    reason: str
+    number: int
+    detail: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Conversations of an arm in a condition."""
+
+    tally: Tally
+    failed: Sequence[Failed]
+    url: str
+
+
+@dataclass(frozen=True)
+class Line:
+    arm: str
+    cells: Sequence[Cell | None]
+
+
+def matrix(study: Study) -> list[Line]:
+    """The study's arms, and those that were in it once."""
+    found = progress.conversations(study)
+    if not found:
+        return []
+    arms = dict.fromkeys([arm.key for arm in study.current().spec().arms] + sorted(arm for arm, _ in found))
+    return [
+        Line(arm, [cell(study, arm, condition, found.get((arm, condition))) for condition in CONDITIONS])
+        for arm in arms
+    ]
+
+
+def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | None:
+    return Cell(tally, reasons(tally), listed(study, arm, condition)) if tally else None
+
+
+def reasons(tally: Tally) -> list[Failed]:
+    words = {**labels.CALLS, "broken": _("a fault of emostudy, see its log"), "needed": _("what it needs has failed")}
+    numbers = Counter(reason for reason, _detail in tally.failed.elements())
+    details = commonest(tally.failed)
+    return [
+        Failed(labels.word(words, reason), number, details.get(reason, "")) for reason, number in numbers.most_common()
+    ]
+
+
+def listed(study: Study, arm: str, condition: str) -> str:
+    query = urlencode({"arm": arm, "condition": condition, "kind": SIMULATED})
+    return f"{reverse('research-conversations', args=[study.key])}?{query}"
+
+
+def judging(study: Study) -> list[tuple[str, Tally, list[Failed]]]:
+    return [(title, tally, reasons(tally)) for title, tally in progress.judgements(study).items()]
+
+
+# The page
+
+
+@require_GET
+@study_page
+def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
+    newest = tasks.newest_results(study)
+    outcomes = outcomes_of(tasks.folder_of(newest) / "report" / "results.json") if newest else None
+    jobs = progress.under_way(study)
+    context = {
+        "has_seeker": study.current().spec().seeker is not None,
+        "conditions": [labels.word(labels.CONDITIONS, condition) for condition in CONDITIONS],
+        "lines": matrix(study),
+        "judging": judging(study),
+        "jobs": jobs,
+        "ended": None if jobs else progress.left_by_person_or_budget(study),
+        "newest": newest,
+        "outcomes": outcomes,
+        "demonstrations": demonstrations(study),
+        **(figures(study, outcomes) if outcomes else {}),
+        **recent(study, "benchmark"),
+    }
+    return show(request, study, "benchmark", context)
+
+
+def figures(study: Study, outcomes: Outcomes) -> dict[str, Any]:
+    return {
+        "boards": [board_part(study, board) for board in outcomes.leaderboards],
+        "open_charts": charts.small_charts(outcomes.open, highest=1, unit="%"),
+        "emotion_charts": charts.small_charts(outcomes.emotion, highest=100, unit=""),
+        "stays": [(stay, labels.word(labels.CONDITIONS, stay.condition)) for stay in outcomes.stays],
+        "open_rows": list(course_rows(outcomes.open)),
+        "emotion_rows": list(course_rows(outcomes.emotion)),
+        "costs": [(each.arm, cost_cells(each)) for each in outcomes.costs],
+    }
+
+
+def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
+    urls = {
+        standing.arm: [listed(study, standing.arm, condition) for condition in CONDITIONS]
+        for standing in board.standings
+    }
+    return {
+        "board": board,
+        "raters": labels.raters_name(board.raters),
+        "plot": charts.dot_plot(board),
+        "rows": [(standing, *urls[standing.arm]) for standing in board.standings],
+        "notes": sorted({note for standing in board.standings for note in notes_of(standing)}),
+    }
+
+
+def notes_of(standing: Standing) -> list[str]:
+    """About what is shown; the tests' own stand in the report."""
+    return [note for note in standing.note.split("; ") if note and not note.startswith(TESTS)]
+
+
+def course_rows(courses: Mapping[str, Sequence[Any]]) -> Iterator[tuple[str, str, Any]]:
+    for arm, each in courses.items():
+        for course in each:
+            for point in course.points:
+                yield arm, labels.word(labels.CONDITIONS, course.condition), point
+
+
+def cost_cells(costs: Costs) -> list[Any]:
+    return [group.get(measure) for group in (costs.whole, costs.replies) for measure in MEASURES]

@@ -1,0 +1,117 @@
+"""How far simulations and judges of a study are, read from the rows of their jobs; and how a person stops them."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db.models import Count, Exists, OuterRef, QuerySet, Sum
+from django.db.models.fields.json import KT
+
+from dialogue.jobs import store
+from dialogue.models import Job, JobItem
+from studies.judging.planning import KIND as JUDGING
+from studies.models import Study, Task
+from studies.simulation.planning import KIND as SIMULATING
+from studies.simulation.planning import REVIEW
+from studies.simulation.setup import Setup
+
+States = JobItem.State
+GIVEN_UP = (States.FAILED, States.QUARANTINED)
+
+
+@dataclass
+class Tally:
+    """Items by how they are; `failed` by reason and detail; `faults`: of the simulated seekers themselves."""
+
+    done: int = 0
+    all: int = 0
+    working: int = 0
+    faults: int = 0
+    failed: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    def add(self, state: str, failure: str, detail: str, number: int) -> None:
+        self.all += number
+        if state == States.DONE:
+            self.done += number
+        elif state == States.WORKING:
+            self.working += number
+        elif state in GIVEN_UP:
+            self.failed[failure, detail] += number
+
+
+def conversations(study: Study) -> dict[tuple[str, str], Tally]:
+    """By arm and condition: those of whole seekers, not those of ablations."""
+    condition_of = {job.pk: job.plan["condition"] for job in jobs_of(study, SIMULATING) if is_whole(job)}
+    items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
+    kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()
+    found: dict[tuple[str, str], Tally] = {}
+    for job, role, arm, state, failure, detail, faults, number in kinds.values_list(
+        "job", "role", "arm", "state", "failure", "detail", "faults"
+    ).annotate(number=Count("pk")):
+        tally = found.setdefault((arm, condition_of[job]), Tally())
+        tally.faults += int(faults or 0) * number
+        if role == SIMULATING:
+            tally.add(state, failure, detail, number)
+    return found
+
+
+def is_whole(job: Job) -> bool:
+    return not Setup.from_plan(job.plan).name()
+
+
+def judgements(study: Study) -> dict[str, Tally]:
+    """By judge and strategy, as their jobs are called."""
+    title_of = {job.pk: job.title for job in jobs_of(study, JUDGING)}
+    rows = JobItem.objects.filter(job__in=title_of, role=JUDGING).order_by()
+    found: dict[str, Tally] = {}
+    states = rows.values_list("job", "state", "failure", "detail").annotate(number=Count("pk"))
+    for job, state, failure, detail, number in states:
+        found.setdefault(title_of[job], Tally()).add(state, failure, detail, number)
+    return dict(sorted(found.items()))
+
+
+def jobs_of(study: Study, *kinds: str) -> QuerySet[Job]:
+    return Job.objects.filter(scope=study.key, kind__in=kinds)
+
+
+def under_way(study: Study) -> list[Job]:
+    return list(jobs_of(study, SIMULATING, JUDGING).filter(state=Job.State.OPEN).order_by("pk"))
+
+
+def left_by_person_or_budget(study: Study) -> Job | None:
+    """The newest that ended before its items did."""
+    unfinished = JobItem.objects.unfinished().filter(job=OuterRef("pk"))
+    ended = jobs_of(study, SIMULATING, JUDGING).filter(state__in=(Job.State.STOPPED, Job.State.BUDGET))
+    return ended.filter(Exists(unfinished)).order_by("pk").last()
+
+
+def stop(study: Study, user: AbstractBaseUser) -> int:
+    """No further item is begun; those under way are ended and kept. Returns how many jobs that were."""
+    jobs = under_way(study)
+    for job in jobs:
+        store.end(job.pk, Job.State.STOPPED, f"Stopped by {user.get_username()}.")
+    return len(jobs)
+
+
+def reopen(jobs: QuerySet[Job]) -> None:
+    """Whoever was at it goes on, else the runner beside the server."""
+    jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason="", ended_at=None)
+
+
+def jobs_since(task: Task) -> QuerySet[Job]:
+    return jobs_of(task.study, SIMULATING, JUDGING).filter(created_at__gte=task.started_at)
+
+
+def spent_since(task: Task) -> Decimal:
+    total: Decimal | None = jobs_since(task).aggregate(total=Sum("spent"))["total"]
+    return total or Decimal(0)
+
+
+def to_go_on(task: Task) -> list[str]:
+    """The arguments with which it goes on: what it has spent is not to be spent again."""
+    arguments = list(task.arguments)
+    if "--budget" in arguments:
+        place = arguments.index("--budget") + 1
+        arguments[place] = str(max(Decimal(arguments[place]) - spent_since(task), Decimal(0)))
+    return arguments

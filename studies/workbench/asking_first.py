@@ -1,0 +1,99 @@
+"""The question before work that is paid for: what it would take, and whether to start it.
+
+A form that asks for such work leads here by `ask_first`. The address of the question carries what is to be started,
+signed, so nothing is stored before the answer, and a reload asks the same.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from dialogue.prices import told_amount
+from studies.models import Study
+from studies.workbench import tasks
+from studies.workbench.access import navigation, show, study_page
+from studies.workbench.paid_work import Quote, budget_among, quote
+from studies.workbench.task_words import command_name, told_work
+
+VALID = 24 * 3600  # seconds for which a question can be answered
+
+
+def ask_first(study: Study, command: str, arguments: Sequence[str], *, back: str) -> HttpResponse:
+    """Redirect to the question. `back`: the name of the page that the form stood on."""
+    work = signing.dumps([command, list(arguments), back], salt=salt_of(study))
+    return redirect(f"{reverse('research-confirm', args=[study.key])}?{urlencode({'work': work})}")
+
+
+def salt_of(study: Study) -> str:
+    return f"paid work of study {study.pk}"
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def confirm(request: HttpRequest, study: Study) -> HttpResponse:
+    work = (request.POST if request.method == "POST" else request.GET).get("work", "")
+    try:
+        command, arguments, back = signing.loads(work, salt=salt_of(study), max_age=VALID)
+    except signing.BadSignature:
+        messages.error(request, _("This question is too old or incomplete. Nothing was started; please begin again."))
+        return redirect("research-analysis", study.key)
+    if request.method == "POST":
+        return started(request, study, command, arguments, back=back)
+    context = {
+        "work": work,
+        "what": command_name(command),
+        "about": told_work(command, arguments),
+        "back": reverse(back, args=[study.key]),
+        "navigation": navigation(request, study, here=reverse(back, args=[study.key])),
+        **question(quote(study, command, arguments), arguments),
+    }
+    return show(request, study, "confirm", context)
+
+
+def question(found: Quote, arguments: Sequence[str]) -> dict[str, Any]:
+    budgets = {_("Budget of this run"): budget_among(arguments), _("Budget of a day"): settings.DAILY_BUDGET}
+    known = {name: amount for name, amount in budgets.items() if amount is not None}
+    return {
+        "quote": found,
+        "facts": facts_of(found),
+        "amount": None if found.cost is None else told_amount(found.cost),
+        "budgets": [(name, told_amount(amount)) for name, amount in known.items()],
+        "too_dear": found.cost is not None and any(found.cost > amount for amount in known.values()),
+        "no_budget_kept": bool(known) and bool(found.unpriced),
+        "may_start": not (found.refusals or found.unset_keys or (known and found.unpriced)),
+    }
+
+
+def facts_of(found: Quote) -> list[tuple[str, str]]:
+    names = {
+        "conversations": _("Conversations"),
+        "judgements": _("Questionnaires for judges"),
+        "profiles": _("Profiles"),
+    }
+    items = [(name, found.items[key]) for key, name in names.items() if found.items[key]]
+    numbers = [
+        *items,
+        (_("Calls"), found.calls),
+        (_("Input tokens"), found.input_tokens),
+        (_("Output tokens"), found.output_tokens),
+    ]
+    return [(name, f"{number:,}") for name, number in numbers]
+
+
+def started(request: HttpRequest, study: Study, command: str, arguments: list[str], *, back: str) -> HttpResponse:
+    """Twice does no harm: what is running already goes on alone."""
+    task = tasks.start(study, command, arguments, request.user)
+    if task.arguments == arguments:
+        messages.success(request, _("Started."))
+    else:
+        messages.error(request, _("Other work of this kind is under way; wait for its end. Nothing was started."))
+    return redirect(back, study.key)

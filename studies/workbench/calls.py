@@ -1,0 +1,158 @@
+"""The raw calls behind a conversation: what a model was asked, what came back, what it took."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count, F, Q, QuerySet, Sum
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET
+
+from dialogue.incoming import MOST_TURNS, int_from
+from dialogue.models import Call, Conversation
+from studies.board.conversations import kept
+from studies.models import Study
+from studies.workbench import labels
+from studies.workbench.access import show, study_page
+from studies.workbench.tables import Choice, changed, chosen, page_of, paging
+
+IN_THE_DRAWER = 100  # more than this are on a page of their own
+LONG = 1200  # characters; a longer text is folded
+HIDDEN = "***"
+SECRETS = ("key", "secret", "password", "authorization", "credential", "headers")
+FIELDS = {"turn": "turn", "purpose": "purpose", "status": "status"}
+TEXTS = ("request", "response", "reasoning", "parameters", "error")  # what a list does not read
+
+
+@dataclass(frozen=True)
+class Row:
+    call: Call
+    purpose: str
+    status: str
+
+
+@dataclass(frozen=True)
+class Text:
+    """`role` is empty where it is no message."""
+
+    text: str
+    role: str = ""
+
+    def is_long(self) -> bool:
+        return len(self.text) > LONG
+
+    def begins(self) -> str:
+        return " ".join(self.text[:200].split())
+
+
+def row_of(call: Call) -> Row:
+    return Row(call, labels.word(labels.PURPOSES, call.purpose), labels.word(labels.CALLS, call.status))
+
+
+def in_order(talk: Conversation) -> QuerySet[Call]:
+    return talk.calls.defer(*TEXTS).order_by(F("turn").asc(nulls_last=True), "created_at", "pk")
+
+
+def listed(talk: Conversation) -> list[Row]:
+    """Empty where there are too many for the conversation's page."""
+    found = list(in_order(talk)[: IN_THE_DRAWER + 1])
+    return [row_of(call) for call in found] if len(found) <= IN_THE_DRAWER else []
+
+
+def totals(talk: Conversation) -> dict[str, Any]:
+    """`cost` is None where no price is known."""
+    return talk.calls.aggregate(
+        number=Count("pk"),
+        failed=Count("pk", filter=~Q(status__in=("ok", "started"))),
+        sent=Sum("input_tokens"),
+        received=Sum("output_tokens"),
+        cost=Sum("cost", filter=~Q(status="started")),
+    )
+
+
+def counts_by_turn(talk: Conversation) -> dict[int, int]:
+    return dict(talk.calls.filter(turn__isnull=False).order_by().values_list("turn").annotate(Count("pk")))
+
+
+@require_GET
+@study_page
+def calls(request: HttpRequest, study: Study, code: str) -> HttpResponse:
+    """All of a conversation's; of one turn, purpose or status where the address says so."""
+    talk = talk_of(study, code)
+    page = page_of(narrowed(in_order(talk), request), request)
+    page.object_list = [row_of(call) for call in page.object_list]
+    context = {
+        "conversation": talk,
+        "page": page,
+        "choices": choices(request, talk),
+        "is_filtered": any(request.GET.get(name) for name in FIELDS),
+        "unfiltered": changed(request, page=None, **dict.fromkeys(FIELDS)),
+        "kept": kept(request),
+        **paging(page, request),
+    }
+    return show(request, study, "calls", context)
+
+
+def talk_of(study: Study, code: str) -> Conversation:
+    return get_object_or_404(Conversation, run__study=study, code=code)
+
+
+def narrowed(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
+    given = {field: request.GET[name] for name, field in FIELDS.items() if request.GET.get(name)}
+    if int_from(given.get("turn", "1"), 1, MOST_TURNS) is None:
+        return rows.none()
+    return rows.filter(**given)
+
+
+def choices(request: HttpRequest, talk: Conversation) -> list[Choice]:
+    turns = [(str(turn), str(turn)) for turn in sorted(counts_by_turn(talk))]
+    found = [
+        ("turn", _("Turn"), turns),
+        ("purpose", _("Purpose"), used(talk, "purpose", labels.PURPOSES)),
+        ("status", _("Status"), used(talk, "status", labels.CALLS)),
+    ]
+    return chosen(request, found)
+
+
+def used(talk: Conversation, field: str, words: labels.Words) -> list[tuple[str, str]]:
+    values = talk.calls.order_by(field).values_list(field, flat=True).distinct()
+    return [(value, labels.word(words, value)) for value in values]
+
+
+@require_GET
+@study_page
+def call(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
+    """One call on a page of its own; `?part=yes` is what the drawer takes from it."""
+    found = get_object_or_404(Call, conversation=talk_of(study, code), pk=number)
+    context = {
+        "study": study,
+        "conversation": found.conversation,
+        "row": row_of(found),
+        "call": found,
+        "messages_sent": [Text(message.get("text", ""), message.get("role", "")) for message in found.request],
+        "response": Text(found.response),
+        "reasoning": Text(found.reasoning),
+        "parameters": json.dumps(without_secrets(found.parameters), ensure_ascii=False, indent=2),
+        "kept": kept(request),
+    }
+    if request.GET.get("part"):
+        return render(request, "studies/research/call_part.html", context)
+    return show(request, study, "call", context)
+
+
+def without_secrets(value: Any) -> Any:
+    """A study file may carry a header or a key of its own in `extra`; no page shows it."""
+    if isinstance(value, Mapping):
+        return {name: HIDDEN if is_secret(str(name)) else without_secrets(part) for name, part in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [without_secrets(part) for part in value]
+    return value
+
+
+def is_secret(name: str) -> bool:
+    """`max_tokens` is none, `token` is one."""
+    plain = name.lower()
+    return any(word in plain for word in SECRETS) or plain.endswith("token")

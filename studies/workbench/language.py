@@ -1,0 +1,27 @@
+"""The language of researchers' pages. It is kept in a cookie, so that it outlives signing in and out."""
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import url_has_allowed_host_and_scheme
+from django.views.decorators.http import require_POST
+
+from studies.participation.language import CODES, KEY
+
+YEAR = 365 * 24 * 3600
+
+
+@require_POST
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """Back to the page that the form stood on."""
+    target = request.POST.get("next", "")
+    safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
+    response = HttpResponseRedirect(target if safe else reverse("research-studies"))
+    chosen = request.POST.get("language", "")
+    if chosen in CODES:
+        # Where this browser has walked a study too, the session's word comes first.
+        if KEY in request.session:
+            request.session[KEY] = chosen
+        name, secure = settings.LANGUAGE_COOKIE_NAME, settings.SESSION_COOKIE_SECURE
+        response.set_cookie(name, CODES[chosen], max_age=YEAR, httponly=True, samesite="Lax", secure=secure)
+    return response

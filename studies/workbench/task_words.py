@@ -1,0 +1,130 @@
+"""Describes tasks and their outcomes in words, so that pages show no command-line arguments."""
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+
+from dialogue.prices import told_amount
+from studies.workbench import labels
+from studies.workbench.paid_work import PAIRS
+from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, SHORT_STRATEGIES, WORDS
+from studies.workbench.tasks import RADAR
+
+STRATEGIES = {"standard": gettext_lazy("standard"), **SHORT_STRATEGIES, PAIRS: WORDS[ORDER_SWAP][0]}
+
+
+def command_name(command: str) -> str:
+    names = {
+        "export": _("Export"),
+        "judge": _("Judge"),
+        "analyse": _("Analysis"),
+        "benchmark": _("Benchmark"),
+        "build_profiles": _("Profiles from answers"),
+        "plan": _("Precision"),
+    }
+    return names[command]
+
+
+def told_work(command: str, arguments: Sequence[str]) -> str:
+    """Describe the options of a task; empty if it has none."""
+    told = TOLD.get(command)
+    return "; ".join(told(arguments)) if told else ""
+
+
+def told_judge(arguments: Sequence[str]) -> list[str]:
+    options = options_in(arguments)
+    strategies = [str(STRATEGIES[word]) for word in arguments if word in STRATEGIES]
+    said = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
+    if variant := options.get("--variant"):
+        said.append(str(WORDS[variant[0]][0]))
+    if without := options.get("--without"):
+        said.append(_("without: %(field)s") % {"field": FIELD_WORDS[without[0]][0]})
+    if replicates := options.get("--replicates"):
+        said.append(_("%(number)s answers to each question") % {"number": replicates[0]})
+    return said
+
+
+def told_benchmark(arguments: Sequence[str]) -> list[str]:
+    options = options_in(arguments)
+    said = []
+    if arms := options.get("--arms"):
+        said.append(_("arms: %(names)s") % {"names": arms[0].replace(",", ", ")})
+    if conditions := options.get("--conditions"):
+        said.append(", ".join(labels.word(labels.CONDITIONS, condition) for condition in conditions))
+    if judges := options.get("--judge"):
+        shown = ", ".join(str(STRATEGIES[word]) for word in options.get("--strategy", []))
+        said.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": shown})
+    if budget := options.get("--budget"):
+        said.append(_("budget: %(amount)s") % {"amount": told_amount(Decimal(budget[0]))})
+    return said
+
+
+def told_data(arguments: Sequence[str]) -> list[str]:
+    said = [_("with test data") if "--include-tests" in arguments else _("without test data")]
+    return [*said, _("radar figures")] if RADAR in arguments else said
+
+
+TOLD = {
+    "judge": told_judge,
+    "benchmark": told_benchmark,
+    "build_profiles": told_data,
+    "export": told_data,
+    "analyse": told_data,
+}
+
+
+def options_in(words: Sequence[str]) -> dict[str, list[str]]:
+    """Values by option, of `--name=value` and of `--name value value`."""
+    found: dict[str, list[str]] = {}
+    name = ""
+    for word in words:
+        if word.startswith("--"):
+            name, _equals, value = word.partition("=")
+            found[name] = [value] if value else []
+        elif name:
+            found[name].append(word)
+    return found
+
+
+def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
+    """Counts and cost of work that asked models; empty of other work, and while nothing has ended."""
+    if not outcome:
+        return []
+    said = [_("%(number)s done") % {"number": outcome["done"]}]
+    if outcome["before"]:
+        said.append(_("%(number)s done before") % {"number": outcome["before"]})
+    if outcome["failed"]:
+        said.append(_("%(number)s failed (%(reasons)s)") % {"number": outcome["failed"], "reasons": reasons(outcome)})
+    if outcome["set_aside"]:
+        said.append(
+            _("%(number)s of them set aside: too long, or failed the same way three times")
+            % {"number": outcome["set_aside"]}
+        )
+    if outcome["not_sent"]:
+        number = outcome["not_sent"]
+        said.append(
+            ngettext(
+                "%(number)s not sent: a consent does not name the provider",
+                "%(number)s not sent: their consents do not name the provider",
+                number,
+            )
+            % {"number": number}
+        )
+    if outcome["left"]:
+        said.append(_("%(number)s left for the next time") % {"number": outcome["left"]})
+    return [*said, told_cost(outcome)]
+
+
+def reasons(outcome: Mapping[str, Any]) -> str:
+    words = {**labels.CALLS, "broken": _("a fault of emostudy, see its log"), "needed": _("what it needs has failed")}
+    return ", ".join(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
+
+
+def told_cost(outcome: Mapping[str, Any]) -> str:
+    if outcome["cost"] is None:
+        return _("cost not known: the price table has no price")
+    amount = f"{told_amount(Decimal(outcome['cost']))} {outcome['currency']}".strip()
+    return _("cost: %(amount)s") % {"amount": amount}

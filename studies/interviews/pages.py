@@ -480,7 +480,7 @@ def document(request: HttpRequest, study: Study) -> HttpResponse:
         "candidates": coding.count_candidates(candidates_shown(study, test)),
     }
     headers = {
-        "Content-Disposition": content_disposition_header(True, f"{study.key}-schedule.html"),
+        "Content-Disposition": content_disposition_header(True, f"{study.key}-interviews.html"),
         "Content-Security-Policy": DOCUMENT_POLICY,
     }
     return HttpResponse(render_to_string("studies/research/interviews_document.html", context), headers=headers)

@@ -58,7 +58,7 @@ class Compare:
             "of_replies": comparison.pair.turn_a is not None,
             "comparison": comparison.pk,
         }
-        return Page("studies/steps/comparisons.html", context)
+        return Page("studies/steps/pairs.html", context)
 
     def accept(self, visit: Visit) -> bool:
         comparison = comparisons.begun(rater_for(visit.participation))

@@ -8,7 +8,7 @@ import pytest
 
 from studies.design.reading import dump_study
 from studies.design.spec import ContrastSpec
-from tests.studies.design.test_files import faults_of, read, small
+from tests.studies.design.test_reading import faults_of, read, small
 
 STRATEGIES = {"strategies": ["state_aware", "standard"], "item": "empathetic"}
 ARMS = {"arms": ["b", "a"], "item": "*"}

@@ -10,7 +10,7 @@ from studies.design.card_files import read_cards
 from studies.design.reading import INSTRUMENTS, dump_study, read_study
 from studies.design.serialisation import spec_from_json, spec_to_json
 from studies.design.spec import OrderSpec, RolePlaySpec
-from tests.studies.design.test_files import FIXTURES, KNOWN, PROMPTS, faults_of, read, small
+from tests.studies.design.test_reading import FIXTURES, KNOWN, PROMPTS, faults_of, read, small
 
 PROFILE: dict[str, Any] = {
     "id": "own",

@@ -22,7 +22,7 @@ from studies.participation.profiles import FIELD_OF, LEFT_OUT
 from studies.participation.responses import rater_for, store
 from studies.simulation.profiles import DEMO_PROFILES
 from tests import factories
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, summary, talk
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

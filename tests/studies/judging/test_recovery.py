@@ -12,7 +12,7 @@ from dialogue.models import Turn
 from dialogue.providers.scripted import SUPPORTERS
 from studies.models import Pair, PairPlan, Study
 from tests.dialogue.conversations import conversation
-from tests.studies.test_judging import judge, study, talk
+from tests.studies.judging.test_judging import judge, study, talk
 
 PROBES = ("padding", "reversed_scale", "arm_name", "language", "paraphrase", "item_order", "apart")
 EACH = 12  # conversations of a supporter

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from dialogue.models import Call, InnerState, Turn
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun, Participation, Study
-from tests.studies.judging.test_pairs import judge_pairs, pair_of
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, talk
+from tests.studies.judging.test_comparisons import judge_pairs, pair_of
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -11,8 +11,8 @@ from dialogue.judges.schemas import WHAT_TO_CHANGE
 from dialogue.models import Call, InnerState, Job
 from studies.judging.settings import Configuration
 from studies.models import Answer, Response, Verdict
-from tests.studies.judging.test_pairs import judge_pairs, pair_of
-from tests.studies.test_judging import (
+from tests.studies.judging.test_comparisons import judge_pairs, pair_of
+from tests.studies.judging.test_judging import (
     CHECKPOINT_ITEMS,
     FINAL_ITEMS,
     Asked,

@@ -16,8 +16,8 @@ from studies.instruments.loading import load
 from studies.judging.items import judged_items
 from studies.management.judging import of_answers
 from studies.models import Rater, Response
-from tests.studies.judging.test_pairs import judge_pairs, pair_of
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, talk
+from tests.studies.judging.test_comparisons import judge_pairs, pair_of
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

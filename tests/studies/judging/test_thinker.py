@@ -8,7 +8,7 @@ import pytest
 from dialogue.judges.judge import REMINDER
 from dialogue.models import Call, InnerState, JobItem
 from studies.models import Response
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, talk
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -12,7 +12,7 @@ from dialogue.models import Call, Conversation, JobItem
 from studies.judging.preview import places_in, preview
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun, Rater, Response
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, summary, talk
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

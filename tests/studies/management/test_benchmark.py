@@ -19,7 +19,7 @@ from studies.models import ArmRun, Rater, SeekerProfile
 from studies.simulation.handler import SimulationHandler
 from tests import factories
 from tests.llm_server import running
-from tests.studies.simulating.test_simulate import mild, profiles
+from tests.studies.simulation.test_simulate import mild, profiles
 
 # Transactions are real: the runner works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -74,7 +74,10 @@ def test_second_server_without_redis_is_refused_and_a_killed_one_is_followed_at_
 
 @pytest.mark.skipif(not postgres_answers(), reason="no PostgreSQL answered: it was not restarted under a server")
 def test_lock_is_taken_again_when_postgresql_was_restarted(tmp_path: Path) -> None:
-    held = "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND granted"
+    held = (
+        "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND granted"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    )
     with Postgres.made(f"test_emostudy_lock_{os.getpid()}") as database, serving(tmp_path, **database.environment):
         (before,) = database.rows(held, SERVERS)
         database.go_away(2)

@@ -20,7 +20,7 @@ from studies.instruments.loading import load
 from studies.models import ArmRun, Rater
 from studies.participation.responses import rater_for, store
 from tests import factories
-from tests.studies.test_judging import FINAL_ITEMS, judge, judge_at, person, study, summary, talk
+from tests.studies.judging.test_judging import FINAL_ITEMS, judge, judge_at, person, study, summary, talk
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -25,7 +25,7 @@ from studies.data.training.options import Options
 from studies.instruments.loading import load
 from studies.models import ArmRun, Consent, Participation, Rater, Response, Study
 from tests import factories
-from tests.studies.training.trl import faults, loaded
+from tests.studies.data.training.trl import faults, loaded
 
 pytestmark = pytest.mark.django_db
 

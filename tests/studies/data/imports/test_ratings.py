@@ -6,7 +6,7 @@ import pytest
 from studies.data.imports.ratings import import_ratings
 from studies.models import Answer, Rater, Response, Study
 from tests import factories
-from tests.studies.imports.importing import Importing, table
+from tests.studies.data.imports.importing import Importing, table
 
 pytestmark = pytest.mark.django_db
 MODELS = (Rater, Response, Answer)

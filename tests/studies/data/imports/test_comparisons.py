@@ -11,7 +11,7 @@ from studies.instruments.forms import AnswerValue
 from studies.models import Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.second_raters import comparisons
 from tests import factories
-from tests.studies.imports.importing import Importing, table
+from tests.studies.data.imports.importing import Importing, table
 
 pytestmark = pytest.mark.django_db
 importing = Importing("import_pairs", PairPlan, Pair, Rater, Comparison, Verdict)

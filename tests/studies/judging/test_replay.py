@@ -14,9 +14,9 @@ from django.db.models import Q
 from dialogue.models import Call, Conversation, Job, JobItem, Turn
 from studies.models import Answer, ArmRun, Rater, Response, Study
 from tests.llm_server import running
-from tests.studies.simulating.test_simulate import model_at, profiles, simulate
-from tests.studies.simulating.test_simulate import study as simulated_study
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, summary, talk
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
+from tests.studies.simulation.test_simulate import model_at, profiles, simulate
+from tests.studies.simulation.test_simulate import study as simulated_study
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)

@@ -20,7 +20,7 @@ from studies.models import Comparison, Pair, PairPlan, Participation, Rater, Stu
 from studies.models.participation import Status
 from studies.second_raters import comparisons
 from tests import factories
-from tests.studies.test_judging import Asked, judge_at, person, reload, study, talk
+from tests.studies.judging.test_judging import Asked, judge_at, person, reload, study, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,7 +13,7 @@ from studies.judging.planning import runs_to_judge
 from studies.models import ArmRun
 from studies.participation.counts import by_arm
 from tests import factories
-from tests.studies.imports.importing import Importing
+from tests.studies.data.imports.importing import Importing
 
 pytestmark = pytest.mark.django_db
 importing = Importing("import_conversations", Conversation, Turn, ArmRun)

@@ -21,7 +21,7 @@ from dialogue.providers.batches import Batches
 from dialogue.providers.openai_compatible import close_clients
 from studies.models import Answer, Consent, Response, Study
 from tests.llm_server import running
-from tests.studies.test_judging import Asked, judge, judge_at, person, study, summary, talk
+from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,7 +9,7 @@ from studies.data.exports.files import cell
 from studies.design.spec import ContrastSpec
 from studies.models import Protocol
 from tests import factories
-from tests.studies.exports.test_files import manifest_in, run_export
+from tests.studies.data.exports.test_files import manifest_in, run_export
 
 pytestmark = pytest.mark.django_db
 

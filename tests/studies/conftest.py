@@ -1,4 +1,6 @@
-"""A study, a researcher's browser, and the address of a page."""
+"""A study, a researcher's browser, and a server of models."""
+
+from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
@@ -7,6 +9,7 @@ from django.test import Client
 
 from studies.models import Study
 from tests import factories
+from tests.llm_server import running
 
 
 @pytest.fixture
@@ -25,3 +28,9 @@ def desk() -> Client:
 def nothing_kept() -> None:
     """The rows of each test have the keys of those before it."""
     caches["own"].clear()
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with running() as base_url:
+        yield base_url

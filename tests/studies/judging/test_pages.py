@@ -16,8 +16,8 @@ from dialogue.models import Call, InnerState
 from studies.models import Consent, Rater, Study, Task
 from studies.workbench import tasks
 from tests import factories
-from tests.studies.test_judging import judge_at
-from tests.studies.test_judging import study as study_with
+from tests.studies.judging.test_judging import judge_at
+from tests.studies.judging.test_judging import study as study_with
 
 pytestmark = pytest.mark.django_db
 

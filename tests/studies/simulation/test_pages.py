@@ -26,7 +26,7 @@ from studies.simulation.profiles import DEMO_PROFILES, keep
 from studies.simulation.setup import Setup
 from studies.workbench import tasks
 from tests import factories
-from tests.studies.simulating.test_outcomes import STAY, share, standing
+from tests.studies.simulation.test_outcomes import STAY, share, standing
 
 pytestmark = pytest.mark.django_db
 

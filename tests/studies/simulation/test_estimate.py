@@ -17,7 +17,7 @@ from studies.models import ArmRun, Rater, Response, SeekerProfile
 from studies.simulation.benchmark import Estimating, Wish
 from studies.simulation.estimate import Estimate
 from tests import factories
-from tests.studies.simulating.test_simulate import profiles
+from tests.studies.simulation.test_simulate import profiles
 
 NOWHERE = "http://127.0.0.1:9/v1"  # nobody listens
 STORED = (ArmRun, Call, Conversation, Job, Rater, Response, SeekerProfile, Supporter, Turn)

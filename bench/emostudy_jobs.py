@@ -36,8 +36,8 @@ from studies.design.spec import ArmSpec  # noqa: E402
 from studies.judging.planning import judge_rater, plan_judging, work_for  # noqa: E402
 from studies.judging.settings import Configuration  # noqa: E402
 from studies.models import Answer, Study  # noqa: E402
+from studies.seeker_profiles.selection import found_profiles, keep  # noqa: E402
 from studies.simulation.planning import plan_simulation  # noqa: E402
-from studies.simulation.profiles import found_profiles, keep  # noqa: E402
 from studies.simulation.setup import Setup  # noqa: E402
 
 WARM = 50

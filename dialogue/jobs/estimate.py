@@ -200,3 +200,61 @@ def cost_of(loads: Iterable[Load], prices: Prices, on: date) -> Cost:
 
 def unique(names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
+
+
+# What a run takes as a whole
+
+
+@dataclass(frozen=True)
+class Turns:
+    """Of a conversation, as in `known` ones that have been held; where there is none, the most there may be."""
+
+    condition: str
+    number: int
+    known: int
+
+
+@dataclass
+class Estimate:
+    """What is still to be done, and what it will take if all goes as assumed. `profiles`: None where none are made.
+    `lengths`: of answers, by purpose, model and language."""
+
+    conversations: int = 0
+    judgements: int = 0
+    held_before: int = 0
+    profiles: int | None = None
+    loads: list[Load] = field(default_factory=list)
+    turns: list[Turns] = field(default_factory=list)
+    lengths: dict[tuple[str, str, str], Typical] = field(default_factory=dict)
+
+    @property
+    def calls(self) -> int:
+        return round(sum(load.calls for load in self.loads))
+
+    @property
+    def input_tokens(self) -> int:
+        return round(sum(load.input_tokens for load in self.loads))
+
+    @property
+    def output_tokens(self) -> int:
+        return round(sum(load.output_tokens for load in self.loads))
+
+    def answers(self) -> list["Answers"]:
+        purposes = sorted({load.purpose for load in self.loads})
+        return [self.answers_for(purpose) for purpose in purposes]
+
+    def answers_for(self, purpose: str) -> "Answers":
+        loads = [load for load in self.loads if load.purpose == purpose]
+        known = [length.known for (each, *_), length in self.lengths.items() if each == purpose]
+        calls = sum(load.calls for load in loads)
+        return Answers(purpose, round(sum(load.output_tokens for load in loads) / calls), sum(known), not all(known))
+
+
+@dataclass(frozen=True)
+class Answers:
+    """To one purpose: their tokens on average, as in `known` calls of the ledger; `assumed` where some have none."""
+
+    purpose: str
+    tokens: int
+    known: int
+    assumed: bool

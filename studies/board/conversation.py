@@ -11,14 +11,15 @@ from django.views.decorators.http import require_GET
 
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Conversation, InnerState, Turn
-from studies.board.conversations import FAR, judge_name, kept, neighbours, points_of, rating_judges, words_of
+from studies.board import calls
+from studies.board.conversations import FAR, kept, neighbours, points_of, words_of
 from studies.board.emotion_line import Chart, Scale, chart
-from studies.board.overview import demonstrations
 from studies.data.imports.rows import finite
 from studies.models import ArmRun, Flag, Rater, Study
+from studies.participation.judge_gap import judge_name, rating_judges
 from studies.participation.language import instrument_language
 from studies.role_play import flags
-from studies.workbench import calls, labels
+from studies.workbench import labels
 from studies.workbench.access import show, study_page
 from studies.workbench.rating_tables import Compared, Scores, compared
 
@@ -53,7 +54,7 @@ def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         "kept": kept(request),
         "kept_with_judges": kept(request, *COMPARED),
         "kept_fields": QueryDict(kept(request).removeprefix("?")).items(),
-        "demonstrations": demonstrations(study),
+        "demonstrations": study.current().demonstrations(),
     }
     return show(request, study, "conversation", context)
 

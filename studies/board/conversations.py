@@ -10,13 +10,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from dialogue.models.conversation import TurnState
-from studies.board.overview import demonstrations
 from studies.instruments.loading import load
 from studies.models import ArmRun, Rater, Study
-from studies.models.pair import order_of
-from studies.models.response import RaterKind
 from studies.participation import counts
-from studies.participation.judge_gap import Distance, farthest
+from studies.participation.judge_gap import Distance, farthest, judge_name, rating_judges
 from studies.participation.language import instrument_language
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
@@ -97,7 +94,7 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
         "is_filtered": bool(in_force(request)),
         "unfiltered": changed(request, page=None, **dict.fromkeys(FILTERS)),
         "kept": kept(request),
-        "demonstrations": demonstrations(study),
+        "demonstrations": study.current().demonstrations(),
         **paging(page, request),
     }
     return show(request, study, "conversations", context)
@@ -106,16 +103,6 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
 def judges_of(study: Study) -> dict[str, Rater]:
     """By key and strategy, as the address names them: `demo state_aware`."""
     return {judge_name(rater): rater for rater in rating_judges(study)}
-
-
-def rating_judges(study: Study) -> QuerySet[Rater]:
-    """Those who rate; a judge on pairs is a rater for each order of their sides."""
-    of_pairs = [order_of(RaterKind.JUDGE, side) for side in ("a", "b")]
-    return study.raters.filter(kind=RaterKind.JUDGE).exclude(strategy__in=of_pairs).order_by("code", "strategy")
-
-
-def judge_name(rater: Rater) -> str:
-    return f"{rater.code} {rater.strategy}".strip()
 
 
 def choices(request: HttpRequest, study: Study) -> list[Choice]:

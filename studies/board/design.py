@@ -9,6 +9,7 @@ from django.views.decorators.http import require_GET
 from studies.design.reading import dump_study
 from studies.design.spec import StudySpec
 from studies.models import Participation, Protocol, Study
+from studies.participation.step_kinds import KINDS
 from studies.setup.card_blocks import shown_rows
 from studies.setup.model_keys import unset_keys
 from studies.workbench import labels
@@ -40,7 +41,7 @@ def steps_of(spec: StudySpec) -> Iterator[tuple[str, str, str]]:
     """What is done, its instrument, and in which track; the latter empty where it is in all."""
     for step in spec.steps:
         track = "" if step.track == "all" else str(Participation.Track(step.track).label)
-        yield labels.word(labels.STEPS, step.kind), step.instrument, track
+        yield KINDS[step.kind].label, step.instrument, track
 
 
 def named_keys(spec: StudySpec) -> Iterator[tuple[str, str]]:

@@ -64,7 +64,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "completed_percent": round(100 * completed / people) if people else 0,
         "steps": counts.by_step(study, test=test),
         "arms": counts.by_arm(study, test=test),
-        "demonstrations": demonstrations(study),
+        "demonstrations": study.current().demonstrations(),
         "stuck": counts.stuck(study, test=test),
         "others": counts.others(study),
         "lacks_arms": tracks_without_arms(study),
@@ -78,13 +78,6 @@ def tracks_without_arms(study: Study) -> list[Promise | str]:
     """Those of whom nobody new can begin."""
     spec = study.current().spec()
     return [track.label for track in Participation.Track if lacks_arms(spec, track)]
-
-
-def demonstrations(study: Study) -> set[str]:
-    """The keys of arms and judges that are scripts, not models."""
-    protocol = study.current()
-    arms = protocol.arms.filter(kind="scripted").values_list("key", flat=True)
-    return {*arms, *protocol.judges.filter(kind="scripted").values_list("key", flat=True)}
 
 
 @require_POST

@@ -17,13 +17,13 @@ from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.conversations import words_of
 from studies.data import erasure
-from studies.instruments.definitions import Item
 from studies.instruments.loading import load
 from studies.models import ArmRun, Participation, Response, Study
 from studies.models.participation import Status
 from studies.participation import counts, progress, timeouts
 from studies.participation.language import instrument_language
 from studies.participation.responses import answers_of
+from studies.participation.step_kinds import describe
 from studies.workbench import labels
 from studies.workbench.access import settled_page, show, study_page
 from studies.workbench.tables import Choice, Column, changed, chosen, filtered, headings, page_of, paging, sorted_rows
@@ -98,7 +98,7 @@ def step_of(person: Participation) -> str:
     """Where in the plan they stand; empty before the first visit and after the end."""
     if not person.plan or person.is_over():
         return ""
-    return counts.step_label(person.steps()[min(person.position, len(person.plan) - 1)])
+    return describe(person.steps()[min(person.position, len(person.plan) - 1)])
 
 
 @dataclass(frozen=True)
@@ -199,7 +199,7 @@ def safety_answers(person: Participation) -> list[tuple[str, str]]:
     given = answers_of(person, "screening")
     language = instrument_language()
     asked = [screening.item(key) for key in safety_questions(screening.raw["rules"]) if key in given]
-    return [(item.text[language], words(item, given[item.key], language)) for item in asked]
+    return [(item.text[language], item.words_of(given[item.key], language)) for item in asked]
 
 
 def safety_questions(rules: list[dict]) -> list[str]:
@@ -210,11 +210,6 @@ def safety_questions(rules: list[dict]) -> list[str]:
         if rule["outcome"] in ("exclude_with_care", "review_by_person") and "crisis_resources" in rule.get("show", ())
     ]
     return list(dict.fromkeys(key for asked in grave for key in ([asked] if isinstance(asked, str) else asked)))
-
-
-def words(item: Item, answer: str | float, language: str) -> str:
-    option = item.option(answer)
-    return option.text[language] if option else f"{answer:g}" if isinstance(answer, float) else str(answer)
 
 
 def decision(

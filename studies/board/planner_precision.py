@@ -14,11 +14,11 @@ from django.views.decorators.http import require_http_methods
 
 from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, rank
 from studies.board.planner_chart import chart
-from studies.board.work import recent
 from studies.models import Study, Task
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.rating_tables import title_of
+from studies.workbench.recent_tasks import recent
 
 FILE = "plan.json"
 NOTES = {  # others come from the analysis, and are shown as they are

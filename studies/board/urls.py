@@ -1,6 +1,7 @@
 from django.urls import path
 
 from studies.board import (
+    calls,
     closing,
     conversation,
     conversations,
@@ -29,6 +30,8 @@ urlpatterns = [
     path("<slug:study_key>/people/<str:code>/erase/", people.erase, name="research-erase"),
     path("<slug:study_key>/conversations/", conversations.conversations, name="research-conversations"),
     path("<slug:study_key>/conversations/<str:code>/", conversation.conversation, name="research-conversation"),
+    path("<slug:study_key>/conversations/<str:code>/calls/", calls.calls, name="research-calls"),
+    path("<slug:study_key>/conversations/<str:code>/calls/<int:number>/", calls.call, name="research-call"),
     path("<slug:study_key>/quality/", quality.people, name="research-quality"),
     path("<slug:study_key>/quality/<str:code>/", quality.person, name="research-quality-person"),
     path("<slug:study_key>/quality/<str:code>/decide/", quality.decision, name="research-quality-decision"),

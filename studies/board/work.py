@@ -8,7 +8,6 @@ from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.http import content_disposition_header
-from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
@@ -16,7 +15,6 @@ from django.views.decorators.http import require_GET, require_POST
 from studies.analysis.reporting.policy import policy
 from studies.board import live
 from studies.board.live_unblinding import still_blinded
-from studies.board.overview import demonstrations
 from studies.models import Study, Task
 from studies.participation.language import instrument_language
 from studies.participation.unblinding import is_blinded, unblinding_of
@@ -24,17 +22,12 @@ from studies.workbench import tasks
 from studies.workbench.access import settled_page, show, study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.paid_work import PAID
-from studies.workbench.task_words import command_name, told_outcome, told_work
+from studies.workbench.probe_words import STRATEGIES
+from studies.workbench.recent_tasks import RECENT, described, recent
 
-RECENT = 10
 REPORTS = {"en": "report.html", "zh": "report.zh.html"}
 REPORT = "report/"  # below a task's folder: what names the arms beside their results
 ELSEWHERE = ("benchmark", "build_profiles", "plan")  # have pages of their own that first say what they take
-STRATEGIES = [
-    ("standard", gettext_lazy("standard: the conversation alone")),
-    ("user_aware", gettext_lazy("user-aware: also who the person is")),
-    ("state_aware", gettext_lazy("state-aware: also what went on in the person")),
-]
 
 
 class ExportForm(forms.Form):
@@ -133,7 +126,7 @@ def analysis_page(
         "completion": live.completion(study),
         "files": [] if blinded or newest is None else [name for name in tasks.files_of(newest) if is_of_report(name)],
         "analysing": [row for row in work["tasks"] if row["state"] == Task.State.RUNNING and row["analyses"]],
-        "demonstrations": demonstrations(study),
+        "demonstrations": study.current().demonstrations(),
         **work,
     }
     return show(request, study, "analysis", context, status=status)
@@ -146,36 +139,6 @@ def results_of(task: Task, study: Study, *, blinded: bool) -> live.Results:
 
 def is_of_report(name: str) -> bool:
     return name.startswith(REPORT)
-
-
-def recent(study: Study, *commands: str) -> dict[str, Any]:
-    rows = [described(task) for task in study.tasks.filter(command__in=commands)[:RECENT]]
-    return {"tasks": rows, "running": any(row["state"] == Task.State.RUNNING for row in rows)}
-
-
-def described(task: Task) -> dict[str, Any]:
-    """A task as the pages show it and as their script is told of it."""
-    silent = task.is_silent()
-    return {
-        "pk": task.pk,
-        "command": command_name(task.command),
-        "analyses": task.command == "analyse",
-        "about": told_work(task.command, task.arguments),
-        "outcome": told_outcome(task.outcome),
-        "state": Task.State.FAILED if silent else task.state,
-        "done": task.done,
-        "total": task.total,
-        "message": _("Its process has stopped. Start it again: what is done is not done twice.")
-        if silent
-        else task.message,
-        "started_at": task.started_at,
-        "archive": archive_of(task),
-    }
-
-
-def archive_of(task: Task) -> str:
-    name = f"{task.study.key}-export.zip"
-    return name if task.state == Task.State.DONE and name in tasks.files_of(task) else ""
 
 
 @require_GET

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
+from studies.instruments.definitions import COUNSELLOR
+
 Text = Mapping[str, str]
 
 TRACKS = ("all", "participant", "counsellor", "reviewer")
 STEPS = ("consent", "questionnaire", "training", "chats", "interview", "blinding", "reviews", "pairs", "debrief")
-COUNSELLOR = "counsellor"  # the track whose people play a seeker
 BLINDING = "blinding"  # the step, and its one instrument
 INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
 SELF = "self"  # the mode of an interview that a person answers alone, in writing

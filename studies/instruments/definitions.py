@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 ItemType = Literal["scale", "single", "text", "integer", "country", "checkbox"]
 Text = Mapping[str, str]  # {"en": …, "zh": …}
+COUNSELLOR = "counsellor"  # the track whose people play a seeker
 DECLINED = "prefer_not"  # the option that declines to answer
 
 
@@ -63,6 +64,11 @@ class Item:
 
     def option(self, value: str | float) -> Option | None:
         return next((option for option in self.options if option.value == value), None)
+
+    def words_of(self, answer: str | float, language: str) -> str:
+        """Return an answer as a person reads it: the text of the option, or what was given."""
+        option = self.option(answer)
+        return option.text[language] if option else f"{answer:g}" if isinstance(answer, float) else str(answer)
 
 
 @dataclass(frozen=True)

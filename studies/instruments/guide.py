@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from studies.design.spec import COUNSELLOR
-from studies.instruments.definitions import Item, Questionnaire, Text
+from studies.instruments.definitions import COUNSELLOR, Item, Questionnaire, Text
 
 KIND = "interview"  # of the instruments that are guides
 WHOLE = "interview"  # the key of the one section of the participants' guide

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Exists
 from django.utils import timezone
 
 from studies.design.plan import Step
@@ -14,7 +13,7 @@ from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import AnswerValue
 from studies.instruments.guide import Section, sections_for
 from studies.instruments.loading import load
-from studies.models import Answer, CandidateDimension, Interview, Participation, Response, Study
+from studies.models import Answer, CandidateDimension, Interview, Participation, Response
 from studies.participation.responses import rater_for
 
 INTERVIEW = "interview"  # the kind of the step
@@ -25,13 +24,6 @@ class Candidate:
     name: str
     definition: str
     example: str
-
-
-def are_held_in(study: Study) -> bool:
-    """By its design, in any version, or because there are some."""
-    some = Exists(Interview.objects.filter(participation__study=study))
-    designs = study.protocols.values_list("design__steps", some)
-    return any(held or step["kind"] == INTERVIEW for steps, held in designs for step in steps)
 
 
 def step_of(person: Participation) -> Step | None:

@@ -6,7 +6,9 @@ from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
+from studies.design.plan import Step
 from studies.design.spec import SELF
 from studies.instruments.definitions import Item
 from studies.instruments.forms import InstrumentForm, Row, form_for
@@ -25,9 +27,10 @@ from studies.instruments.guide import (
 from studies.instruments.loading import load
 from studies.interviews import materials, schedule
 from studies.interviews.schedule import Candidate
+from studies.models import Participation
 from studies.participation import progress
+from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 
 PART = "part"  # the field that says which page of the guide a form is
 EMPTY_ROWS = 3
@@ -35,8 +38,21 @@ MOST_ROWS = 40
 ROW = re.compile(r"candidate-([0-9]{1,2})-\w+")
 
 
-class Interviewing:
+class Interviewing(StepKind):
     """A page is open once all before it were sent, so that nothing is read before its time."""
+
+    label = gettext_lazy("Interview")
+
+    def work(self, step: Step, way: Way) -> Work:
+        whole = minutes(load(step.instrument), way.person.track)
+        written = schedule.minutes_written(way.person) if way.here == step.key else 0
+        return Work(written, whole - written)
+
+    def is_stored(self, step: Step, stored: Stored) -> bool:
+        return schedule.interview_of(stored.person) is not None
+
+    def waits_for_us(self, person: Participation) -> bool:
+        return not schedule.is_written(person) and not schedule.is_over(person)
 
     def show(self, visit: Visit) -> Page | None:
         if schedule.is_over(visit.participation):
@@ -210,3 +226,6 @@ def are_whole(form: InstrumentForm) -> bool:
             form.add_error(field, _("There is one of this name already."))
         names.add(name.casefold())
     return not form.errors
+
+
+register(schedule.INTERVIEW, Interviewing())

@@ -13,8 +13,6 @@ from django.views.decorators.http import require_GET, require_POST
 
 from dialogue.judges.fields import FIELDS, variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
-from studies.board.overview import demonstrations
-from studies.board.work import STRATEGIES, recent
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.planning import MOMENTS, runs_to_judge
@@ -25,10 +23,11 @@ from studies.models.response import RaterKind
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
-from studies.workbench.calls import Text, without_secrets
+from studies.workbench.model_texts import Text, without_secrets
 from studies.workbench.paid_work import PAIRS
-from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, WORDS
+from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, STRATEGIES, WORDS
 from studies.workbench.rating_tables import title_of
+from studies.workbench.recent_tasks import recent
 from studies.workbench.tables import Choice
 
 
@@ -71,7 +70,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "probes": list(probes(study, judge)) if judge else [],
         "fields": list(judge_fields.fields_of(study, judge)) if judge else [],
         "strategies": STRATEGIES,
-        "demonstrations": demonstrations(study),
+        "demonstrations": study.current().demonstrations(),
         **recent(study, "judge"),
     }
     return show(request, study, "judges", context)

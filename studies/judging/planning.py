@@ -15,7 +15,7 @@ from dialogue.judges import fields, probes
 from dialogue.judges.fields import Line
 from dialogue.models import Turn
 from dialogue.models.conversation import SeekerKind, Status, TurnState
-from dialogue.seekers.profiles import lines_for_seeker
+from dialogue.seekers.profiles import from_content, lines_for_seeker
 from studies.design.spec import COUNSELLOR, ArmSpec, ChatSpec
 from studies.instruments.loading import load
 from studies.judging.items import judged_items
@@ -25,7 +25,6 @@ from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
 from studies.participation.profiles import profile_lines
 from studies.participation.responses import is_rating
-from studies.simulation.profiles import from_content
 
 KIND = "judge"  # of job and item
 THINKER = "thinker"

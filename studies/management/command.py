@@ -14,18 +14,14 @@ from django.utils import timezone
 from tqdm import tqdm
 
 from studies.models import Protocol, Study, Task
+from studies.workbench.tasks import TASK_VARIABLE
 
 PART_FAILED = 1
 BAD_INPUT = 2
 BUDGET_REACHED = 3
-TASK_VARIABLE = "EMOSTUDY_TASK"  # set by a researcher's page for the command that it starts
 TAKE_TESTS = "Add --include-tests to take it in."
 OF_TESTS = "There is test data: --include-tests plans for bots."
 LINES = 10  # how many plain lines a long work prints where there is no terminal
-
-
-def one_or_more(count: int, one: str, more: str) -> str:
-    return one if count == 1 else more
 
 
 class Progress:

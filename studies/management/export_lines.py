@@ -10,8 +10,9 @@ from studies.data.exports.columns import Filter
 from studies.data.exports.lines import Row, refuse_foreign, write
 from studies.data.exports.places import ExportRefused
 from studies.data.exports.records import record_export
-from studies.management.command import Command, Progress, one_or_more
+from studies.management.command import Command, Progress
 from studies.models import Study
+from studies.workbench.labels import one_or_more
 
 
 class ExportLines(Command):

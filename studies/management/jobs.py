@@ -15,6 +15,7 @@ from django.core.management.base import CommandParser
 from dialogue.jobs import batch_store, store
 from dialogue.jobs.batcher import batching
 from dialogue.jobs.calls import DAY_SPENT, JOB_SPENT
+from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
@@ -23,10 +24,10 @@ from dialogue.models import Call, Job, JobItem
 from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
 from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.registry import is_free, replayed
-from studies.management import estimates
-from studies.management.command import Command, Progress, one_or_more
+from studies.management.command import Command, Progress
+from studies.simulation import estimate_words
 from studies.simulation.choice import Unfit, refuse_unreachable
-from studies.simulation.estimate import Estimate
+from studies.workbench.labels import one_or_more
 
 TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is
@@ -139,9 +140,9 @@ class JobCommand(Command):
         return amount.quantize(SMALLEST, ROUND_DOWN)
 
     def told_estimate(self, estimate: Estimate) -> dict[str, Any]:
-        for line in estimates.lines(estimate):
+        for line in estimate_words.lines(estimate):
             self.say(line)
-        return {"estimate": estimates.as_summary(estimate)}
+        return {"estimate": estimate_words.as_summary(estimate)}
 
     def say_counts(self, counts: Mapping[str, int]) -> None:
         """What there is none of is not worth a line."""

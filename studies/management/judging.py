@@ -11,9 +11,9 @@ from studies.design.spec import ArmSpec
 from studies.judging.asking import ways_in
 from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
-from studies.management.command import one_or_more
 from studies.management.jobs import JobCommand, failures, in_brackets, is_unpriced
 from studies.models import Study
+from studies.workbench.labels import one_or_more
 
 
 class JudgingCommand(JobCommand):

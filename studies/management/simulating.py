@@ -10,12 +10,12 @@ from django.core.management.base import CommandParser
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned
 from dialogue.models import Job, JobItem
-from studies.management.command import one_or_more
 from studies.management.jobs import JobCommand, States, failures, in_brackets
 from studies.simulation.benchmark import Benchmark
 from studies.simulation.choice import MILD, Fitting, Unfit, told_states
 from studies.simulation.planning import KIND, REVIEW
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS, Setup
+from studies.workbench.labels import one_or_more
 
 Chosen = TypeVar("Chosen")
 

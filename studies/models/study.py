@@ -1,6 +1,7 @@
 from datetime import timedelta
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
@@ -10,7 +11,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from studies.design.serialisation import protocol_hash, spec_from_json
-from studies.design.spec import ArmSpec, StudySpec
+from studies.design.spec import INTERVIEW, ArmSpec, StudySpec
 
 slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' and '_' only."))
 
@@ -34,6 +35,12 @@ class Study(models.Model):
 
     def is_demo(self) -> bool:
         return self.key == "demo"
+
+    def holds_interviews(self) -> bool:
+        """By its design, in any version, or because there are some."""
+        some = models.Exists(apps.get_model("studies", "Interview").objects.filter(participation__study=self))
+        designs = self.protocols.values_list("design__steps", some)
+        return any(held or step["kind"] == INTERVIEW for steps, held in designs for step in steps)
 
     def is_closed(self) -> bool:
         return self.closed_at is not None
@@ -79,6 +86,11 @@ class Protocol(models.Model):
         """How long a person of this version may give no sign of life; None for as long as they like."""
         days = self.design.get("gone_after_days")
         return timedelta(days=days) if days else None
+
+    def demonstrations(self) -> set[str]:
+        """Return the keys of its arms and judges that are scripts, not models."""
+        rows = (self.arms, self.judges)
+        return {key for some in rows for key in some.filter(kind="scripted").values_list("key", flat=True)}
 
     def hash(self) -> str:
         return protocol_hash(self.spec())

@@ -15,6 +15,7 @@ from dialogue.models.conversation import Status as ConversationStatus
 from studies.design.plan import Step
 from studies.models import Arm, ArmRun, Participation, Study
 from studies.models.participation import Status
+from studies.participation.step_kinds import describe
 
 OVERDUE = timedelta(minutes=5)  # no reply takes this long, its repeats included
 Rows = TypeVar("Rows", QuerySet[Participation], QuerySet[ArmRun])
@@ -102,7 +103,7 @@ def by_step(study: Study, *, test: str = "") -> list[StepCount]:
         here[step.key] += 1
         first.setdefault(step.key, (position, step))
     ordered = sorted(first.values(), key=lambda placed: (placed[0], placed[1].key))
-    return [StepCount(step.key, step_label(step), here[step.key]) for _position, step in ordered]
+    return [StepCount(step.key, describe(step), here[step.key]) for _position, step in ordered]
 
 
 def by_arm(study: Study, *, test: str = "") -> list[ArmCount]:
@@ -199,25 +200,3 @@ def status_label(status: str) -> str:
         Status.WITHDRAWN: _("Withdrawn"),
         Status.TIMED_OUT: _("Timed out"),
     }[Status(status)]
-
-
-def step_label(step: Step) -> str:
-    what = {
-        "language": _("Language"),
-        "screening": _("Screening"),
-        "selection": _("Selection"),
-        "consent": _("Consent"),
-        "training": _("Training"),
-        "chats": _("Before the first conversation"),
-        "chat": _("chat"),
-        "rating": _("rating %(instrument)s") % {"instrument": step.instrument},
-        "questionnaire": step.instrument,
-        "between": _("in between"),
-        "blinding": _("Blinding question"),
-        "interview": _("Interview"),
-        "reviews": _("Rating conversations of others"),
-        "debrief": _("Debrief"),
-    }.get(step.kind, step.kind)
-    when = {"pre": _("before"), "post": _("after")}.get(step.phase, "")
-    text = f"{what} ({when})" if when else what
-    return _("Conversation %(run)s: %(what)s") % {"run": step.run, "what": text} if step.run else text

@@ -8,6 +8,7 @@ from django.db import connection
 from django.db.models import Avg, Count, F, Max, Q, QuerySet
 
 from studies.models import Answer, Rater, Study
+from studies.models.pair import order_of
 from studies.models.response import RaterKind
 from studies.participation.responses import instructed
 
@@ -75,3 +76,13 @@ def item_means(study: Study, raters: Q, *also_by: str) -> QuerySet:
     parts = ["run", "instrument", *also_by]
     named = answers.annotate(**{part: F(names[part]) for part in parts})
     return named.values(*parts, "item").annotate(mean=Avg("value")).order_by()
+
+
+def rating_judges(study: Study) -> QuerySet[Rater]:
+    """Those who rate; a judge on pairs is a rater for each order of their sides."""
+    of_pairs = [order_of(RaterKind.JUDGE, side) for side in ("a", "b")]
+    return study.raters.filter(kind=RaterKind.JUDGE).exclude(strategy__in=of_pairs).order_by("code", "strategy")
+
+
+def judge_name(rater: Rater) -> str:
+    return f"{rater.code} {rater.strategy}".strip()

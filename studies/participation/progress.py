@@ -1,7 +1,6 @@
 """Where a person stands, and how they move on. A step is left once, however often its form arrives."""
 
 import secrets
-from contextlib import suppress
 
 from django.db import transaction
 from django.db.models import F
@@ -10,12 +9,11 @@ from django.utils import timezone
 from dialogue import chat
 from dialogue.models.conversation import EndReason
 from studies.design.plan import Step
-from studies.models import Interview, Participation, Response
+from studies.models import Participation, Response
 from studies.models.participation import ALPHABET, Status
-from studies.participation import enrolment, timeouts
-from studies.participation.chats import runs_with_a_reply
+from studies.participation import timeouts
+from studies.participation.step_kinds import KINDS, Stored
 from studies.participation.time_spent import seconds_spent
-from studies.second_raters import reviews
 
 OVERLAYS = {
     Status.INVITED: "invited",  # they have no plan yet
@@ -49,15 +47,8 @@ def advance(participation: Participation, *, done: Step) -> bool:
 
 
 def enter(participation: Participation) -> None:
-    """What a step needs before it is first shown."""
-    steps = participation.steps()
-    kind = steps[participation.position].kind
-    if kind == "chats":
-        # With too few arms they stay at this step, which tries again at each visit; what they have answered is stored.
-        with suppress(enrolment.ArmsMissing):
-            enrolment.draw_order(participation)
-    elif kind == "selection":
-        set_status(participation, Status.IN_REVIEW)
+    """Prepare the step at which the person now is."""
+    KINDS[participation.steps()[participation.position].kind].prepare(participation)
 
 
 def set_status(participation: Participation, status: Status) -> None:
@@ -103,33 +94,11 @@ def leave(participation: Participation) -> None:
 
 
 def missing_parts(participation: Participation) -> list[str]:
-    """The keys of the steps before the debrief that left nothing in the database; empty when all is there."""
-    missing = []
+    """Return the keys of the steps that did not leave in the database what they should; empty when all is there."""
     runs = {run.position: run for run in participation.runs.select_related("conversation")}
-    answered = set(
-        Response.objects.filter(rater__participation=participation).values_list("instrument", "moment", "run__position")
-    )
-    for step in participation.steps():
-        if step.kind == "chat":
-            run = runs.get(step.run)
-            if run is None or run.conversation is None or not run.conversation.end_reason:
-                missing.append(step.key)
-        elif step.kind == "consent":
-            if not participation.consents.exists():
-                missing.append(step.key)
-        elif step.kind == "interview":
-            if not Interview.objects.filter(participation=participation).exists():
-                missing.append(step.key)
-        elif step.kind == "blinding":
-            asked = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(participation)}
-            if asked - answered:
-                missing.append(step.key)
-        elif step.kind == "reviews":
-            if not reviews.all_stored(participation):
-                missing.append(step.key)
-        elif step.instrument and (step.instrument, step.moment or step.phase, step.run or None) not in answered:
-            missing.append(step.key)
-    return missing
+    rows = Response.objects.filter(rater__participation=participation)
+    stored = Stored(participation, runs, frozenset(rows.values_list("instrument", "moment", "run__position")))
+    return [step.key for step in participation.steps() if not KINDS[step.kind].is_stored(step, stored)]
 
 
 @transaction.atomic

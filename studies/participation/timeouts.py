@@ -19,10 +19,9 @@ from django.utils.translation import gettext as _
 from dialogue import chat
 from dialogue.models import Turn
 from dialogue.models.conversation import EndReason
-from studies.design.spec import SELF
-from studies.interviews import schedule
 from studies.models import Draft, Interview, Participation, Study
 from studies.models.participation import AWAITED, Status
+from studies.participation.step_kinds import KINDS
 from studies.participation.time_spent import seconds_spent
 from studies.participation.unblinding import is_blinded
 
@@ -30,7 +29,7 @@ from studies.participation.unblinding import is_blinded
 def end_for_the_silent(study: Study) -> None:
     """Two queries where nobody is due, one in a study that has no such days."""
     now = timezone.now()
-    due = [person.pk for person in silent(study, now) if not waits_for_interviewer(person)]
+    due = [person.pk for person in silent(study, now) if not waits_for_us(person)]
     if due:
         time_out(study, due, now)
 
@@ -62,10 +61,9 @@ def silent_since(moment: datetime) -> Q:
     return Q(started_at__lt=moment) & seen & awaited & ~heard
 
 
-def waits_for_interviewer(person: Participation) -> bool:
+def waits_for_us(person: Participation) -> bool:
     step = person.steps()[person.position] if person.position < len(person.plan) else None
-    held_by_us = step is not None and step.kind == schedule.INTERVIEW and step.mode != SELF
-    return held_by_us and not schedule.is_over(person)
+    return step is not None and KINDS[step.kind].waits_for_us(person)
 
 
 @transaction.atomic

@@ -22,12 +22,11 @@ from studies.models.participation import AWAITED
 from studies.participation import chats, enrolment, progress, timeouts
 from studies.participation.language import CODES, instrument_language, remember
 from studies.participation.responses import store_reply_rating
+from studies.participation.step_kinds import KINDS, Page, Visit
 from studies.participation.submissions import ToMend, keep_draft, once, place_in
 from studies.person.broken import help_lines
 from studies.person.face import face_of, without_models
 from studies.person.outline import outline
-from studies.steps import KINDS
-from studies.steps.base import Page, Visit
 
 
 def participation_for(request: HttpRequest) -> Participation | None:

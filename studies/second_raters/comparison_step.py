@@ -9,9 +9,11 @@ from typing import Any
 
 from django.contrib import messages
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from dialogue import naming
 from dialogue.models import Turn
+from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import REASON, InstrumentForm, form_for
 from studies.instruments.loading import load
@@ -19,11 +21,14 @@ from studies.models import ArmRun, Comparison
 from studies.models.pair import Pair
 from studies.participation import progress
 from studies.participation.responses import rater_for
+from studies.participation.step_kinds import Page, StepKind, Visit, Way, Work, register, work_in_pieces
 from studies.participation.submissions import ToMend
 from studies.second_raters import comparisons
-from studies.steps.base import Page, Visit
 
 FIRST, SECOND = "first", "second"
+
+
+MINUTES_PER_PAIR = 6.0
 
 
 @dataclass(frozen=True)
@@ -42,7 +47,12 @@ class Side:
     turns: tuple[Said, ...]
 
 
-class Compare:
+class Compare(StepKind):
+    label = gettext_lazy("Comparing conversations of others")
+
+    def work(self, step: Step, way: Way) -> Work:
+        return work_in_pieces(**vars(comparisons.load_of(way.person)), minutes=MINUTES_PER_PAIR)
+
     def show(self, visit: Visit) -> Page | None:
         comparison = comparisons.at_hand(visit.participation)
         if comparison is None:
@@ -102,3 +112,6 @@ def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Sai
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
         yield Said(turn.text, naming.masked(turn.reply, names), is_asked=turn.number == asked)
+
+
+register("pairs", Compare())

@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from studies.board.conversations import rating_judges
 from studies.models import ArmRun, ReviewPlan, Study
+from studies.participation.judge_gap import rating_judges
 from studies.second_raters import review_work, reviews
 from studies.second_raters.disagreements import Disagreement, adjudicate, disagreements
 from studies.second_raters.plan_forms import MOST, Figure, PlanForm, PlanRow, new_plan_page, seed_field

@@ -13,18 +13,22 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dialogue import naming
+from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.instruments.vignettes import Vignette, vignette
 from studies.models import ArmRun, Review
 from studies.participation import progress
+from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register, work_in_pieces
 from studies.participation.submissions import ToMend
 from studies.second_raters import reviews
-from studies.steps.base import Page, Visit
 
 PLACE = 8  # characters by which drafts of one step are told apart
 DECLINE = "decline"  # the button of the smaller form, and what a draft says where that form was refused
+
+
+MINUTES_PER_REVIEW = 5.0
 
 
 class DeclineForm(forms.Form):
@@ -69,7 +73,15 @@ class Difference:
         return abs(self.given - self.known)
 
 
-class RateOthers:
+class RateOthers(StepKind):
+    label = gettext_lazy("Rating conversations of others")
+
+    def work(self, step: Step, way: Way) -> Work:
+        return work_in_pieces(**vars(reviews.load_of(way.person)), minutes=MINUTES_PER_REVIEW)
+
+    def is_stored(self, step: Step, stored: Stored) -> bool:
+        return reviews.all_stored(stored.person)
+
     def show(self, visit: Visit) -> Page:
         review = reviews.next_for(visit.participation)
         if review is None:
@@ -208,3 +220,6 @@ def differences(one: Vignette, scores: dict[str, float], language: str) -> Itera
     for item, known in one.known.items():
         label = scale.item(item).label or scale.item(item).text
         yield Difference(label[language], int(scores[item]), known.score, known.why[language])
+
+
+register("reviews", RateOthers())

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dialogue.jobs.estimate import Load, Typical, Typicals, gathered
+from dialogue.jobs.estimate import Estimate, Load, Typical, Typicals, gathered
 from dialogue.models import Call
 from dialogue.prices import estimated_tokens
 from dialogue.seekers.profile_writer import writer_messages
@@ -10,7 +10,6 @@ from studies.design.spec import ArmSpec
 from studies.models import Participation
 from studies.seeker_profiles.answers import of_person
 from studies.seeker_profiles.planning import writer_settings
-from studies.simulation.estimate import Estimate
 
 PURPOSE = Call.Purpose.PROFILE
 ASSUMED = Typical(characters=0, tokens=700)  # of an answer, where none is in the ledger

@@ -15,16 +15,16 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from dialogue.seekers.components import LANGUAGES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
-from studies.board.work import recent
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, profile_face
 from studies.seeker_profiles.approval import Refused
 from studies.seeker_profiles.checking import State
 from studies.seeker_profiles.handler import ANSWERS
 from studies.seeker_profiles.planning import Work, work_for
-from studies.simulation.profiles import OtherProfiles, keep
+from studies.seeker_profiles.selection import OtherProfiles, keep
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
+from studies.workbench.recent_tasks import recent
 from studies.workbench.tables import Choice, Column, chosen, filtered, headings, page_of, paging, sorted_rows
 
 COMMAND = "build_profiles"

@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 
 from dialogue.seekers.profile_checks import SENTENCES
 from dialogue.seekers.profiles import BIG_FIVE
-from studies.board.people import words
 from studies.instruments.loading import load
 from studies.models import Participation, SeekerProfile
 from studies.participation.language import instrument_language
@@ -111,5 +110,5 @@ def answered(person: Participation) -> list[tuple[str, str]]:
     asked = [("screening", key) for key in TALKED_OF] + [("profile", item.key) for item in load("profile").items]
     given = {instrument: answers_of(person, instrument) for instrument in ("screening", "profile")}
     items = ((load(instrument).item(key), given[instrument].get(key)) for instrument, key in asked)
-    rows = [(item.text[language], words(item, answer, language)) for item, answer in items if answer is not None]
+    rows = [(item.text[language], item.words_of(answer, language)) for item, answer in items if answer is not None]
     return [*rows, (_("Big Five"), *values_of(big_five_of(person)))]

@@ -4,10 +4,14 @@ from collections.abc import Iterator, Sequence
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
+STUDY = "<slug:study_key>"  # where an address names a study
+
 
 def words_of_addresses() -> frozenset[str]:
-    """Return every fixed part of every address but the admin site's, as `sign-in` of `/research/sign-in/`."""
-    words = {word for route in routes(get_resolver().url_patterns) for word in route.split("/")}
+    """Return every word that stands where another address has a study's key, as `sign-in` in `/research/sign-in/`."""
+    found = set(routes(get_resolver().url_patterns))
+    rooms = {route.partition(STUDY)[0] for route in found if STUDY in route}
+    words = {route.removeprefix(room).split("/")[0] for route in found for room in rooms if route.startswith(room)}
     return frozenset(word for word in words if word and "<" not in word)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
+from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
 from dialogue.jobs.store import Planned, Wanted, known_items
 from dialogue.models import JobItem
 from dialogue.providers.base import ModelSettings
@@ -25,6 +25,7 @@ from studies.judging.planning import (
 )
 from studies.judging.settings import Configuration, judge_settings
 from studies.models import Protocol, Study
+from studies.seeker_profiles.selection import keep
 from studies.simulation.choice import (
     Fitting,
     Unfit,
@@ -35,10 +36,9 @@ from studies.simulation.choice import (
     supporter_settings,
 )
 from studies.simulation.counting import let_count, to_give_way
-from studies.simulation.estimate import Estimate, simulation_loads, usual_turns
+from studies.simulation.estimate import simulation_loads, usual_turns
 from studies.simulation.outcomes import CONDITIONS
 from studies.simulation.planning import KIND, items, plan_simulation
-from studies.simulation.profiles import keep
 from studies.simulation.setup import Setup
 
 MOMENTS = ("final",)

@@ -11,7 +11,7 @@ from dialogue.seekers.profiles import Profile, ProfilesRefused
 from studies.design.spec import ArmSpec, StudySpec
 from studies.models import Study
 from studies.participation.chats import frozen_supporter
-from studies.simulation.profiles import OtherProfiles, found_profiles
+from studies.seeker_profiles.selection import OtherProfiles, found_profiles
 from studies.simulation.setup import Setup
 
 

@@ -28,9 +28,9 @@ from studies.models import ArmRun, Protocol, Rater, SeekerProfile
 from studies.models.response import RaterKind
 from studies.participation.chats import frozen_supporter
 from studies.participation.responses import Given, store_many
+from studies.seeker_profiles.selection import from_content
 from studies.simulation.counting import is_grave, is_taken, take_places
 from studies.simulation.planning import KIND, REVIEW
-from studies.simulation.profiles import from_content
 from studies.simulation.setup import EVALUATOR_TEMPERATURE, Setup
 
 RATER = "seeker"  # the code of simulated seekers as raters

@@ -17,25 +17,24 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest
 from dialogue.prices import told_amount
-from studies.board.overview import demonstrations
-from studies.board.work import STRATEGIES, recent
 from studies.design.spec import ArmSpec
-from studies.management import estimates
 from studies.models import Study
 from studies.participation.language import instrument_language
 from studies.simulation import charts as charts
-from studies.simulation import progress
+from studies.simulation import estimate_words, progress
 from studies.simulation.benchmark import Estimating, Wish
 from studies.simulation.choice import Fitting, Unfit, refuse_unreachable
-from studies.simulation.estimate import Estimate
 from studies.simulation.outcomes import CONDITIONS, SIMULATED, Costs, Leaderboard, Outcomes, Standing, outcomes_of
 from studies.simulation.progress import Tally
 from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
+from studies.workbench.probe_words import STRATEGIES
+from studies.workbench.recent_tasks import recent
 
 MOST_CALLS = 500
 TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
@@ -146,7 +145,7 @@ def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
         form.add_error(None, str(refusal))
         return None
     estimate = Estimating(run).run()
-    unpriced = estimates.cost(estimate).unpriced
+    unpriced = estimate_words.cost(estimate).unpriced
     if unpriced and budgets_of(form):
         form.add_error(
             "budget",
@@ -158,7 +157,7 @@ def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
 
 
 def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, Any]:
-    cost, budgets = estimates.cost(estimate), budgets_of(form)
+    cost, budgets = estimate_words.cost(estimate), budgets_of(form)
     return {
         "estimate": estimate,
         "facts": facts_of(estimate),
@@ -309,7 +308,7 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
         "ended": None if jobs else progress.left_by_person_or_budget(study),
         "newest": newest,
         "outcomes": outcomes,
-        "demonstrations": demonstrations(study),
+        "demonstrations": study.current().demonstrations(),
         **(figures(study, outcomes) if outcomes else {}),
         **recent(study, "benchmark"),
     }

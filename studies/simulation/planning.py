@@ -12,7 +12,7 @@ from studies.design.spec import ArmSpec
 from studies.judging.settings import digest
 from studies.models import Protocol
 from studies.participation.chats import frozen_supporter
-from studies.simulation.profiles import as_content
+from studies.seeker_profiles.selection import as_content
 from studies.simulation.setup import Setup
 
 KIND = "simulation"  # of job and item

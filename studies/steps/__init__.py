@@ -1,43 +1,26 @@
-"""The kinds of step, by the name that a plan gives them. Adding one is a module and a line here."""
+"""The kinds of step that are of no feature in particular; all kinds of the product are registered by `load_kinds`."""
 
-from studies.interviews import step
-from studies.second_raters import comparison_step, review_step
-from studies.steps import (
-    between,
-    blinding,
-    chat,
-    choose_language,
-    consent,
-    debrief,
-    ended,
-    questionnaire,
-    screening,
-    stalled,
-    training,
+from importlib import import_module
+
+MODULES = (
+    "studies.steps.choose_language",
+    "studies.steps.screening",
+    "studies.steps.consent",
+    "studies.steps.training",
+    "studies.steps.questionnaire",
+    "studies.steps.between",
+    "studies.steps.stalled",
+    "studies.steps.chat",
+    "studies.steps.blinding",
+    "studies.steps.debrief",
+    "studies.steps.ended",
+    "studies.interviews.step",
+    "studies.second_raters.review_step",
+    "studies.second_raters.comparison_step",
 )
-from studies.steps.base import StepKind
 
-KINDS: dict[str, StepKind] = {
-    "language": choose_language.ChooseLanguage(),
-    "screening": screening.Screening(),
-    "consent": consent.AskConsent(),
-    "training": training.Training(),
-    "questionnaire": questionnaire.Answer(),
-    "rating": questionnaire.Answer(),
-    "between": between.Between(),
-    "chats": stalled.Stalled(),
-    "chat": chat.Chat(),
-    "blinding": blinding.Blinding(),
-    "interview": step.Interviewing(),
-    "reviews": review_step.RateOthers(),
-    "pairs": comparison_step.Compare(),
-    "debrief": debrief.Debrief(),
-    "held": ended.Notice("studies/steps/held.html"),
-    "review": ended.Notice("studies/steps/review.html"),
-    "screened_out": ended.Notice("studies/steps/screened_out.html"),
-    "stopped": ended.Notice("studies/steps/stopped.html"),
-    "timed_out": ended.Notice("studies/steps/timed_out.html"),
-    "withdrawn": ended.Notice("studies/steps/withdrawn.html"),
-}
 
-__all__ = ["KINDS"]
+def load_kinds() -> None:
+    """Register every kind of step. Adding one is a module that registers it, a template and a line here."""
+    for name in MODULES:
+        import_module(name)

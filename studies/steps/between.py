@@ -1,13 +1,22 @@
+from django.utils.translation import gettext_lazy
+
+from studies.design.plan import Step
 from studies.participation import progress
-from studies.steps.base import Page, Visit
+from studies.participation.step_kinds import Page, Visit, register
 from studies.steps.questionnaire import Answer
 
 
 class Between(Answer):
     """A break before the next conversation. It asks what that one is to be about, unless the study keeps the topic."""
 
+    label = gettext_lazy("in between")
+    minutes = 1.0
+
     def __init__(self) -> None:
         super().__init__("studies/steps/between.html")
+
+    def name_of(self, step: Step) -> str:
+        return str(self.label)
 
     def show(self, visit: Visit) -> Page:
         return super().show(visit) if visit.step.instrument else Page(self.template)
@@ -17,3 +26,6 @@ class Between(Answer):
             return super().accept(visit)
         progress.advance(visit.participation, done=visit.step)
         return False
+
+
+register("between", Between())

@@ -10,7 +10,9 @@ from itertools import groupby
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
+from studies.design.plan import Step
 from studies.design.spec import ArmSpec, StudySpec
 from studies.instruments.definitions import Condition, Item, Option, Questionnaire
 from studies.instruments.forms import AnswerValue, InstrumentForm, Row, form_for
@@ -20,15 +22,25 @@ from studies.models import ArmRun
 from studies.participation import progress
 from studies.participation.chats import runs_with_a_reply
 from studies.participation.responses import rater_for, store
+from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 
 PARTNER = "partner"  # the placeholder of the items that are asked of each partner
+MINUTES_PER_GUESS = 0.4
 WHOLE = 0  # the number that stands for the page as a whole
 
 
-class Blinding:
+class Blinding(StepKind):
     """One page about all partners who gave a reply. Where there was none, nothing is asked."""
+
+    label = gettext_lazy("Blinding question")
+
+    def work(self, step: Step, way: Way) -> Work:
+        return Work(0, MINUTES_PER_GUESS * way.runs)
+
+    def is_stored(self, step: Step, stored: Stored) -> bool:
+        asked = {(step.instrument, step.moment, run.position) for run in runs_with_a_reply(stored.person)}
+        return asked <= stored.responses
 
     def show(self, visit: Visit) -> Page | None:
         runs = runs_with_a_reply(visit.participation)
@@ -137,3 +149,6 @@ def arm_at(place: str, spec: StudySpec) -> str:
     """The arm's key; what is no place, as that one cannot tell, stays as it is."""
     keys = {str(at): arm.key for at, arm in enumerate(listed(spec), start=1)}
     return keys.get(place, place)
+
+
+register("blinding", Blinding())

@@ -1,23 +1,36 @@
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from dialogue import chat as rules
 from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
+from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.models import ArmRun, RolePlay
 from studies.participation import chats, progress
 from studies.participation.responses import rater_for, store, turns_seen
+from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
 from studies.participation.submissions import ToMend
 from studies.role_play import flags
 from studies.role_play.card_face import CardFace, face_of
-from studies.steps.base import Page, Visit
 from studies.steps.stalled import stalled_page
 
+MINUTES_PER_TURN = 0.75
 
-class Chat:
+
+class Chat(StepKind):
     """A conversation with one partner, and the ratings for which it waits."""
+
+    label = gettext_lazy("chat")
+
+    def work(self, step: Step, way: Way) -> Work:
+        return Work(0, MINUTES_PER_TURN * way.spec.chat.min_turns)
+
+    def is_stored(self, step: Step, stored: Stored) -> bool:
+        run = stored.runs.get(step.run)
+        return run is not None and run.conversation is not None and bool(run.conversation.end_reason)
 
     def show(self, visit: Visit) -> Page | None:
         try:
@@ -129,3 +142,6 @@ def card_of(run: ArmRun) -> CardFace | None:
     """The role card as it was when the conversation was opened, with what is ticked on it."""
     role_play = RolePlay.objects.filter(run=run).first()
     return face_of(role_play.card, role_play.played) if role_play and role_play.card else None
+
+
+register("chat", Chat())

@@ -1,12 +1,17 @@
+from django.utils.translation import gettext_lazy
+
 from studies.participation import progress
 from studies.participation.language import remember
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 
 NAMES = {"en": "English", "zh": "简体中文"}
 
 
-class ChooseLanguage:
+class ChooseLanguage(StepKind):
+    label = gettext_lazy("Language")
+    minutes = 0.5
+
     def show(self, visit: Visit) -> Page:
         languages = [(code, NAMES[code]) for code in visit.spec.languages]
         return Page("studies/steps/language.html", {"languages": languages})
@@ -20,3 +25,6 @@ class ChooseLanguage:
         remember(visit.request, chosen)
         progress.advance(visit.participation, done=visit.step)
         return True
+
+
+register("language", ChooseLanguage())

@@ -1,16 +1,24 @@
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
+from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.models import Consent
 from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.consent import Form, form_of
+from studies.participation.step_kinds import Page, StepKind, Stored, Visit, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 
 
-class AskConsent:
+class AskConsent(StepKind):
     """The form in full, each box an act of its own; what was agreed to is kept with the text's hash and the time."""
+
+    label = gettext_lazy("Consent")
+    minutes = 5.0
+
+    def is_stored(self, step: Step, stored: Stored) -> bool:
+        return stored.person.consents.exists()
 
     def show(self, visit: Visit) -> Page:
         text = self.text(visit)
@@ -49,3 +57,6 @@ class AskConsent:
         )
         if visit.participation.status == Status.APPLIED:
             progress.set_status(visit.participation, Status.ACTIVE)
+
+
+register("consent", AskConsent())

@@ -1,11 +1,16 @@
+from django.utils.translation import gettext_lazy
+
 from dialogue.safety.resources import resources_for
 from studies.models import Participation
 from studies.participation import progress
-from studies.steps.base import Page, Visit
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 
 
-class Debrief:
+class Debrief(StepKind):
     """The end: thanks, what was spent and is owed, help, and a code once everything that should exist was counted."""
+
+    label = gettext_lazy("Debrief")
+    minutes = 1.0
 
     def show(self, visit: Visit) -> Page:
         missing = progress.complete(visit.participation)
@@ -21,10 +26,10 @@ class Debrief:
         }
         return Page("studies/steps/debrief.html", context)
 
-    def accept(self, visit: Visit) -> bool:
-        return False
-
 
 def partners(participation: Participation, visit: Visit) -> list[tuple[int, str]]:
     titles = {arm.key: arm.title[visit.language] for arm in visit.spec.arms}
     return [(number, titles.get(key, key)) for number, key in enumerate(participation.order, start=1)]
+
+
+register("debrief", Debrief())

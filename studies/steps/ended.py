@@ -1,10 +1,15 @@
+from django.utils.translation import gettext_lazy
+
 from dialogue.safety.resources import resources_for
 from studies.care import oncall
-from studies.steps.base import Page, Visit
+from studies.models import Participation
+from studies.models.participation import Status
+from studies.participation import progress
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.steps.screening import farewell
 
 
-class Notice:
+class Notice(StepKind):
     """A page for one who waits or whose part is over; there is nothing to send."""
 
     def __init__(self, template: str) -> None:
@@ -23,5 +28,21 @@ class Notice:
         }
         return Page(self.template, context)
 
-    def accept(self, visit: Visit) -> bool:
-        return False
+
+class Selection(Notice):
+    """A researcher looks at the screening before the person may go on."""
+
+    label = gettext_lazy("Selection")
+    minutes = 0.0
+
+    def prepare(self, person: Participation) -> None:
+        progress.set_status(person, Status.IN_REVIEW)
+
+
+register("selection", Selection("studies/steps/review.html"))
+register("review", Notice("studies/steps/review.html"))
+register("held", Notice("studies/steps/held.html"))
+register("screened_out", Notice("studies/steps/screened_out.html"))
+register("stopped", Notice("studies/steps/stopped.html"))
+register("timed_out", Notice("studies/steps/timed_out.html"))
+register("withdrawn", Notice("studies/steps/withdrawn.html"))

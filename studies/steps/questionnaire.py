@@ -5,24 +5,31 @@ from django.db import transaction
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from studies.care import oncall
+from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.participation import progress
 from studies.participation.responses import answers_of, is_rating, rater_for, store, turns_seen
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 
 PLAIN = "studies/steps/questionnaire.html"
 
 
-class Answer:
+class Answer(StepKind):
     """Any questionnaire of a plan: profile, Big Five, feelings check, final rating, what to talk about next."""
+
+    label = gettext_lazy("Questionnaire")
 
     def __init__(self, template: str = PLAIN) -> None:
         self.template = template
+
+    def name_of(self, step: Step) -> str:
+        return step.instrument
 
     def show(self, visit: Visit) -> Page:
         return self.page(visit, form_of(visit, data=visit.to_mend()))
@@ -96,3 +103,14 @@ def keep_form(visit: Visit, form: InstrumentForm) -> None:
         turns=turns_seen(visit.run) if visit.step.moment else None,
         seconds=visit.seconds,
     )
+
+
+class FinalRating(Answer):
+    label = gettext_lazy("Rating")
+
+    def name_of(self, step: Step) -> str:
+        return _("rating %(instrument)s") % {"instrument": step.instrument}
+
+
+register("questionnaire", Answer())
+register("rating", FinalRating())

@@ -1,4 +1,5 @@
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
 from studies.instruments.eligibility import Outcome, outcome
@@ -9,14 +10,17 @@ from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.responses import rater_for, store
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 
 EXITS = {"exclude": Status.SCREENED_OUT, "exclude_with_care": Status.SCREENED_OUT, "review_by_person": Status.IN_REVIEW}
 
 
-class Screening:
+class Screening(StepKind):
     """Whether the study fits this person now. Who it does not fit is thanked, shown help, never told which answer."""
+
+    label = gettext_lazy("Screening")
+    minutes = 4.0
 
     def show(self, visit: Visit) -> Page:
         form = self.form(visit, data=visit.to_mend())
@@ -88,3 +92,6 @@ def farewell(participation: Participation) -> dict[str, object]:
         "text": fill(text, {"review_days": "3"}),
         "resources": resources_for(participation.country) if participation.outcome.get("show_help") else [],
     }
+
+
+register("screening", Screening())

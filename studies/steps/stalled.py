@@ -1,12 +1,27 @@
 from contextlib import suppress
 
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from studies.design.plan import Step
+from studies.models import Participation
 from studies.participation import enrolment
-from studies.steps.base import Page, Visit
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 
 
-class Stalled:
+class Stalled(StepKind):
     """Before the first conversation, for one to whom no arms could be given: the study has too few in use. Researchers
     see it on the overview. Each visit tries again."""
+
+    label = gettext_lazy("Conversations")
+
+    def name_of(self, step: Step) -> str:
+        return _("Before the first conversation")
+
+    def prepare(self, person: Participation) -> None:
+        # With too few arms they stay at this step; what they have answered is stored.
+        with suppress(enrolment.ArmsMissing):
+            enrolment.draw_order(person)
 
     def show(self, visit: Visit) -> Page | None:
         with suppress(enrolment.ArmsMissing):
@@ -14,9 +29,9 @@ class Stalled:
             return None
         return stalled_page(visit)
 
-    def accept(self, visit: Visit) -> bool:
-        return False
-
 
 def stalled_page(visit: Visit) -> Page:
     return Page("studies/stalled.html", {"contact": visit.spec.contact})
+
+
+register("chats", Stalled())

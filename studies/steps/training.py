@@ -1,6 +1,7 @@
 from collections.abc import Sequence
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm
@@ -8,14 +9,17 @@ from studies.instruments.loading import load
 from studies.instruments.quiz import QuizResult, mark
 from studies.models.participation import Status
 from studies.participation import progress
+from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import ToMend
-from studies.steps.base import Page, Visit
 from studies.steps.questionnaire import form_of, keep_form
 
 
-class Training:
+class Training(StepKind):
     """Guide, sample dialogues and a check that the procedure is understood. After the last attempt a person decides:
     nobody is excluded by a quiz."""
+
+    label = gettext_lazy("Training")
+    minutes = 6.0
 
     def show(self, visit: Visit) -> Page:
         quiz = load(visit.step.instrument)
@@ -59,3 +63,6 @@ def mark_wrong(form: InstrumentForm, quiz: Questionnaire, wrong: Sequence[str], 
     for question in (*quiz.raw["questions"], *quiz.raw["expert_questions"]):
         if question["id"] in wrong:
             form.add_error(question["id"], question["feedback"][language])
+
+
+register("training", Training())

@@ -11,7 +11,6 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from studies.interviews import schedule
 from studies.models import Protocol, Study
 from studies.participation import counts, timeouts
 from studies.participation.language import instrument_language
@@ -77,7 +76,7 @@ def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[di
         ("research-study", _("Overview"), 0),
         ("research-people", _("People"), 0),
         ("research-conversations", _("Conversations"), 0),
-        *([("research-interviews", _("Interviews"), 0)] if schedule.are_held_in(study) else []),
+        *([("research-interviews", _("Interviews"), 0)] if study.holds_interviews() else []),
         ("research-reviews", _("Reviews"), 0),
         ("research-pairs", _("Comparisons"), 0),
         ("research-quality", _("Quality"), 0),

@@ -42,17 +42,6 @@ OUTCOMES: Words = {  # of the screening
     "exclude_with_care": gettext_lazy("not eligible, for safety"),
     "review_by_person": gettext_lazy("to be decided by a person"),
 }
-STEPS: Words = {
-    "consent": gettext_lazy("consent"),
-    "questionnaire": gettext_lazy("questionnaire"),
-    "training": gettext_lazy("training"),
-    "chats": gettext_lazy("conversations"),
-    "interview": gettext_lazy("interview"),
-    "blinding": gettext_lazy("blinding question"),
-    "reviews": gettext_lazy("rating conversations of others"),
-    "pairs": gettext_lazy("comparing conversations of others"),
-    "debrief": gettext_lazy("debrief"),
-}
 SELECTIONS: Words = {
     "auto": gettext_lazy("by the screening alone"),
     "manual": gettext_lazy("by hand, after the screening"),
@@ -157,3 +146,8 @@ def signed(number: float) -> str:
     """+1.5, −0.33, 0: with a real minus sign."""
     shown = f"{round(number, 2) + 0.0:+g}".replace("-", "−")
     return "0" if shown in ("+0", "−0") else shown
+
+
+def one_or_more(count: int, one: str, more: str) -> str:
+    """Return the word for so many, of commands that speak English alone."""
+    return one if count == 1 else more

@@ -49,6 +49,11 @@ WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("The pairs of all plans, each shown twice with the sides exchanged: does the place decide?"),
     ),
 }
+STRATEGIES = [
+    ("standard", gettext_lazy("standard: the conversation alone")),
+    ("user_aware", gettext_lazy("user-aware: also who the person is")),
+    ("state_aware", gettext_lazy("state-aware: also what went on in the person")),
+]
 SHORT_STRATEGIES = {"user_aware": gettext_lazy("user-aware"), "state_aware": gettext_lazy("state-aware")}
 FIELD_WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
     "profile": (

@@ -12,9 +12,9 @@ from django.db import connection, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from studies.management.command import TASK_VARIABLE
 from studies.models import Study, Task
 
+TASK_VARIABLE = "EMOSTUDY_TASK"  # tells a command that a page has started it, and as which task
 COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan")
 RADAR = "--radar"  # among those of `analyse`, whose others are of its export
 LOG = "log.txt"

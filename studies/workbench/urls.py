@@ -1,12 +1,10 @@
 from django.urls import path
 
-from studies.workbench import asking_first, calls, signing_in
+from studies.workbench import asking_first, signing_in
 
 urlpatterns = [
     path("sign-in/", signing_in.SignIn.as_view(), name="research-sign-in"),
     path("sign-in/", signing_in.SignIn.as_view(), name="account_login"),  # allauth's name for it
     path("sign-out/", signing_in.SignOut.as_view(), name="research-sign-out"),
-    path("<slug:study_key>/conversations/<str:code>/calls/", calls.calls, name="research-calls"),
-    path("<slug:study_key>/conversations/<str:code>/calls/<int:number>/", calls.call, name="research-call"),
     path("<slug:study_key>/confirm/", asking_first.confirm, name="research-confirm"),
 ]

@@ -5,7 +5,7 @@ import pytest
 from dialogue.seekers.profiles import from_content, known_to_seeker, load_profiles
 from studies.design.reading import INSTRUMENTS
 from studies.models import Card
-from studies.simulation.profiles import keep
+from studies.seeker_profiles.selection import keep
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,10 +5,10 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.store import Planned
 from dialogue.seekers.components import LANGUAGES
 from studies.design.spec import ArmSpec, StudySpec
-from studies.management.command import one_or_more
 from studies.management.jobs import JobCommand, failures
 from studies.seeker_profiles.estimate import estimated
 from studies.seeker_profiles.planning import KIND, LATER_USE, Work, plan_profiles, work_for, writer_settings
+from studies.workbench.labels import one_or_more
 
 NOBODY = (
     f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(LANGUAGES)}. Let people "

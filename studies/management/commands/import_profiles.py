@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 
 from dialogue.seekers.profiles import ProfilesRefused, load_profiles
 from studies.management.command import Command as Base
+from studies.seeker_profiles.selection import OtherProfiles, keep
 from studies.simulation.choice import MILD
-from studies.simulation.profiles import OtherProfiles, keep
 
 
 class Command(Base):

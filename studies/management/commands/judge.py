@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back
+from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
 from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.prompts import STRATEGIES
@@ -29,7 +29,6 @@ from studies.judging.settings import MOST_REPLICATES, Configuration, judge_setti
 from studies.management.judging import JudgingCommand
 from studies.models import ArmRun, Study
 from studies.simulation.choice import Unfit, chosen_judge
-from studies.simulation.estimate import Estimate
 
 
 class Command(JudgingCommand):

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.jobs.estimate import DryCaller, Typicals, rolled_back, scaled, to_try
+from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back, scaled, to_try
 from dialogue.jobs.store import Planned
 from studies.design.spec import ArmSpec
 from studies.judging.comparisons import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
@@ -14,7 +14,6 @@ from studies.management.judging import JudgingCommand, of_answers, unreadable
 from studies.models import PairPlan, Study
 from studies.second_raters.comparisons import pairwise_instruments
 from studies.simulation.choice import Unfit, chosen_judge
-from studies.simulation.estimate import Estimate
 
 LIMIT_PAIRS = "compare at most N pairs this time; with 3 a trial, which asks the judge and is paid"
 

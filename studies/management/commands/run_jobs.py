@@ -12,8 +12,8 @@ from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.models import Job
 from dialogue.prices import PriceFileError
 from studies.management.command import Command as Base
-from studies.management.command import one_or_more
 from studies.management.jobs import stop_on_signals, worker
+from studies.workbench.labels import one_or_more
 
 NOTHING_TO_DO = (
     "Nothing to do: no job is open. judge, simulate, benchmark and build_profiles plan one with --background; one that "

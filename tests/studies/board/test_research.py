@@ -13,7 +13,8 @@ from studies.board.people import safety_questions
 from studies.design import reading
 from studies.design.spec import ContrastSpec
 from studies.models import Participation, Task
-from studies.workbench.labels import ORDERS, SELECTIONS, STEPS, TOPICS
+from studies.participation.step_kinds import KINDS
+from studies.workbench.labels import ORDERS, SELECTIONS, TOPICS
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -254,7 +255,9 @@ def test_design_is_told_in_words(desk, study):
     page = desk.get(address("design"))
 
     spec = study.current().spec()
-    assert [what for what, _instrument, _track in page.context["steps"]] == [STEPS[step.kind] for step in spec.steps]
+    assert [what for what, _instrument, _track in page.context["steps"]] == [
+        KINDS[step.kind].label for step in spec.steps
+    ]
     assert page.context["words"] == {
         "selection": SELECTIONS[spec.selection],
         "topic": TOPICS[spec.chat.topic],

@@ -20,7 +20,7 @@ from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.participation.profiles import FIELD_OF, LEFT_OUT
 from studies.participation.responses import rater_for, store
-from studies.simulation.profiles import DEMO_PROFILES
+from studies.seeker_profiles.selection import DEMO_PROFILES
 from tests import factories
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
 

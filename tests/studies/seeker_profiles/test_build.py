@@ -15,7 +15,7 @@ from studies.data import erasure
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Participation, SeekerProfile
 from studies.seeker_profiles.planning import plan_profiles, work_for
-from studies.simulation.profiles import approved_profiles
+from studies.seeker_profiles.selection import approved_profiles
 from tests import factories
 from tests.llm_server import running
 from tests.studies.seeker_profiles.people import AGREED, PROFILE, person, sign

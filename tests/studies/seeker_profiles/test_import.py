@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.models import SeekerProfile
-from studies.simulation.profiles import DEMO_PROFILES, approved_profiles, found_profiles
+from studies.seeker_profiles.selection import DEMO_PROFILES, approved_profiles, found_profiles
 from tests import factories
 
 pytestmark = pytest.mark.django_db

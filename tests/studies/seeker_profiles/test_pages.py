@@ -12,7 +12,7 @@ from django.urls import reverse
 from dialogue.seekers.profiles import as_content, load_profiles
 from studies.models import SeekerProfile, Study, Task
 from studies.seeker_profiles.checking import State, checked
-from studies.simulation.profiles import DEMO_PROFILES, approved_profiles, keep
+from studies.seeker_profiles.selection import DEMO_PROFILES, approved_profiles, keep
 from studies.workbench import tasks
 from tests import factories
 from tests.studies.seeker_profiles.people import PROFILE, person

@@ -8,14 +8,13 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from dialogue.jobs.estimate import Load, cost_of, filling, scaled
+from dialogue.jobs.estimate import Estimate, Load, cost_of, filling, scaled
 from dialogue.models import Call, Conversation, Job, Supporter, Turn
 from dialogue.prices import Entry, Price, Prices, estimated_tokens
 from dialogue.providers.base import Message, ModelSettings
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, Response, SeekerProfile
 from studies.simulation.benchmark import Estimating, Wish
-from studies.simulation.estimate import Estimate
 from tests import factories
 from tests.studies.simulation.test_simulate import profiles
 

@@ -21,8 +21,8 @@ from dialogue.seekers.profiles import load_profiles
 from studies.design.spec import ArmSpec
 from studies.models import Study, Task
 from studies.models.task import SILENT_FOR
+from studies.seeker_profiles.selection import DEMO_PROFILES, keep
 from studies.simulation.pages import matrix
-from studies.simulation.profiles import DEMO_PROFILES, keep
 from studies.simulation.setup import Setup
 from studies.workbench import tasks
 from tests import factories

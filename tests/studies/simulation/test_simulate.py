@@ -27,9 +27,9 @@ from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Response, SeekerProfile, Study
 from studies.participation.chats import frozen_supporter
 from studies.participation.exclusions import decide
+from studies.seeker_profiles.selection import DEMO_PROFILES
 from studies.simulation import progress
 from studies.simulation.handler import SimulationHandler
-from studies.simulation.profiles import DEMO_PROFILES
 from tests import factories
 from tests.dialogue.jobs.work import run, when
 from tests.llm_server import running

@@ -6,8 +6,8 @@ from django.test import Client
 from django.urls import reverse
 
 from dialogue.models import Call
-from studies.workbench import calls
-from studies.workbench.calls import without_secrets
+from studies.board import calls
+from studies.board.calls import without_secrets
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd  # noqa: TID253
 import pytest
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, expect, sync_playwright
 
 from studies.analysis import load
 from studies.analysis.bootstrap import Bootstrap
@@ -70,7 +70,7 @@ def test_a_table_that_scrolls_shows_it_and_is_reached_by_the_keyboard(report: Pa
     wide.focus()
     at_start = wide.screenshot()
     report.keyboard.press("ArrowRight")
-    report.wait_for_function("document.activeElement.scrollLeft > 0")
+    expect(report.locator("[data-name=most] .wide:focus")).not_to_have_js_property("scrollLeft", 0)
     shadows = wide.evaluate("wide => getComputedStyle(wide).backgroundAttachment")
     assert shadows == "local, local, scroll, scroll, scroll"
     assert wide.screenshot() != at_start

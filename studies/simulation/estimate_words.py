@@ -6,11 +6,10 @@ from typing import Any
 from django.conf import settings
 
 from dialogue.jobs import store
-from dialogue.jobs.estimate import Cost, cost_of
+from dialogue.jobs.estimate import Answers, Cost, Estimate, cost_of
 from dialogue.prices import load_prices, told_amount
 from dialogue.providers.registry import has_key, is_free
-from studies.management.command import one_or_more
-from studies.simulation.estimate import Answers, Estimate
+from studies.workbench.labels import one_or_more
 
 ROUGH = (
     "Tokens are counted from characters: real tokenizers may differ by a third. Repeated calls and repairs are not in "

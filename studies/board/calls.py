@@ -1,7 +1,6 @@
 """The raw calls behind a conversation: what a model was asked, what came back, what it took."""
 
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,12 +16,10 @@ from studies.board.conversations import kept
 from studies.models import Study
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
+from studies.workbench.model_texts import Text, without_secrets
 from studies.workbench.tables import Choice, changed, chosen, page_of, paging
 
 IN_THE_DRAWER = 100  # more than this are on a page of their own
-LONG = 1200  # characters; a longer text is folded
-HIDDEN = "***"
-SECRETS = ("key", "secret", "password", "authorization", "credential", "headers")
 FIELDS = {"turn": "turn", "purpose": "purpose", "status": "status"}
 TEXTS = ("request", "response", "reasoning", "parameters", "error")  # what a list does not read
 
@@ -32,20 +29,6 @@ class Row:
     call: Call
     purpose: str
     status: str
-
-
-@dataclass(frozen=True)
-class Text:
-    """`role` is empty where it is no message."""
-
-    text: str
-    role: str = ""
-
-    def is_long(self) -> bool:
-        return len(self.text) > LONG
-
-    def begins(self) -> str:
-        return " ".join(self.text[:200].split())
 
 
 def row_of(call: Call) -> Row:
@@ -141,18 +124,3 @@ def call(request: HttpRequest, study: Study, code: str, number: int) -> HttpResp
     if request.GET.get("part"):
         return render(request, "studies/research/call_part.html", context)
     return show(request, study, "call", context)
-
-
-def without_secrets(value: Any) -> Any:
-    """A study file may carry a header or a key of its own in `extra`; no page shows it."""
-    if isinstance(value, Mapping):
-        return {name: HIDDEN if is_secret(str(name)) else without_secrets(part) for name, part in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [without_secrets(part) for part in value]
-    return value
-
-
-def is_secret(name: str) -> bool:
-    """`max_tokens` is none, `token` is one."""
-    plain = name.lower()
-    return any(word in plain for word in SECRETS) or plain.endswith("token")

@@ -1,0 +1,41 @@
+"""The latest tasks of a study, as pages show them and their script is told of them."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from studies.models import Study, Task
+from studies.workbench import tasks
+from studies.workbench.task_words import command_name, told_outcome, told_work
+
+RECENT = 10
+
+
+def recent(study: Study, *commands: str) -> dict[str, Any]:
+    rows = [described(task) for task in study.tasks.filter(command__in=commands)[:RECENT]]
+    return {"tasks": rows, "running": any(row["state"] == Task.State.RUNNING for row in rows)}
+
+
+def described(task: Task) -> dict[str, Any]:
+    """A task as the pages show it and as their script is told of it."""
+    silent = task.is_silent()
+    return {
+        "pk": task.pk,
+        "command": command_name(task.command),
+        "analyses": task.command == "analyse",
+        "about": told_work(task.command, task.arguments),
+        "outcome": told_outcome(task.outcome),
+        "state": Task.State.FAILED if silent else task.state,
+        "done": task.done,
+        "total": task.total,
+        "message": _("Its process has stopped. Start it again: what is done is not done twice.")
+        if silent
+        else task.message,
+        "started_at": task.started_at,
+        "archive": archive_of(task),
+    }
+
+
+def archive_of(task: Task) -> str:
+    name = f"{task.study.key}-export.zip"
+    return name if task.state == Task.State.DONE and name in tasks.files_of(task) else ""

@@ -20,19 +20,21 @@ PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # as in an export
 DIGITS = 12  # significant; below lies what differs between processors
 
-Part = Callable[[Export, Bootstrap], Iterator[tuple[str, list[dict[str, Any]]]]]
+Part = Callable[..., Iterator[tuple[str, list[dict[str, Any]]]]]
 
 
 @dataclass(frozen=True)
 class Table:
     """One table of results: `part` yields (what, its rows), `methods` tell how its columns or statistics are computed,
-    `heading` is what the report calls it. Texts are in English, and translated where they are shown."""
+    `heading` is what the report calls it. Texts are in English, and translated where they are shown. `part` takes the
+    export and the bootstrap, and the tables before it as `tables` where `reads_tables`."""
 
     name: str  # of its file, without ".csv"
     part: Part
     columns: list[str]
     methods: Mapping[str, str]
     heading: str
+    reads_tables: bool = False
 
 
 @dataclass(frozen=True)

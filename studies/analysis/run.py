@@ -35,6 +35,7 @@ from studies.analysis.tables import (
     conditions,
     costs,
     coverage,
+    cross_check,
     decision_study,
     discrimination,
     emotion,
@@ -103,6 +104,14 @@ TABLES = (
     _table("probes", probes.probes, probes, _("What judges' scores hang on")),
     _table("field_tests", field_tests.field_tests, field_tests, _("Judges without a field")),
     _table("primary", primary.primary, primary, _("Primary contrasts")),
+    Table(
+        "cross_check",
+        cross_check.cross_check,
+        cross_check.COLUMNS,
+        cross_check.METHODS,
+        _("Numbers checked by other packages"),
+        reads_tables=True,
+    ),
 )
 REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
 
@@ -171,11 +180,12 @@ def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: 
     if unknown:
         raise AnalysisError(f"there is no table {', '.join(sorted(unknown))}")
     wanted = tuple(table for table in TABLES if not names or table.name in names)
+    tables: dict[str, pd.DataFrame] = {}
     with threadpool_limits(limits=1):
-        tables = {
-            table.name: _computed(table, export, bootstrap, partial(on_progress, done, len(wanted) + 1))
-            for done, table in enumerate(wanted)
-        }
+        for done, table in enumerate(wanted):
+            part = partial(table.part, tables=dict(tables)) if table.reads_tables else table.part
+            tell = partial(on_progress, done, len(wanted) + 1)
+            tables[table.name] = _computed(replace(table, part=part), export, bootstrap, tell)
     return Results(export, bootstrap, tables, wanted)
 
 

@@ -10,6 +10,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
 from studies.analysis.reporting.naming import contrast_name, item_name, listed, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of, with_kinds
+from studies.analysis.tables.cross_check import NO
 
 PEOPLE = ("seeker", "expert", "reviewer", "crowd")
 FEW_RESAMPLES = 1000  # below, the ends of an interval depend on the seed
@@ -24,6 +25,7 @@ Tables = Mapping[str, pd.DataFrame]
 def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]:
     """One sentence each, the gravest first."""
     return [
+        *differing_numbers(tables),
         *_of_demonstration(export),
         *_of_unblinding(export),
         *_of_declaration(export),
@@ -35,6 +37,21 @@ def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]
         *_of_pooling(export),
         *_of_conditions(tables),
     ]
+
+
+def differing_numbers(tables: Tables) -> Iterator[str]:
+    """Yield a warning where numbers differ from those of other packages."""
+    table = tables.get("cross_check", pd.DataFrame(columns=["agrees"]))
+    rows = table[table["agrees"] == NO]
+    if len(rows):
+        names = dict.fromkeys(f"{row.check} ({row.table}.csv)" for row in rows.itertuples())
+        yield ngettext(
+            "WARNING: {count} number differs from what another package computes from the same rows: {names}. Do not "
+            "use the results before you know why; cross_check.csv has both numbers.",
+            "WARNING: {count} numbers differ from what other packages compute from the same rows: {names}. Do not "
+            "use the results before you know why; cross_check.csv has both numbers.",
+            len(rows),
+        ).format(count=len(rows), names=listed(list(names)))
 
 
 def _of_demonstration(export: Export) -> Iterator[str]:

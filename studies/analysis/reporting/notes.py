@@ -191,6 +191,17 @@ SENTENCES = (
     _("{count} arms: a wrong guess weighs 1/{others}"),
     _("{count} conversations of {clusters} clusters count as independent"),
     _("the t-test takes {count} conversations of {clusters} clusters as independent"),
+    # The check by other packages
+    _("not comparable"),
+    _("the table has no number"),
+    _("the package gives no number"),
+    _("the package fails ({error})"),
+    _("statsmodels does not converge, as where a variance comes out as 0"),
+    _("the sample does not tell the arms apart"),
+    _("no random term is left"),
+    _("the table's are variance components over all ratings, the package leaves out what has gaps"),
+    _("a sample of {count} of {all} clusters"),
+    _("a sample of {count} of {all} ratings"),
     # What is not there
     _("nobody answered"),
     _("nobody named an arm"),

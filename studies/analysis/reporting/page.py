@@ -12,6 +12,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext, spoken
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.excerpts import named
+from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import column_name
 from studies.analysis.reporting.notes import told
@@ -35,7 +36,8 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     title = _("{study}: results").format(study=title_of(results.export))
     ribbon = [tag("p", _("Demonstration data"), class_="ribbon")] if results.export.demonstration else []
     content = [_section(section, results) for section in sections]
-    main = tag("main", _switch(others), tag("h1", title), *content)
+    alarms = [tag("p", text, class_="alarm", role="alert") for text in differing_numbers(results.tables)]
+    main = tag("main", _switch(others), tag("h1", title), *alarms, *content)
     head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
     body = tag("body", *ribbon, _contents(sections), main, tag("script", _file(SCRIPT)), **_words())
     return f"<!doctype html>\n{tag('html', head, body, lang=spoken())}\n"

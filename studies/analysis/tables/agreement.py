@@ -190,6 +190,32 @@ def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataF
                 yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
 
 
+@dataclass(frozen=True)
+class Unpaired:
+    """What a row of agreement.csv would compare, `of` its judge, strategy, human and SCALE; it may share nothing."""
+
+    of: dict[str, str]
+    human: pd.DataFrame
+    judge: pd.DataFrame
+
+    def pair(self) -> pd.DataFrame:
+        """Return the columns `human` and `judge`, one row per UNIT that both scored."""
+        return _beside(_side(self.human, "rater"), _side(self.judge, "replicate"))
+
+
+def unpaired_sides(ratings: pd.DataFrame) -> Iterator[Unpaired]:
+    """Yield the candidates for a row of agreement.csv, unpaired, as pairing them takes most of the time."""
+    humans = [(human, list(rated.groupby(SCALE, observed=True))) for human, rated in _humans(ratings)]
+    for (judge, strategy), judged in _judges(ratings):
+        by_scale = dict(list(judged.groupby(SCALE, observed=True)))
+        for human, scales in humans:
+            for key, rated in scales:
+                if key in by_scale:
+                    scale = dict(zip(SCALE, map(str, key), strict=True))
+                    of = {"judge": str(judge), "strategy": str(strategy), "human": human} | scale
+                    yield Unpaired(of, rated, by_scale[key])
+
+
 def _beside(human: Side, judge: Side) -> pd.DataFrame:
     return pd.concat({"human": human.scores, "judge": judge.scores}, axis=1, join="inner").sort_index()
 

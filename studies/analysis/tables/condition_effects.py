@@ -89,7 +89,7 @@ def condition_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[s
 
 
 def _of_item(of: dict[str, Any], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    met = scores.groupby("arm")["condition"].transform("nunique") == len(CONDITIONS)
+    met = in_both(scores)
     both = scores[met]
     if both.empty:
         return
@@ -101,12 +101,16 @@ def _of_item(of: dict[str, Any], scores: pd.DataFrame) -> Iterator[dict[str, Any
         yield row.finished()
 
 
+def in_both(scores: pd.DataFrame) -> pd.Series:
+    """Tell which rows are of arms that were met in both conditions."""
+    return scores.groupby("arm")["condition"].transform("nunique") == len(CONDITIONS)
+
+
 def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
-    arms, of_arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
-    terms = {PROFILE: numbered(scores["cluster"])}
-    untold = mixed.telling(terms).get(PROFILE, "")
+    data = model_of(scores)
+    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.telling(data.terms).get(PROFILE, "")
     try:
-        found = mixed.fit(scores["score"].to_numpy(float), design(of_arm, scores["condition"]), {} if untold else terms)
+        found = mixed.fit(data.scores, data.fixed, {} if untold else data.terms)
     except Undefined as reason:
         row = Row(**about, statistic="condition_average", arm="", method="REML")
         row.leave_out("estimate", "low", "high", "df", "p", because=str(reason))
@@ -116,6 +120,13 @@ def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
         if untold:
             row.add_notes(f"no profile in the model: {untold}")
         yield row
+
+
+def model_of(scores: pd.DataFrame) -> mixed.Data:
+    """Return the model of scores of arms that were met in both conditions."""
+    of_arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)[1]
+    fixed = design(of_arm, scores["condition"])
+    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: numbered(scores["cluster"])})
 
 
 def design(of_arm: np.ndarray, conditions: pd.Series) -> Array:

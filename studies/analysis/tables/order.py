@@ -83,7 +83,7 @@ _WHOLE = re.compile(r"([1-9]\d*(\.0*)?)?")
 
 def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (kind of raters, its rows); nothing where conversations.csv tells no positions."""
-    scores = _own_scores(export)
+    scores = own_scores(export)
     for raters, of_raters in scores.groupby("raters"):
         rows = [
             row
@@ -108,7 +108,7 @@ def read_positions(path: Path) -> pd.DataFrame:
     return found.set_index("conversation")[["participant", "position", "previous"]]
 
 
-def _own_scores(export: Export) -> pd.DataFrame:
+def own_scores(export: Export) -> pd.DataFrame:
     """One row per OF × conversation that has a position: `arm`, `condition`, `score`, `participant`, `position`,
     `previous`."""
     path = export.folder / "conversations.csv"

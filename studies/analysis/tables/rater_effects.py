@@ -63,7 +63,7 @@ OWN_MODEL, SECOND_MODEL = Model("counsellor", "card"), Model("reviewer", "conver
 
 def rater_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (group of raters, its rows): for each item the variances, the arms' means and the raters' effects."""
-    for raters, model, scores in _groups(export):
+    for raters, model, scores in groups(export):
         rows: list[dict[str, Any]] = []
         for (instrument, moment, item), of_item in scores.groupby(BY[1:], observed=True):
             of = {"raters": raters, "instrument": str(instrument), "moment": str(moment), "item": str(item)}
@@ -71,7 +71,8 @@ def rater_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, 
         yield raters, rows
 
 
-def _groups(export: Export) -> Iterator[tuple[str, Model, pd.DataFrame]]:
+def groups(export: Export) -> Iterator[tuple[str, Model, pd.DataFrame]]:
+    """Yield each group of raters with the crossed terms of its model and its scores."""
     scores = _scores(export)
     own = (scores["rater_kind"] == "expert") & scores["own"]
     if scores[own]["rater"].nunique() > 1:
@@ -93,28 +94,32 @@ def _scores(export: Export) -> pd.DataFrame:
 
 
 def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dict[str, Any]]:
-    names = {name: np.unique(scores[name].to_numpy(str), return_inverse=True) for name in _terms(model, scores)}
-    terms: dict[str, NDArray[np.intp]] = {name: numbers for name, (_levels, numbers) in names.items()}
-    aliased = mixed.telling(terms)
-    arms, arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
+    data = model_of(model, scores)
+    aliased = mixed.telling(data.terms)
     clusters = scores[model.rater].nunique()
     about: dict[str, Any] = of | {"n": len(scores), "clusters": clusters}
     try:
         if model.rater in aliased:
             raise Undefined(aliased[model.rater])
-        values = scores["score"].to_numpy(float)
-        kept = {name: levels for name, levels in terms.items() if name not in aliased}
-        found = mixed.fit(values, np.eye(len(arms))[arm], kept)
+        kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
+        found = mixed.fit(data.scores, data.fixed, kept)
     except Undefined as reason:
         return [_not_fitted(about, str(reason))]
     notes = [f"no {name} in the model: {reason}" for name, reason in aliased.items()]
     notes += [f"the variance of the {name}s comes out as 0" for name in found.absent]
     rows = [
         *_variances(about, found),
-        *_means(about, found, arms, scores),
-        *_effects(about, found, model.rater, names[model.rater][0]),
+        *_means(about, found, np.unique(scores["arm"].to_numpy(str)), scores),
+        *_effects(about, found, model.rater, np.unique(scores[model.rater].to_numpy(str))),
     ]
     return [_noted(row, notes, clusters, model.rater) for row in rows]
+
+
+def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
+    """Return the model of an item's scores, with all terms that are known, whether or not they can be told apart."""
+    terms = {name: np.unique(scores[name].to_numpy(str), return_inverse=True)[1] for name in _terms(model, scores)}
+    arms, arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)
+    return mixed.Data(scores["score"].to_numpy(float), np.eye(len(arms))[arm], terms)
 
 
 def _terms(model: Model, scores: pd.DataFrame) -> list[str]:

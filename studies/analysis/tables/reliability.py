@@ -137,18 +137,35 @@ def _of_item(
     several = scores.duplicated(UNIT, keep=False)
     if several.any():
         scale = scales[of["instrument"], of["item"]]
-        yield _conversations_row(scores[several], of, conversations, scale, bootstrap)
+        yield _conversations_row(by_rater(scores[several]), of, conversations, scale, bootstrap)
     if of["raters"] == "expert" and not several.all():
-        own = scores[~several]
-        arms = conversations["arm"].reindex(own["conversation"].astype(str)).to_numpy(str)
-        if len(set(arms) - {""}) > 1 and own["rater"].nunique() > 1:
-            yield _arms_row(own.assign(arm=arms)[arms != ""], of)
+        means = arm_means(scores[~several], conversations)
+        if means is not None:
+            yield _arms_row(means, of)
+
+
+def by_rater(scores: pd.DataFrame) -> pd.DataFrame:
+    """Return UNIT × raters, nan where a rater did not rate."""
+    return scores.set_index([*UNIT, "rater"])["score"].unstack("rater").sort_index()
+
+
+def arm_means(own: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame | None:
+    """Return the mean `score` of each `arm` and `rater` over their own conversations; None with one arm or rater."""
+    arms = conversations["arm"].reindex(own["conversation"].astype(str)).to_numpy(str)
+    if len(set(arms) - {""}) < 2 or own["rater"].nunique() < 2:
+        return None
+    known = own.assign(arm=arms)[arms != ""]
+    return known.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
+
+
+def by_item(rated: pd.DataFrame) -> pd.DataFrame:
+    """Return ratings × items, nan where an item was not scored."""
+    return rated.set_index(["rater", *UNIT, "item"])["score"].unstack("item")
 
 
 def _conversations_row(
-    scores: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, scale: Scale, bootstrap: Bootstrap
+    wide: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, scale: Scale, bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    wide = scores.set_index([*UNIT, "rater"])["score"].unstack("rater").sort_index()
     matrix = wide.to_numpy(float)
     clusters = _clusters(wide.index, conversations)
     row = Row(**of, unit="conversation", n=len(matrix), k=matrix.shape[1], clusters=int(clusters.max()) + 1)
@@ -379,9 +396,8 @@ def _fleiss(counted: Counts) -> float:
     return float(fleiss_kappa(counted.counts))
 
 
-def _arms_row(own: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
+def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     """Each rater judged the same arms through conversations of their own, so only the one-way forms mean something."""
-    means = own.groupby(["arm", "rater"], observed=True)["score"].mean().reset_index()
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(
         *_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)), because="each rater had their own conversation"
@@ -397,7 +413,7 @@ def _of_items(
     rated: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
 ) -> Iterator[dict[str, Any]]:
     """One row per instrument: its items as a scale, over the ratings that answered all of them."""
-    wide = rated.set_index(["rater", *UNIT, "item"])["score"].unstack("item")
+    wide = by_item(rated)
     if wide.shape[1] < 2:
         return
     answered = wide.dropna()

@@ -48,6 +48,7 @@ ROWS = {  # of the small study; of all other tables none
     "sensitivity": 44,
     "panels": 2,
     "probes": 8,
+    "cross_check": 72,
 }
 OF_BENCHMARKS = {
     "conditions": "arm,item,average,worst_case,difference,low,high,wilcoxon_p,p_holm,rank_biserial,d_z,raters",

@@ -36,7 +36,8 @@ def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) 
     """`tell` is told of each before its figures are drawn, which takes seconds."""
     with style():
         found = [section for make in SECTIONS if (section := _made(make, results, tell))]
-        return with_own_names([*found, *_others(results, found), *(make(results) for make in CLOSING)])
+        closing = [make(results) for make in CLOSING]
+        return with_own_names([*found, *_others(results, [*found, *closing]), *closing])
 
 
 def _made(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:

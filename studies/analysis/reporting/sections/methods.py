@@ -6,12 +6,14 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, ngettext
+from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import listed, raters_name, strategy_name
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
 from studies.analysis.reporting.study import column_of, manifest_of, values_of, who_took_part
 from studies.analysis.results import Results
+from studies.analysis.tables.cross_check import NO, YES
 
 NOTHING = {  # why a table is empty
     "agreement": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
@@ -49,6 +51,7 @@ NOTHING = {  # why a table is empty
     "primary": gettext_noop("No primary contrast was declared, so all tests are exploratory."),
     "item_tests": gettext_noop("No judge and person scored two items of an instrument."),
     "field_tests": gettext_noop("No judge that people can be compared with was asked without a field."),
+    "cross_check": gettext_noop("No table has a number that another package computes too."),
 }
 
 
@@ -59,9 +62,10 @@ def methods(results: Results) -> Section:
         subheading(_("How each number is computed")),
         *_of_the_paper(results),
         *_sentences(results),
+        *_checks(results),
         *_left_out(results),
     ]
-    return Section("methods", _("Methods"), parts)
+    return Section("methods", _("Methods"), parts, ("cross_check",))
 
 
 def _resampling(results: Results) -> Iterator[str]:
@@ -192,6 +196,32 @@ def _sentences(results: Results) -> Iterator[Part]:
                 part for name, method in table.methods.items() for part in (tag("dt", name), tag("dd", f"{_(method)}."))
             )
             yield _folded(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
+
+
+def _checks(results: Results) -> Iterator[Part]:
+    """Say what was computed a second time, and with what result."""
+    table = results.table("cross_check")
+    if table.empty:
+        return
+    verdicts = table["agrees"].value_counts()
+    agreeing, differing = (int(verdicts.get(verdict, 0)) for verdict in (YES, NO))
+    yield subheading(_("Checked by other packages"))
+    yield prose(
+        _(
+            "{compared} numbers were computed a second time by {packages}, from the same complete rows: {agreeing} "
+            "agree, and {differing} differ by more than the tolerance."
+        ).format(
+            compared=count(agreeing + differing),
+            packages=listed(sorted(set(table["library_name"]))),
+            agreeing=count(agreeing),
+            differing=count(differing),
+        ),
+        _("{count} cannot be compared; cross_check.csv says why.").format(
+            count=count(len(table) - agreeing - differing)
+        ),
+        _("Where there are very many numbers or ratings, the check takes a random part of them."),
+        *differing_numbers(results.tables),
+    )
 
 
 def _folded(summary: str, content: Markup) -> Markup:

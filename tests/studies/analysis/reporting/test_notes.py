@@ -31,6 +31,7 @@ SPELLED_OUT = {
         "gwet_ac2: scale taken from the scores, 1 to 5: codebook.csv tells none",
     ],
     "no previous arm in the model: {}": ["no previous arm in the model: arm, position and previous arm go together"],
+    "not comparable: {}": ["not comparable: the table has no number"],
     "no profile in the model: {}": ["no profile in the model: every rating has its own profile"],
 }
 CATALOGUE = {

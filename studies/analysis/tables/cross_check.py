@@ -1,0 +1,516 @@
+"""cross_check.csv: the headline numbers of the other tables beside those of pingouin, krippendorff and statsmodels."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, pair_moments
+from studies.analysis.frames import Export
+from studies.analysis.language import gettext_noop as _
+from studies.analysis.measures import carry_over, coincidence, correlation, discrimination, libraries, mixed
+from studies.analysis.measures.contrasts import contrast
+from studies.analysis.measures.libraries import KRIPPENDORFF, PINGOUIN, STATSMODELS, LibraryFit
+from studies.analysis.measures.variance import FORMS, one_way, two_way
+from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables import arm_pairs, condition_effects, order, rater_effects, reliability
+from studies.analysis.tables.agreement import unpaired_sides
+from studies.analysis.tables.conditions import CONDITIONS
+from studies.analysis.tables.whom import scores_by_cluster
+
+COLUMNS = [
+    "check",
+    "table",
+    "raters",
+    "judge",
+    "strategy",
+    "unit",
+    "instrument",
+    "item",
+    "moment",
+    "seekers",
+    "condition",
+    "n",
+    "ours",
+    "library",
+    "library_name",
+    "difference",
+    "tolerance",
+    "agrees",
+    "note",
+]
+METHODS = {
+    "ours, library": _(
+        "the number of the table that the column table names, and that of the package on the same complete rows; "
+        "ours is computed anew where a sample is checked, and for the checks …_resampled, which are the formulas that "
+        "the bootstrap draws with"
+    ),
+    "n": _("rows that both numbers rest on: conversations, users, ratings, or scores of a mixed model"),
+    "tolerance": _(
+        "0.000001 for closed formulas, times the number where it is above 1; for mixed models a thousandth of the "
+        "number, or of a tenth of the scores' variance (of coefficients: standard deviation) where that is more"
+    ),
+    "agrees": _("whether the difference is within the tolerance; empty where the two cannot be compared"),
+    "check": _(
+        "at most 60 correlations, 20 items of several raters, 20 instruments and 10 items of several arms, drawn at "
+        "random, and one mixed model each of rater_effects.csv, condition_effects.csv and order.csv, so that the check "
+        "takes a second or two; with more than 200,000 ratings a sample of clusters"
+    ),
+}
+MOST_RATINGS = 200_000  # above, a sample of clusters is checked
+MOST_CORRELATIONS, MOST_MATRICES, MOST_SCALES, MOST_ANALYSES = 60, 20, 20, 10
+MOST_LEVELS, MOST_CROSSED = 100, 200  # of a mixed model: levels of its one term; rows where terms are crossed
+MOST_ROWS = 2000  # of a mixed model
+MOST_TRIES = 3  # of the mixed models of a table, until statsmodels converges
+SEED = 1  # of what is drawn; that of the bootstrap does not move it
+CLOSED, ITERATED = 1e-6, 1e-3  # tolerances
+LEAST_SHARE = 0.1  # of the scores' spread; below, a mixed model's tolerance falls no further
+YES, NO = "true", "false"
+SAMPLE, OF_RATINGS = "a sample of {} of {} clusters", "a sample of {} of {} ratings"
+
+Tables = Mapping[str, pd.DataFrame]
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number to be checked.
+
+    `key`: the values by which its table finds its row; `column`: where it stands there, "" where it does not.
+    `compute` and `library` give both numbers, or raise `Undefined`. `spread`: of a mixed model's scores, in the unit
+    of the number; None for a closed formula. `sample`: what the number rests on where that is not the whole.
+    """
+
+    name: str
+    table: str
+    key: Mapping[str, str]
+    column: str
+    n: int
+    compute: Callable[[], float]
+    library: Callable[[], float]
+    package: str
+    spread: float | None = None
+    sample: str = ""
+
+    def tolerance(self, ours: float) -> float:
+        if self.spread is None:
+            return CLOSED * max(1.0, abs(ours))
+        return ITERATED * max(abs(ours), LEAST_SHARE * self.spread)
+
+
+@dataclass
+class Presented:
+    """The numbers that the tables computed before give."""
+
+    tables: Tables
+    _rows: dict[tuple[str, tuple[str, ...]], dict[tuple[str, ...], int]] = field(default_factory=dict)
+
+    def number(self, check: Check) -> float:
+        """Return ours; raise `Undefined` where there is none. A sample, or a table not computed, is computed anew."""
+        if check.sample or not check.column or check.table not in self.tables:
+            return check.compute()
+        names = tuple(check.key)
+        place = self._places(check.table, names).get(tuple(check.key.values()))
+        value = np.nan if place is None else float(self.tables[check.table][check.column].iloc[place])
+        if np.isnan(value):
+            raise Undefined("the table has no number")
+        return value
+
+    def _places(self, table: str, names: tuple[str, ...]) -> dict[tuple[str, ...], int]:
+        if (table, names) not in self._rows:
+            keys = self.tables[table][list(names)].astype(str).itertuples(index=False, name=None)
+            self._rows[table, names] = {key: place for place, key in enumerate(keys)}
+        return self._rows[table, names]
+
+
+def cross_check(
+    export: Export, _bootstrap: Bootstrap, tables: Tables | None = None
+) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Yield (kind of number, its rows). `tables`: those computed before, whose numbers are ours."""
+    presented = Presented(tables or {})
+    sampled, sample = sample_of(export)
+    for what, checks in (
+        ("correlations", _correlations(sampled)),
+        ("reliability", _reliability(sampled)),
+        ("repeated measures", _repeated_measures(sampled)),
+        ("mixed models", _mixed_models(sampled)),
+    ):
+        yield what, [_row(replace(check, sample=check.sample or sample), presented) for check in checks]
+
+
+def sample_of(export: Export, most: int | None = None) -> tuple[Export, str]:
+    """Return the export with so few clusters, drawn at random, that it has `most` ratings or little more, and what that
+    sample is; the export itself and "" where it has no more."""
+    limit = MOST_RATINGS if most is None else most
+    if len(export.ratings) <= limit:
+        return export, ""
+    clusters = sorted(export.conversations["cluster"].unique())
+    kept = _draw(clusters, max(1, len(clusters) * limit // len(export.ratings)))
+    conversations = export.conversations[export.conversations["cluster"].isin(kept)]
+    ratings = export.ratings[export.ratings["conversation"].isin(conversations.index)]
+    return replace(export, ratings=ratings, conversations=conversations), SAMPLE.format(len(kept), len(clusters))
+
+
+def _draw(found: Sequence[Item], most: int) -> list[Item]:
+    """Return all, or `most` of them in their order, always the same ones."""
+    if len(found) <= most:
+        return list(found)
+    # Every tenth, say, could be always the same arm.
+    places = np.random.default_rng(SEED).choice(len(found), most, replace=False)
+    return [found[place] for place in sorted(places)]
+
+
+def _row(check: Check, presented: Presented) -> dict[str, Any]:
+    about = {"raters": check.key.get("human", "")} | {name: check.key[name] for name in COLUMNS if name in check.key}
+    row = Row(check=check.name, table=check.table, **dict.fromkeys(COLUMNS[2:11], "") | about, n=check.n)
+    row.values |= {"library_name": libraries.name_with_version(check.package), "agrees": ""}
+    row.values |= dict.fromkeys(("ours", "library", "difference", "tolerance"), np.nan)
+    try:
+        row.values["ours"] = ours = presented.number(check)
+        row.values["library"] = library = check.library()
+        if not (np.isfinite(ours) and np.isfinite(library)):
+            raise Undefined("the package gives no number")
+    except Undefined as reason:
+        row.add_notes(f"not comparable: {reason}")
+    else:
+        row.values |= {"difference": ours - library, "tolerance": check.tolerance(ours)}
+        row.values["agrees"] = YES if abs(ours - library) <= check.tolerance(ours) else NO
+    if check.sample:
+        row.add_notes(check.sample)
+    return row.finished()
+
+
+def _correlations(export: Export) -> Iterator[Check]:
+    for sides in _draw(list(unpaired_sides(export.ratings)), MOST_CORRELATIONS):
+        both = sides.pair()
+        if both.empty:
+            continue
+        x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
+        library = _once(partial(libraries.pearson, x, y))
+        check = partial(Check, table="agreement", key=sides.of, n=len(both), library=library, package=PINGOUIN)
+        yield check("pearson", column="pearson", compute=partial(correlation.pearson, x, y))
+        yield check("pearson_resampled", column="", compute=partial(_resampled_pearson, x, y))
+
+
+def _resampled_pearson(x: Array, y: Array) -> float:
+    """Return r by the formula of the bootstrap."""
+    correlation.pearson(x, y)  # raises where there is none
+    return float(np.tanh(fisher_z(pair_moments(x, y).sum(axis=0))))
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Targets × raters, nan where a rater did not rate; `key` finds its row of reliability.csv."""
+
+    key: Mapping[str, str]
+    scores: pd.DataFrame
+
+
+def _reliability(export: Export) -> Iterator[Check]:
+    matrices, scales = [], []
+    for (raters, instrument, moment), rated in reliability.single_ratings(export).groupby(
+        ["group", "instrument", "moment"], observed=True
+    ):
+        of = {"raters": str(raters), "instrument": str(instrument), "moment": str(moment)}
+        for item, scores in rated.groupby("item", observed=True):
+            matrices.append((of | {"item": str(item)}, scores))
+        if rated["item"].nunique() > 1:
+            scales.append((of | {"unit": "conversation", "item": "*"}, rated))
+    several = [matrix for of, scores in matrices for matrix in _matrices(of, scores, export)]
+    for matrix in _draw(several, MOST_MATRICES):
+        yield from _of_matrix(matrix)
+    for key, rated in _draw(scales, MOST_SCALES):
+        yield _cronbach(key, reliability.by_item(rated).dropna().to_numpy(float))
+
+
+def _matrices(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[Matrix]:
+    several = scores.duplicated(reliability.UNIT, keep=False)
+    if several.any():
+        yield Matrix(of | {"unit": "conversation"}, scores[several])
+    if of["raters"] == "expert" and not several.all():
+        means = reliability.arm_means(scores[~several], export.conversations)
+        if means is not None:
+            yield Matrix(of | {"unit": "arm"}, means)
+
+
+def _of_matrix(matrix: Matrix) -> Iterator[Check]:
+    if matrix.key["unit"] == "arm":
+        scores = matrix.scores.set_index(["arm", "rater"])["score"].unstack("rater").to_numpy(float)
+    else:
+        scores = reliability.by_rater(matrix.scores).to_numpy(float)
+    yield from _icc(matrix.key, scores)
+    if matrix.key["unit"] == "conversation":
+        yield from _alpha(matrix.key, scores)
+
+
+def _icc(key: Mapping[str, str], scores: Array) -> Iterator[Check]:
+    complete = not np.isnan(scores).any()
+    library = _once(partial(_library_forms, scores))
+    ours = _once(partial(_forms, scores))
+    for name in FORMS if key["unit"] == "conversation" else reliability.ONE_WAY:
+        form = library if complete or name in reliability.ONE_WAY else _refuse_components
+        yield Check(
+            name,
+            table="reliability",
+            key=key,
+            column=name,
+            n=len(scores),
+            compute=lambda name=name: ours()[name],  # type: ignore[misc]
+            library=lambda name=name, form=form: form()[name],  # type: ignore[misc]
+            package=PINGOUIN,
+        )
+
+
+def _forms(scores: Array) -> dict[str, float]:
+    """Return ours. With gaps the one-way forms alone: the others are not compared."""
+    if not np.isnan(scores).any():
+        return {name: icc.estimate for name, icc in two_way(scores).items()}
+    targets, raters = np.nonzero(~np.isnan(scores))
+    forms = {name: icc.estimate for name, icc in one_way(scores[targets, raters], targets).forms().items()}
+    return dict.fromkeys(FORMS, np.nan) | forms
+
+
+def _library_forms(scores: Array) -> dict[str, float]:
+    """Return the package's. Who rated does not matter to the one-way forms, so gaps may be closed up in their rows."""
+    sizes = (~np.isnan(scores)).sum(axis=1)
+    if np.ptp(sizes):
+        raise Undefined("the number of ratings differs between conversations")
+    if len(scores) < 2 or sizes[0] < 2:
+        raise Undefined("fewer than two conversations that all raters rated")
+    return libraries.intraclass_correlations(scores[~np.isnan(scores)].reshape(len(scores), sizes[0]))
+
+
+def _refuse_components() -> dict[str, float]:
+    raise Undefined("the table's are variance components over all ratings, the package leaves out what has gaps")
+
+
+def _alpha(key: Mapping[str, str], scores: Array) -> Iterator[Check]:
+    units, raters = np.nonzero(~np.isnan(scores))
+    counted = coincidence.counts(scores[units, raters], units)
+    for level in reliability.LEVELS:
+        name = f"alpha_{level}"
+        library = _once(partial(libraries.krippendorff_alpha, scores, level))
+        check = partial(Check, table="reliability", key=key, n=len(scores), library=library, package=KRIPPENDORFF)
+        yield check(name, column=name, compute=partial(counted.alpha, level))
+        yield check(f"{name}_resampled", column="", compute=partial(_resampled_alpha, counted, level))
+
+
+def _resampled_alpha(counted: coincidence.Counts, level: coincidence.Level) -> float:
+    """Return alpha by the formula of the bootstrap."""
+    counted.must_tell()
+    if len(counted.levels) > coincidence.MOST_LEVELS:
+        raise Undefined(f"more than {coincidence.MOST_LEVELS} different scores")
+    sums = counted.coincidences().reshape(len(counted.counts), -1).sum(axis=0)
+    return float(coincidence.alpha_of(sums, counted.levels, level))
+
+
+def _cronbach(key: Mapping[str, str], scores: Array) -> Check:
+    return Check(
+        "cronbach_alpha",
+        table="reliability",
+        key=key,
+        column="cronbach",
+        n=len(scores),
+        compute=partial(reliability.cronbach_alpha, scores),
+        library=partial(libraries.cronbach_alpha, scores),
+        package=PINGOUIN,
+    )
+
+
+def _repeated_measures(export: Export) -> Iterator[Check]:
+    for item in _draw(list(arm_pairs.compared(export)), MOST_ANALYSES):
+        scores = item.complete().values()
+        yield Check(
+            "f_repeated",
+            table="discrimination",
+            key=item.of,
+            column="f_repeated",
+            n=len(scores),
+            compute=partial(_f_repeated, scores),
+            library=partial(libraries.repeated_measures_f, scores),
+            package=PINGOUIN,
+        )
+
+
+def _f_repeated(scores: Array) -> float:
+    return discrimination.mean_squares(scores).f_repeated()
+
+
+def _mixed_models(export: Export) -> Iterator[Check]:
+    """Of each table one model that both can fit, or what was tried."""
+    for models in (_of_raters(export), _of_conditions(export), _of_positions(export)):
+        for model in _draw(list(models), MOST_TRIES):
+            yield from model.checks()
+            if model.is_comparable():
+                break
+
+
+@dataclass(frozen=True)
+class Number:
+    """One number of a mixed model. `more`: what beside the model's key finds its row."""
+
+    name: str
+    more: Mapping[str, str]
+    of_ours: Callable[[Any], float]
+    of_library: Callable[[LibraryFit], float]
+    spread: float
+
+
+class Model:
+    """A mixed model that both fit, on so much of the data as statsmodels fits in a fraction of a second."""
+
+    def __init__(
+        self,
+        table: str,
+        key: Mapping[str, str],
+        data: mixed.Data,
+        numbers: Callable[[mixed.Data], Iterator[Number]],
+        fit: Callable[[mixed.Data], Any],
+    ) -> None:
+        aliased = mixed.telling(data.terms)
+        kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
+        self.data, self.sample = reduced(replace(data, terms=kept))
+        self.table, self.key, self.numbers = table, key, numbers
+        self._ours = _once(partial(_fit_ours, self.data, fit))
+        self._library = _once(partial(libraries.mixed_model, self.data))
+
+    def checks(self) -> Iterator[Check]:
+        for number in self.numbers(self.data):
+            yield Check(
+                number.name,
+                table=self.table,
+                key={**self.key, **number.more},
+                column="estimate",
+                n=len(self.data.scores),
+                compute=lambda number=number: number.of_ours(self._ours()),  # type: ignore[misc]
+                library=lambda number=number: number.of_library(self._library()),  # type: ignore[misc]
+                package=STATSMODELS,
+                spread=number.spread,
+                sample=self.sample,
+            )
+
+    def is_comparable(self) -> bool:
+        try:
+            self._library()
+        except Undefined:
+            return False
+        return True
+
+
+def _once(compute: Callable[[], Item]) -> Callable[[], Item]:
+    """Remember the result, also that there is none."""
+    outcome: list[Item | Undefined] = []
+
+    def remembered() -> Item:
+        if not outcome:
+            try:
+                outcome.append(compute())
+            except Undefined as reason:
+                outcome.append(reason)
+        if isinstance(outcome[0], Undefined):
+            raise outcome[0]
+        return outcome[0]
+
+    return remembered
+
+
+def _fit_ours(data: mixed.Data, fit: Callable[[mixed.Data], Item]) -> Item:
+    if np.linalg.matrix_rank(data.fixed) < data.fixed.shape[1]:
+        raise Undefined("the sample does not tell the arms apart")
+    return fit(data)
+
+
+def _fit_mixed(data: mixed.Data) -> mixed.Fit:
+    return mixed.fit(data.scores, data.fixed, data.terms)
+
+
+def reduced(data: mixed.Data) -> tuple[mixed.Data, str]:
+    """Return the model on levels of its largest term, drawn at random, and what these are; a small one as it is."""
+    if not data.terms:
+        return data, ""
+    levels, rows = data.sizes[data.largest], len(data.scores)
+    most = MOST_ROWS if len(data.terms) == 1 else MOST_CROSSED
+    wanted = levels if rows <= most else max(2, levels * most // rows)
+    wanted = min(wanted, MOST_LEVELS) if len(data.terms) == 1 else wanted
+    if wanted >= levels:
+        return data, ""
+    kept = np.isin(data.terms[data.largest], _draw(range(levels), wanted))
+    terms = {name: np.unique(numbers[kept], return_inverse=True)[1] for name, numbers in data.terms.items()}
+    return mixed.Data(data.scores[kept], data.fixed[kept], terms), OF_RATINGS.format(int(kept.sum()), rows)
+
+
+def _of_raters(export: Export) -> Iterator[Model]:
+    for raters, model, scores in rater_effects.groups(export):
+        for key, of_item in scores.groupby(rater_effects.BY[1:], observed=True):
+            of = dict(zip(rater_effects.BY, (raters, *map(str, key)), strict=True)) | {"term": "variance"}
+            yield Model("rater_effects", of, rater_effects.model_of(model, of_item), _variances, _fit_mixed)
+
+
+def _variances(data: mixed.Data) -> Iterator[Number]:
+    for term in (*data.terms, "residual"):
+        yield _variance(data, term, {"level": term})
+
+
+def _variance(data: mixed.Data, term: str, more: Mapping[str, str]) -> Number:
+    return Number(
+        f"{term}_variance",
+        more,
+        lambda fit: float(fit.variances[term]),
+        lambda fit: fit.variances[term],
+        float(data.scores.var()),
+    )
+
+
+def _of_conditions(export: Export) -> Iterator[Model]:
+    scores = scores_by_cluster(export, export.ratings)
+    scores = scores[scores["condition"].isin(CONDITIONS)]
+    names = [*condition_effects.OF, "item"]
+    for key, of_item in scores.groupby(names):
+        both = of_item[condition_effects.in_both(of_item)]
+        if len(both):
+            of = dict(zip(names, map(str, key), strict=True)) | {"arm": ""}
+            yield Model("condition_effects", of, condition_effects.model_of(both), _effects_of_condition, _fit_mixed)
+
+
+def _effects_of_condition(data: mixed.Data) -> Iterator[Number]:
+    weights = condition_effects.differences(data.fixed.shape[1] // 2).mean(axis=0)
+    yield Number(
+        "condition_average",
+        {"statistic": "condition_average"},
+        lambda fit: contrast(fit, weights).estimate,
+        lambda fit: float(weights @ fit.coefficients),
+        float(data.scores.std()),
+    )
+    for term in (*data.terms, "residual"):
+        yield _variance(data, term, {"statistic": f"{term}_variance"})
+
+
+def _of_positions(export: Export) -> Iterator[Model]:
+    for key, scores in order.own_scores(export).groupby(order.OF):
+        try:
+            designed = order.design(scores[scores["previous"].notna()])
+        except Undefined:  # order.csv has no model of it either
+            continue
+        model, place = designed.model, designed.position()
+        data = mixed.Data(model.scores, model.fixed, {"user": model.users})
+        of = dict(zip(order.OF, map(str, key), strict=True)) | {"statistic": "position_slope"}
+        yield Model("order", of, data, partial(_slope, place), _fit_positions)
+
+
+def _fit_positions(data: mixed.Data) -> carry_over.Fit:
+    if not data.terms:
+        raise Undefined("no random term is left")
+    return carry_over.fit(carry_over.Model(data.scores, data.fixed, data.terms["user"]))
+
+
+def _slope(place: Array, data: mixed.Data) -> Iterator[Number]:
+    yield Number(
+        "position_slope",
+        {},
+        lambda fit: fit.effect(place).estimate,
+        lambda fit: float(place @ fit.coefficients),
+        float(data.scores.std()),
+    )

@@ -36,6 +36,14 @@ PURE = (
 )
 
 
+# From the ground up (docs/developers.md): a room imports from those before it alone.
+ROOMS = (
+    *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
+    *("care", "role_play", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
+    *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "management", "apps"),
+)
+
+
 def imports(path: Path) -> set[str]:
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -66,6 +74,20 @@ def test_dialogue_knows_nothing_of_studies(path):
 @pytest.mark.parametrize("path", sources("studies"), ids=str)
 def test_studies_do_not_reach_up_to_the_wiring(path):
     assert named(imports(path), "emostudy") == set()
+
+
+@pytest.mark.parametrize("path", sources("studies"), ids=str)
+def test_rooms_import_downwards(path):
+    here = path.relative_to(ROOT).with_suffix("").parts[1]
+    rooms = {name.split(".")[1] for name in named(imports(path), "studies") if "." in name}
+    above = ROOMS[ROOMS.index(here) + 1 :] if here in ROOMS else ()
+    assert rooms & set(above) == set()
+
+
+def test_every_room_has_its_place():
+    folders = {path.parent.name for path in (ROOT / "studies").glob("*/__init__.py")}
+    files = {path.stem for path in (ROOT / "studies").glob("*.py")}
+    assert (folders | files) - {"__init__", "migrations"} == set(ROOMS)
 
 
 @pytest.mark.parametrize("path", sources(*PURE), ids=str)

@@ -9,12 +9,14 @@ import pytest
 from django.core.management import get_commands
 
 from dialogue.frames import ErrorCode, Outgoing
+from studies.analysis import run as analysis
 from studies.data.exports.tables import TABLES
 from studies.data.imports import comparisons, ratings
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-DOCS = README + "".join(path.read_text(encoding="utf-8") for path in (ROOT / "docs").glob("*.md"))
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
+DOCS = "".join(path.read_text(encoding="utf-8") for path in PAGES)
 INTERNAL = {"run_task"}
 
 
@@ -47,9 +49,29 @@ def test_make_target_is_in_the_docs(target):
     assert f"make {target}" in DOCS or target == "browser"
 
 
-@pytest.mark.parametrize("link", re.findall(r"\]\(([^)#]+)\)", README))
-def test_link_of_the_readme_leads_somewhere(link):
-    assert link.startswith("http") or (ROOT / link).exists()
+@pytest.mark.parametrize("table", analysis.TABLES, ids=lambda table: table.name)
+@pytest.mark.parametrize("page", ["analysis.md", "analysis_reference.md"])
+def test_table_of_the_analysis_is_in_the_guide_and_in_the_reference(page, table):
+    assert f"`{table.name}.csv`" in (ROOT / "docs" / page).read_text(encoding="utf-8")
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_of_a_page_lead_somewhere(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8"))
+    targets = [link.partition("#") for link in links if not link.startswith("http")]
+    missing = [path for path, _, _ in targets if not (page.parent / path).exists()]
+    assert missing == []
+    pages = [((page.parent / path if path else page), anchor) for path, _, anchor in targets if anchor]
+    assert [anchor for target, anchor in pages if anchor not in anchors(target)] == []
+
+
+def test_readme_is_short_enough_to_be_read():
+    assert len(README.splitlines()) <= 150
 
 
 INTERFACES = (ROOT / "docs" / "interfaces.md").read_text(encoding="utf-8")

@@ -7,8 +7,8 @@
     tables = compute(export, tables=["agreement"])   # DataFrames by name
     analyse(Path("data"), Path("results"))           # files and report
 
-Neither a database nor settings are needed, and importing this costs no pandas. docs/analysis.md tells what each table
-and column is.
+Neither a database nor settings are needed, and importing this costs no pandas. docs/analysis_reference.md tells
+what each table and column is.
 """
 
 from collections.abc import Callable, Collection

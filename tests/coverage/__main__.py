@@ -17,7 +17,7 @@ from tests.coverage.cells import CELLS, Cell, from_draws
 from tests.coverage.run import HEADER, Counted, as_markdown, count_all, merged, rows_of
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS = ROOT / "docs" / "coverage.md"
+DOCS = ROOT / "docs" / "developers" / "coverage.md"
 TABLE = "| cell |"  # how the table there begins
 
 
@@ -29,7 +29,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--cells", nargs="+", metavar="CELL", help="these alone, or all whose name begins so")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), metavar="N")
     parser.add_argument("--out", type=Path, default=ROOT / "var" / "coverage.csv", metavar="FILE")
-    parser.add_argument("--docs", action="store_true", help="put the cells into the table of docs/coverage.md")
+    parser.add_argument("--docs", action="store_true", help="write the cells into docs/developers/coverage.md")
     parser.add_argument("--truths", action="store_true", help="only print the planted values that have no formula")
     return parser.parse_args()
 

@@ -105,7 +105,7 @@ def of_distance(human: Array, judge: Array) -> list[Measured]:
 
 def concordance(human: Array, judge: Array) -> list[Measured]:
     """Of whole scores it is the quadratic kappa too. BCa's interval held what was planted less often, most so where
-    scores crowd at an end of the scale (docs/coverage.md)."""
+    scores crowd at an end of the scale (docs/developers/coverage.md)."""
     values = distance.common_moments(human, judge)
     names = ("ccc", "kappa_quadratic")
     return [Measured(name, distance.concordance_z, values, np.tanh, symmetric=True) for name in names]
@@ -116,7 +116,7 @@ def within_persons(within: WithinPersons) -> Measured:
 
 
 def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:
-    """Near 1 BCa's interval held what was planted less often (docs/coverage.md)."""
+    """Near 1 BCa's interval held what was planted less often (docs/developers/coverage.md)."""
     values = distance.of_arms(human, judge, arms)
     return Measured("system_r", distance.between_arms_z, values, np.tanh, symmetric=True)
 

@@ -38,7 +38,7 @@ METHODS = {
 
 def add_interval_of_difference(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
     """Add `low` and `high` of the mean: with few users Student's t, for there a BCa interval is too narrow
-    (docs/coverage.md)."""
+    (docs/developers/coverage.md)."""
     users, rounded = len(differences), np.round(differences, paired.ROUNDED)
     if users >= FEW_CLUSTERS:
         add_interval(row, rounded, np.arange(users), bootstrap, of="differences")

@@ -32,7 +32,7 @@ OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.squared}  # rate
 CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
 JACKKNIFE = "jackknife of clusters, Student's t"
 # From here on Satterthwaite's interval held ICC(A,1) in less than 93 % of simulated studies where raters varied as much
-# as errors (docs/coverage.md).
+# as errors (docs/developers/coverage.md).
 FEW_RATERS, MANY_TARGETS = 4, 40
 SINGULAR = 1e-8  # the least eigenvalue of correlations that can be factored
 LEAST = 0.05  # unique variance to start from

@@ -74,7 +74,7 @@ class Group:
         """`values`: rows × sums. Returns replicates × sums: raters and clusters are each drawn by themselves, and a
         verdict counts by the product (Owen 2007, doi 10.1214/07-AOAS122). It counts what is left of a single verdict
         too often, for which `Bootstrap.resample_two_way` makes up; but that gives a variance alone, and strengths are
-        fitted anew to each replicate. Shares of wins hold what they should (docs/coverage.md)."""
+        fitted anew to each replicate. Shares of wins hold what they should (docs/developers/coverage.md)."""
         drawn = [
             (weights(int(numbers.max()) + 1, bootstrap.replicates, (bootstrap.seed, place)), numbers)
             for place, numbers in enumerate(self.drawn().values())

@@ -334,7 +334,7 @@ def test_call_that_fails_at_first_is_made_again(server: str) -> None:
     ],
 )
 def test_fault_that_passes_costs_one_more_attempt_and_no_score(server: str, fault: str, status: str) -> None:
-    talk(study(judge_at(server, f"flaky-1-{fault}", extra={"gap_timeout": 0.3})))
+    talk(study(judge_at(server, f"flaky-1-{fault}", extra={"gap_timeout": 0.3, "total_timeout": 3})))
     assert judge() == (summary(done=1), 0)
     assert list(Call.objects.order_by("pk").values_list("status", "attempt")) == [(status, 1), ("ok", 2)]
     assert Answer.objects.filter(value__isnull=False).count() == 10

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from dialogue.safety.normalisation import HAN, LATIN, NOT_WORD, sentences
@@ -13,8 +14,16 @@ from dialogue.safety.patterns import FOLDER
 
 WEIGHTS = FOLDER / "weights.json"
 TOKEN = re.compile("[a-z]+|[0-9]+")
+# Words that say nothing about danger by themselves, however often they stand in sentences that do.
+PLAIN_WORDS = """
+< > a an the of in on at to for with from by as is are was were be been being am and or but so that this these
+those it its there theres here do does did have has had ive what which who where how than then too very just
+also more most some any other another one when while if because about into out up down over off again get got
+much many way thing things really
+"""
+PLAIN = frozenset(PLAIN_WORDS.split())
+PLAIN_STEMS = frozenset(f"^{word[:size]}" for word in PLAIN for size in (4, 6) if len(word) > 4)
 REACH = 6  # groups further apart than this many groups say nothing about one another
-LONGEST = 60  # tokens; a longer stretch without a sentence end is read in pieces of this many
 START, END = "<", ">"
 
 
@@ -24,7 +33,6 @@ class Weights(NamedTuple):
     version: str
     intercepts: tuple[float, float]
     words: dict[str, tuple[float, float]]
-    thresholds: tuple[float, float]
 
 
 class Chances(NamedTuple):
@@ -41,9 +49,8 @@ def load_weights() -> dict[str, Weights]:
     return {
         lang: Weights(
             version=data["version"],
-            intercepts=tuple(raw["intercepts"]),
+            intercepts=(raw["intercepts"][0], raw["intercepts"][1]),
             words={word: (two / 1000, three / 1000) for word, (two, three) in raw["words"].items()},
-            thresholds=tuple(raw["thresholds"]),
         )
         for lang, raw in data["languages"].items()
     }
@@ -51,22 +58,29 @@ def load_weights() -> dict[str, Weights]:
 
 @cache
 def load_groups() -> tuple[dict[str, str], re.Pattern[str], dict[str, str]]:
-    """Return the English word groups, a pattern of all Chinese words in groups, and the Chinese groups."""
+    """Return the group of each English word, a pattern of all Chinese words in groups, and the group of each."""
     data = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
     english = {word: group for group, words in data["en"].items() for word in words.split()}
     chinese = {word: group for group, words in data["zh"].items() for word in words.split()}
     return english, re.compile("|".join(sorted(chinese, key=len, reverse=True))), chinese
 
 
-def spans(folded: str) -> list[str]:
-    """Return what is weighed by itself: each sentence, and each with the one after it."""
-    parts = sentences(folded)
-    return parts + [f"{one} . {other}" for one, other in zip(parts, parts[1:], strict=False)]
+@cache
+def load_signs() -> dict[str, str]:
+    """Return one private character for each Chinese group, to stand for its words in a run of characters."""
+    _, _, chinese = load_groups()
+    return {group: chr(0xE000 + at) for at, group in enumerate(dict.fromkeys(chinese.values()))}
 
 
 def features(span: str, lang: str) -> set[str]:
     """Return the features of a sentence: runs of words or characters, and groups that follow one another."""
-    return set(_english(span) if lang == "en" else _chinese(span))
+    return {one for one in _english(span) if _says_something(one)} if lang == "en" else set(_chinese(span))
+
+
+def _says_something(feature: str) -> bool:
+    if feature[0] == "^":
+        return feature not in PLAIN_STEMS
+    return not PLAIN.issuperset(feature.split(" "))
 
 
 def _english(span: str) -> Iterator[str]:
@@ -74,7 +88,7 @@ def _english(span: str) -> Iterator[str]:
     words = TOKEN.findall(span)
     padded = [START, *words, END]
     yield from words
-    for one, other in zip(padded, padded[1:], strict=False):
+    for one, other in pairwise(padded):
         yield f"{one} {other}"
     for run in zip(padded, padded[1:], padded[2:], strict=False):
         yield " ".join(run)
@@ -85,7 +99,7 @@ def _english(span: str) -> Iterator[str]:
     lifted = [f"#{groups_of[word]}" if word in groups_of else word for word in padded]
     for run in zip(lifted, lifted[1:], lifted[2:], strict=False):
         yield " ".join(run)
-    for one, other in zip(lifted, lifted[1:], strict=False):
+    for one, other in pairwise(lifted):
         yield f"{one} {other}"
     yield from _pairs([group for group in lifted if group[0] == "#"])
 
@@ -98,7 +112,8 @@ def _chinese(span: str) -> Iterator[str]:
             yield text[at : at + size]
     groups = [f"#{groups_of[word]}" for word in words.findall(text)]
     yield from _pairs(groups)
-    lifted = words.sub(lambda found: chr(0xE000 + ORDER[groups_of[found[0]]]), text)
+    order = load_signs()
+    lifted = words.sub(lambda found: order[groups_of[found[0]]], text)
     for size in (2, 3):
         for at in range(len(lifted) - size + 1):
             yield lifted[at : at + size]
@@ -111,16 +126,13 @@ def _pairs(groups: list[str]) -> Iterator[str]:
             yield f"{one}+{other}"
 
 
-ORDER = {group: at for at, group in enumerate(tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))["zh"])}
-
-
 def weigh(folded: str) -> Chances:
     """Return the chances for the most alarming sentence of a folded text."""
     two = three = 0.0
     for lang, weights in load_weights().items():
         if not (HAN if lang == "zh" else LATIN).search(folded):
             continue
-        for span in spans(folded):
+        for span in sentences(folded):
             chances = chances_of(span, lang, weights)
             two, three = max(two, chances.two), max(three, chances.three)
     return Chances(two, three)

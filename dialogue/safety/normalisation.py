@@ -12,8 +12,9 @@ MARKS = re.compile("[\u0300-\u036f]+")
 APOSTROPHES = re.compile("['’‘`´ʼ]")
 STRETCHED = re.compile(r"([a-z])\1{2,}")
 STRETCHED_HAN = re.compile("([\u3400-\u9fff])\\1{2,}")
+TRAILING_OFF = re.compile("[.。…]{2,}|…")
 REPEATED_SIGN = re.compile(r"([^\w\s])\1+")
-SENTENCE_END = re.compile(r"[.!?;。…\n]+")
+SENTENCE_END = re.compile(r"[.!?;。\n]+")
 NOT_WORD = re.compile(r"[\W_]+")
 
 # Short words of chats, and what is left of a word when its stretched letters have been cut to one.
@@ -47,21 +48,31 @@ DISGUISED = (
     "the", "me", "not", "dont", "going", "gonna", "am", "im", "self", "harm", "hurt", "tonight", "goodbye", "and",
     "cut", "wrist", "wrists",
 )  # fmt: skip
-LEET = str.maketrans({"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "i"})
+LEET = str.maketrans(
+    {"0": "o", "1": "i", "3": "e", "4": "a", "5": "s", "7": "t", "@": "a", "$": "s", "!": "i", "|": "i"}
+)
 MIXED = re.compile(r"(?<![\w@$*#!])[a-z]{0,15}[\d@$!|*#._\-]{1,4}(?=[\w*#])[\w@$!|*#.\-]{1,15}")
 SPELLED = re.compile(r"\b[a-z](?:[ .\-_*/,]{1,2}[a-z]){2,}(?![a-z])")
 
 EMOJI = {
     "💊": ("pills", "药"), "🔪": ("knife", "刀"), "🗡": ("knife", "刀"), "🔫": ("gun", "枪"), "🩸": ("blood", "血"),
-    "🪢": ("rope", "绳子"), "⚰": ("coffin", "棺材"), "🪦": ("grave", "坟"), "🌉": ("bridge", "桥"), "💣": ("bomb", "炸弹"),
+    "🪢": ("rope", "绳子"), "⚰": ("coffin", "棺材"), "🪦": ("grave", "坟"), "🌉": ("bridge", "桥"),
     "😂": ("lol", "哈哈"), "🤣": ("lol", "哈哈"), "💀": ("lol", "哈哈"), "😆": ("lol", "哈哈"), "🐶": ("", "狗头"),
 }  # fmt: skip
 EMOJIS = re.compile("[" + "".join(EMOJI) + "]")
 
 # Chinese words of danger as they are written to pass a filter.
 CHINESE_DISGUISES = (
-    (re.compile("[亖呩]|歹匕|(?<=[想要去会该快早])(?:4|si|s)(?![0-9a-z])|(?<![0-9a-z.点第])4(?=了(?:算|之|一了))"), "死"),
-    (re.compile("紫[砂杀沙]|自[鲨刹沙纱煞]|[子字籽]杀|自 ?(?:sha|s)(?![a-z])|(?<![a-z])zi ?杀|(?<=[想要去会]) ?zs(?![a-z])"), "自杀"),
+    (
+        re.compile("[亖呩]|歹匕|(?<=[想要去会该快早])(?:4|si|s)(?![0-9a-z])|(?<![0-9a-z.点第])4(?=了(?:算|之|一了))"),
+        "死",
+    ),
+    (
+        re.compile(
+            "紫[砂杀沙]|自[鲨刹沙纱煞]|[子字籽]杀|自 ?(?:sha|s)(?![a-z])|(?<![a-z])zi ?杀|(?<=[想要去会]) ?zs(?![a-z])"
+        ),
+        "自杀",
+    ),
     (re.compile("(?<=[想要去]) ?(?:tl|跳l|跳lou)(?![a-z])|跳喽|跳娄"), "跳楼"),
     (re.compile("割w(?:an)?(?![a-z])|割[碗晚婉宛]"), "割腕"),
     (re.compile("(?<=[想要]) ?轻声(?![说讲细])"), "轻生"),
@@ -98,7 +109,7 @@ def fold(text: str) -> str:
         text = _fold_chinese(text)
     if LATIN.search(text):
         text = _fold_latin(text)
-    text = REPEATED_SIGN.sub(r"\1", text.replace("\n", " . "))
+    text = REPEATED_SIGN.sub(r"\1", TRAILING_OFF.sub(", ", text.strip()).replace("\n", " . "))
     return " ".join(text.split())
 
 
@@ -127,7 +138,11 @@ def _unmasked(word: str) -> str:
         if candidate in DISGUISED:
             return candidate + tail
     if ("*" in plain or "#" in plain) and plain.strip("*#"):
-        mask = re.compile(re.sub(r"[*#]+", lambda found: "." * len(found[0]), re.escape(plain).replace(r"\*", "*").replace(r"\#", "#")))
+        mask = re.compile(
+            re.sub(
+                r"[*#]+", lambda found: "." * len(found[0]), re.escape(plain).replace(r"\*", "*").replace(r"\#", "#")
+            )
+        )
         for candidate in DISGUISED:
             if len(candidate) > 2 and mask.fullmatch(candidate):
                 return candidate + tail

@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from dialogue.safety.normalisation import HAN, LATIN, NOT_WORD, SENTENCE_END
+from dialogue.safety.normalisation import HAN, LATIN, SENTENCE_END
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "safety"
 LANGUAGES = ("en", "zh")
-NOT_IN_SENTENCE = re.compile(r"[^\w.!?;。…]+|_+")
+NOT_IN_SENTENCE = re.compile(r"[^\w.!?;。]+|_+")
 
 
 @dataclass(frozen=True)
@@ -100,32 +100,44 @@ def find_hits(folded: str, *, name: str = "patterns") -> list[Hit]:
 
 
 def copies(folded: str) -> Iterator[tuple[str, str]]:
-    """Yield each language with the text as its patterns read it; Chinese without spaces and signs inside sentences."""
+    """Yield each language with the text as its patterns read it; Chinese also without spaces and signs in sentences."""
     if LATIN.search(folded):
         yield "en", folded
     if HAN.search(folded):
-        yield "zh", NOT_IN_SENTENCE.sub("", folded)
+        close = NOT_IN_SENTENCE.sub("", folded)
+        yield "zh", close
+        if " " in folded:
+            yield "zh", folded
 
 
 def _hits_in(text: str, patterns: Patterns) -> Iterator[Hit]:
     matches = [(pattern, match) for pattern in patterns.patterns for match in pattern.found.finditer(text)]
     if not matches:
         return
-    idioms = [match.span() for idiom in patterns.idioms for match in idiom.found.finditer(text)]
     for pattern, match in matches:
-        if any(match.start() < end and start < match.end() for start, end in idioms):
+        start, end = _sentence(text, match)
+        if _is_idiom(text, match, start, end, patterns.idioms):
             continue
-        effects = _effects(_sentence(text, match), patterns.modifiers)
+        effects = _effects(text[start:end], patterns.modifiers)
         if pattern.past:
             effects |= {"mark_past"}
         yield Hit(pattern, modified_level(pattern, effects), effects)
 
 
-def _sentence(text: str, match: re.Match[str]) -> str:
-    """Return the sentence, or sentences, over which a match stretches."""
+def _is_idiom(text: str, match: re.Match[str], start: int, end: int, idioms: Sequence[Modifier]) -> bool:
+    """Return whether a match overlaps an idiom of its own sentence."""
+    return any(
+        match.start() < found.end() and found.start() < match.end()
+        for idiom in idioms
+        for found in idiom.found.finditer(text, start, end)
+    )
+
+
+def _sentence(text: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return where the sentence, or sentences, over which a match stretches starts and ends."""
     start = max((end.end() for end in SENTENCE_END.finditer(text, 0, match.start())), default=0)
     after = SENTENCE_END.search(text, match.end())
-    return text[start : after.start() if after else len(text)]
+    return start, after.start() if after else len(text)
 
 
 def _effects(sentence: str, modifiers: Sequence[Modifier]) -> frozenset[str]:

@@ -9,8 +9,10 @@ from asgiref.sync import SyncToAsync
 from django.db import connections, transaction
 from django.test import TransactionTestCase
 from django.utils import translation
+from hypothesis import settings as properties
 
 from dialogue import replies
+from tests.amounts import choose
 
 ROOT = Path(__file__).parent
 # Files and folders whose tests start real servers and workers, and mostly wait for them.
@@ -22,26 +24,19 @@ SERVERS = (
 # Files whose tests take seconds of a processor each.
 SLOW = (
     *("test_hostile_input.py", "test_discreet_log.py", "coverage"),
-    *(f"studies/analysis/{name}" for name in ("test_run.py", "test_kumar.py", "test_seed_tables.py", "planning")),
+    *(
+        f"studies/analysis/{name}"
+        for name in ("test_run.py", "test_kumar.py", "test_seed_tables.py", "planning", "tables")
+    ),
     *(f"studies/analysis/measures/test_{name}.py" for name in ("contrasts", "mixed", "multiple")),
     *(f"studies/analysis/reporting/test_{name}.py" for name in ("figures", "primary_section", "radar")),
-    *(
-        f"studies/analysis/tables/test_{name}.py"
-        for name in (
-            "ablation",
-            "arm_pairs",
-            "condition_effects",
-            "conditions",
-            "costs",
-            "cross_check",
-            "discrimination",
-        )
-    ),
     *(f"studies/judging/test_{name}.py" for name in ("batches", "fields", "judging", "recovery", "replay")),
     *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data")),
     *("studies/data/imports", "studies/participation/test_instructed.py", "studies/simulation/test_simulate.py"),
     *("studies/person/test_person.py", "dialogue/providers/test_limits.py"),
 )
+properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
+properties.load_profile("ours")
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
 
 

@@ -16,12 +16,11 @@ from studies.workbench.labels import one_or_more
 
 
 class ExportLines(Command):
-    """Subclasses name what they write (`one`, `more`) and why there may be nothing, and give `count`, `rows` and
-    `study_of` (see `refuse_foreign`)."""
+    """Subclasses name what they write (`one`, `more`), and give `count`, `rows`, `study_of` (see `refuse_foreign`) and
+    `why_nothing`."""
 
     one: str
     more: str
-    nothing: str
 
     def count(self, study: Study, only: Filter) -> int:
         raise NotImplementedError
@@ -30,6 +29,10 @@ class ExportLines(Command):
         raise NotImplementedError
 
     def study_of(self, row: Row) -> str | None:
+        raise NotImplementedError
+
+    def why_nothing(self, study: Study) -> str:
+        """Return a sentence for a study in which there is nothing to write, with test data or without."""
         raise NotImplementedError
 
     def add(self, parser: CommandParser) -> None:
@@ -51,6 +54,7 @@ class ExportLines(Command):
             refuse_foreign(out, study, what=self.more, study_of=self.study_of)
             self.hint_at_tests(found, only, out)
             with self.progress(self.count(found, only), out.name) as progress:
+                had_file = out.exists()
                 rows = write(out, stepping(self.rows(found, only), progress))
         except ExportRefused as refusal:
             self.refuse(str(refusal))
@@ -58,8 +62,11 @@ class ExportLines(Command):
             self.refuse(f"{out}: {error.strerror}")
         if rows:
             record_export(found, [out], include_tests=include_tests)
-        told = f"{rows} {one_or_more(rows, self.one, self.more)}"
-        self.say(f"{out}: {told if rows else f'not written, as {self.nothing}; an earlier one is removed'}")
+            self.say(f"{out}: {rows} {one_or_more(rows, self.one, self.more)}")
+        else:
+            self.say(
+                f"{out}: {'the earlier file was removed' if had_file else 'not written'}. {self.why_nothing(found)}".rstrip()
+            )
         return {"study": study, "out": str(out), "rows": rows}
 
     def hint_at_tests(self, study: Study, only: Filter, out: Path) -> None:

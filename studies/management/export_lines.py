@@ -64,9 +64,8 @@ class ExportLines(Command):
             record_export(found, [out], include_tests=include_tests)
             self.say(f"{out}: {rows} {one_or_more(rows, self.one, self.more)}")
         else:
-            self.say(
-                f"{out}: {'the earlier file was removed' if had_file else 'not written'}. {self.why_nothing(found)}".rstrip()
-            )
+            outcome = "the earlier file was removed" if had_file else "not written"
+            self.say(f"{out}: {outcome}. {self.why_nothing(found)}")
         return {"study": study, "out": str(out), "rows": rows}
 
     def hint_at_tests(self, study: Study, only: Filter, out: Path) -> None:

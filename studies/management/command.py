@@ -13,7 +13,9 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from tqdm import tqdm
 
+from studies.data.exports.columns import Filter, tests_left_out
 from studies.models import Protocol, Study, Task
+from studies.workbench.labels import one_or_more
 from studies.workbench.tasks import TASK_VARIABLE
 
 PART_FAILED = 1
@@ -134,3 +136,11 @@ class Command(BaseCommand):
 
     def protocol(self, key: str) -> Protocol:
         return self.study(key).current()
+
+
+def told_of_tests(study: Study, *, include_tests: bool) -> str:
+    """Return what an empty result adds where test data were left out; empty where there were none."""
+    if not (count := tests_left_out(study, Filter(include_tests))):
+        return ""
+    were = one_or_more(count, "conversation of test data was", "conversations of test data were")
+    return f"{count} {were} left out: --include-tests includes them."

@@ -12,7 +12,7 @@ from django.core.management.base import CommandParser
 from studies.analysis import AnalysisError
 from studies.analysis.planning import BOUNDS, OF, QUESTIONS, SIMULATED, Chance, Need, Wish, plan_precision
 from studies.data.exports.columns import has_test_data_alone
-from studies.management.command import TAKE_TESTS
+from studies.management.command import TAKE_TESTS, told_of_tests
 from studies.management.command import Command as Base
 from studies.management.commands.analyse import told_to
 
@@ -90,7 +90,8 @@ class Command(Base):
                     Path(folder), wanted, bootstrap=bootstrap, seed=seed, on_progress=told_to(progress)
                 )
             except AnalysisError as error:
-                self.refuse(str(error))
+                hint = told_of_tests(self.study(study), include_tests=include_tests)
+                self.refuse(f"{error}\n{hint}".rstrip())
         self.say("\n".join(lines_of(found)))
         return found
 

@@ -1,4 +1,4 @@
-"""A study with test data alone: each command says so and how to take it, and writes nothing."""
+"""A result that is empty as test data were left out: each command says so, and how to include them."""
 
 from functools import partial
 from io import StringIO
@@ -97,6 +97,42 @@ def test_real_data_beside_test_data_is_exported_without_a_word(tried, tmp_path):
     factories.run_with_turns(tried, person)
 
     assert HINT not in run("export", "demo", "--out", "out")
+
+
+LEFT_OUT = "2 conversations of test data were left out: --include-tests includes them."
+
+
+@pytest.fixture
+def begun(tried):
+    """Beside the bot's: a real person who has not finished anything."""
+    factories.person(tried)
+    return tried
+
+
+def test_an_empty_export_beside_a_real_person_names_the_option(begun):
+    assert LEFT_OUT in run("export", "demo", "--out", "out")
+    assert LEFT_OUT not in run("export", "demo", "--out", "out", "--include-tests")
+
+
+def test_an_analysis_of_nothing_beside_a_real_person_names_the_option(begun, tmp_path, settings, monkeypatch):
+    settings.VAR = tmp_path
+    monkeypatch.setattr(run_task, "HEARTBEAT", 3600.0)
+    with pytest.raises(analysis.AnalysisError, match=LEFT_OUT):
+        run("analyse_study", "demo")
+    assert LEFT_OUT in Task.objects.get().message
+
+
+def test_precision_beside_a_real_person_names_the_option(begun):
+    assert refusal("plan", "precision", "demo").endswith(LEFT_OUT)
+    assert LEFT_OUT not in refusal("plan", "precision", "demo", "--include-tests")
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_plan_of_nothing_beside_a_real_conversation_names_the_option(plan, begun):
+    if plan[0] == "plan_pairs":  # one alone cannot be compared
+        factories.run_with_turns(begun, factories.person(begun))
+    hint = "There is test data: --include-tests plans for bots."
+    assert refusal(plan[0], "demo", "--name", "p", *plan[1:]).endswith(hint)
 
 
 def test_what_is_analysed_by_command_is_on_the_page(tried, tmp_path, settings, monkeypatch, admin_client):

@@ -7,8 +7,8 @@ from studies.data.erasure import erase
 from studies.management.command import Command as Base
 
 ELSEWHERE = (
-    "emostudy looks under var/, and in its exports elsewhere and results of `analyse` beside them. Delete other results "
-    "and copies yourself."
+    "emostudy looks under var/, and in its exports elsewhere and results of `analyse` beside them. Delete other "
+    "results and copies yourself."
 )
 
 

@@ -94,9 +94,7 @@ class Command(Base):
         progress: Progress
         with self.progress(len(bots), "bots") as progress:
             asyncio.run(work_through(bots, one, at_once=concurrency))
-        self.say(
-            "".join(f"{line}\n" for line in failed) + f"{len(bots) - len(failed)} of {len(bots)} bots are through."
-        )
+        self.say("".join(f"{line}\n" for line in failed) + f"{len(bots) - len(failed)} of {len(bots)} bots finished.")
         return failed
 
 

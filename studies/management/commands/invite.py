@@ -9,7 +9,7 @@ from django.db import transaction
 from studies.data.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
-from studies.participation.enrolment import invite
+from studies.participation.enrolment import admits, invite
 
 
 class Command(Base):
@@ -20,13 +20,16 @@ class Command(Base):
         parser.add_argument("--count", type=int, required=True, metavar="N")
         parser.add_argument("--track", choices=Participation.Track.values, default="participant")
         parser.add_argument(
+            "--test", action="store_true", help="links for trying out: what is done with them is test data"
+        )
+        parser.add_argument(
             "--csv", type=Path, metavar="FILE", help="write code,track,url into this new file instead of printing"
         )
         parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
 
-    def work(self, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
+    def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        if found.is_closed():
+        if not admits(found, is_test=test):
             self.refuse(f"{study} is closed: nobody could begin by a new link. Open it again on its page first.")
         if count < 1:
             self.refuse("--count must be at least 1.")
@@ -34,10 +37,10 @@ class Command(Base):
         if path and not path.parent.is_dir():
             self.refuse(f"{path.parent}: no such folder, so {path} cannot be written.")
         with transaction.atomic():
-            made = [invite(found, track=track) for _ in range(count)]
+            made = [invite(found, track=track, is_test=test) for _ in range(count)]
             rows = [(person.code, track, f"{base_url.rstrip('/')}/j/{token}/") for person, token in made]
             self.hand_out(rows, path)
-        return {"study": study, "track": track, "count": count}
+        return {"study": study, "track": track, "count": count, "test": test}
 
     def hand_out(self, rows: list[tuple[str, str, str]], path: Path | None) -> None:
         """Written before the transaction ends: links that nobody could read must not exist."""

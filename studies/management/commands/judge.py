@@ -33,7 +33,7 @@ from studies.simulation.choice import Unfit, chosen_judge
 
 class Command(JudgingCommand):
     help = (
-        "Lets a judge answer the rating instruments about every closed conversation of a study. "
+        "Lets a judge answer the rating instruments about every closed conversation of a study, test data too. "
         "What it has answered is not asked again, and what was paid for is not paid for again."
     )
 

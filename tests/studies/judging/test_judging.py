@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,6 +28,7 @@ from studies.models.participation import Status as PersonStatus
 from studies.participation.enrolment import invite
 from studies.participation.responses import rater_for, store
 from studies.setup.storage import load_spec
+from tests import factories
 from tests.llm_server import running
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
@@ -701,6 +703,17 @@ def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
         call_command("judge", "demo", "--strategy", "standard", *arguments)
     assert (str(refusal.value), refusal.value.returncode) == (message, 2)
     assert not Rater.objects.exists()
+
+
+def test_test_conversations_are_judged_and_exports_leave_their_scores_out(tmp_path: Path) -> None:
+    run = talk(study())
+    ArmRun.objects.filter(pk=run.pk).update(is_test=True)
+    assert judge(key="demo")[0]["done"] == 1
+    factories.person(run.study)  # where test data are alone, the export is refused
+    for arguments, expected in ([], 0), (["--include-tests"], 10):
+        call_command("export", "demo", "--out", str(tmp_path / "data"), *arguments, stdout=StringIO())
+        rows = (tmp_path / "data" / "ratings.csv").read_text(encoding="utf-8").splitlines()
+        assert len(rows) - 1 == expected
 
 
 def test_estimate_and_preview_need_no_key() -> None:

@@ -193,6 +193,16 @@ def test_no_other_variances_are_likelier(design: tuple[np.ndarray, np.ndarray, T
     assert mixed.profiled(data, np.array(relative)) <= least + 1e-6
 
 
+def test_of_two_minima_the_lower_one_is_found() -> None:
+    """Twelve ratings whose criterion is 20.656 where both terms vary, and 20.652 where neither does."""
+    scores = np.array([3, 3, 3, 3, 3, 3, 2, 2, 1, 4, 3, 5], dtype=float)
+    arm = np.array([0, 2, 0, 2, 1, 1, 2, 1, 2, 0, 1, 0])
+    rater = np.array([0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2])
+    conversation = np.array([0, 2, 3, 5, 7, 1, 2, 4, 5, 6, 7, 6])
+    found = mixed.fit(scores, indicators(arm), {"rater": rater, "conversation": conversation})
+    assert found.absent == ("rater", "conversation")
+
+
 def test_raters_who_differ_a_little_are_not_held_to_be_equal() -> None:
     """14 scores of 7 conversations by 4 raters; statsmodels fits the same variance with the raters alone."""
     met = np.array([[0, 0, 1, 0, 0, 1, 1], [0, 0, 1, 0, 0, 1, 0], [0, 1, 1, 0, 1, 1, 0], [1, 1, 1, 1, 0, 0, 1]])

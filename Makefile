@@ -2,13 +2,22 @@
 B := .venv/bin
 DEV := .venv/.dev
 
-.PHONY: run test lint format screenshots demo-data messages browser bench bench-peers faults coverage
+.PHONY: run check test test-all lint format screenshots demo-data messages browser bench bench-peers faults coverage
 
 run: .venv/.run
 	@$(B)/python manage.py start
 
+# The daily loop: lint, types, and what is fast.
+check: lint
+	@$(B)/python -m pytest -n auto --dist loadfile -m "not browser and not servers and not slow"
+
+# All tests, the long ones with fewer examples; or a part of them: make test TESTS=tests/studies/steps
 test: $(DEV) browser
-	@$(B)/python -m tests
+	@$(B)/python -m tests $(TESTS)
+
+# Before a release: every example.
+test-all: $(DEV) browser
+	@$(B)/python -m tests --all
 
 # Schedules of faults on real servers: all of them, or COUNT=30 for the first ones, or SEEDS="17 203".
 COUNT ?= 300

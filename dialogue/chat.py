@@ -18,7 +18,7 @@ from dialogue.naming import names_itself
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.registry import answering
 from dialogue.safety.resources import standard_text
-from dialogue.safety.screen import Verdict, level_in_context, screen_message
+from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
 from dialogue.showing import Evenness
 from dialogue.supporters import messages_for
 
@@ -152,7 +152,7 @@ def take_open(conversation: Conversation, turn: Turn, past: Sequence[Turn], verd
     turn.claim(owner, timezone.now() + LEASE)
     turn.save(force_insert=True)
     if turn.risk_level >= 2:
-        record_risk(conversation, turn, level=turn.risk_level, entries=verdict.entries)
+        record_risk(conversation, turn, level=turn.risk_level, found=verdict)
     first = turn.seq + shown
     return Taken(turn.number, help_for(turn), called(conversation, turn, past, range(first, first + BLOCK)))
 
@@ -166,7 +166,7 @@ def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> Taken
         close(conversation, EndReason.SAFETY)
     else:
         set_status(conversation, Status.HELD)
-    record_risk(conversation, turn, level=turn.risk_level, entries=verdict.entries)
+    record_risk(conversation, turn, level=turn.risk_level, found=verdict)
     return Taken(turn.number, (*help_for(turn), state_frame(conversation, turn)))
 
 
@@ -193,11 +193,17 @@ def record_risk(
     turn: Turn,
     *,
     level: int,
-    entries: Sequence[str],
+    found: Verdict,
     source: str = RiskEvent.Source.MESSAGE,
 ) -> RiskEvent:
     event = RiskEvent.objects.create(
-        conversation=conversation, turn=turn.number, source=source, level=level, entries=list(entries)
+        conversation=conversation,
+        turn=turn.number,
+        source=source,
+        level=level,
+        entries=list(found.entries),
+        categories=list(found.categories),
+        screen=screen_version(),
     )
     import_string(settings.RISK_HANDLER)(event)
     return event
@@ -362,9 +368,7 @@ def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int, n
 
 
 @transaction.atomic
-def withhold_reply(
-    assignment: Assignment, reply: Reply, *, entries: Sequence[str], level: int, seq: int
-) -> list[frames.Outgoing]:
+def withhold_reply(assignment: Assignment, reply: Reply, *, found: Verdict, seq: int) -> list[frames.Outgoing]:
     """A reply that must not be shown: the standard text stands in its place, the original stays for the researcher."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
@@ -372,9 +376,9 @@ def withhold_reply(
     if not store_reply(assignment, reply, shown=standard, seq=seq, now=now):
         return []
     turn = answered(assignment)
-    shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=level)
+    shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
     close(conversation, EndReason.SAFETY)
-    record_risk(conversation, turn, level=level, entries=entries, source=RiskEvent.Source.REPLY)
+    record_risk(conversation, turn, level=found.level, found=found, source=RiskEvent.Source.REPLY)
     answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
     return [answer, shown, state_frame(conversation, turn)]
 

@@ -20,7 +20,7 @@ from dialogue import chat, frames
 from dialogue.chat import Assignment
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.registry import model_for
-from dialogue.safety.screen import Verdict, screen_reply
+from dialogue.safety.screening import Verdict, screen_reply
 from dialogue.showing import Pace, Showing
 
 log = logging.getLogger(__name__)
@@ -234,8 +234,7 @@ class LiveReply:
             chat.withhold_reply,
             self.assignment,
             reply,
-            entries=verdict.entries,
-            level=max(verdict.level, 3),
+            found=verdict,
             seq=self.number_to_store(),
         )
 

@@ -14,7 +14,7 @@ from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.naming import names_itself
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.safety.resources import standard_text
-from dialogue.safety.screen import level_in_context, screen_message, screen_reply
+from dialogue.safety.screening import level_in_context, screen_message, screen_reply
 from dialogue.seekers.reading import Thought
 
 SOURCE = "seeker"  # of the inner states that a simulated seeker had itself

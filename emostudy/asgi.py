@@ -14,6 +14,7 @@ from channels.sessions import CookieMiddleware, SessionMiddleware  # noqa: E402
 from django.conf import settings  # noqa: E402
 
 from dialogue.routing import websocket_urlpatterns  # noqa: E402
+from dialogue.safety.screening import load_screen  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
 from emostudy.incoming import SocketGuard  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402
@@ -31,6 +32,8 @@ application = ProtocolTypeRouter(
 if settings.REPLAY:
     log = logging.getLogger("emostudy")
     log.warning("no model is asked: answers come from %s (REPLAY), in chats too", settings.REPLAY)
+
+load_screen()
 
 # What is loaded by now stays: to look through all of it for cycles again and again held up whoever was chatting.
 gc.collect()

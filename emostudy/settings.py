@@ -147,7 +147,7 @@ CACHES = {
     }
     if SINGLE_PROCESS
     else {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "BACKEND": "emostudy.shared_cache.SharedCache",
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": f"{env.envtext('REDIS_PREFIX', 'emostudy')}:cache",
     },

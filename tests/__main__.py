@@ -1,9 +1,11 @@
-"""The whole suite: on SQLite and the in-process channel layer, and in a browser; then its database and socket tests
-once more on PostgreSQL and Redis, where they are named or answer on their standard ports. Says what was left out.
+"""The whole suite: on SQLite and the in-process channel layer, in a browser, and with real servers and workers. Tests
+with a database or sockets run once more on PostgreSQL and Redis, where they are named or answer on their standard
+ports. Says what was left out.
 
-    python -m tests [what pytest takes]
+    python -m tests [--all] [what pytest takes]
 
-Two processes go side by side, for one alone waits half of its time; with arguments one after the other.
+Long tests have fewer examples, unless `--all` is given. Four processes go side by side, for those with servers mostly
+wait; with arguments one goes after the other.
 """
 
 import os
@@ -12,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -20,12 +22,14 @@ from typing import IO
 import psycopg
 import redis
 
+from tests.amounts import IN_FULL
+
 POSTGRES = "postgresql://postgres@127.0.0.1:5432/postgres"
 REDIS = "redis://127.0.0.1:6379/0"
 UNSET = ("DATABASE_URL", "REDIS_URL", "CELERY_BROKER_URL", "SECRET_KEY", "DEBUG", "REPLAY")
 SECONDS = 3  # to connect
 NO_TESTS = 5  # pytest's exit code where it was to run none: no failure where another run has some
-ON_SQLITE, IN_BROWSER, WITH_DATABASE = "not browser", "browser", "django_db and not browser"
+WITH_DATABASE = "django_db and not browser"
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,10 @@ class Run:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """The exit code: that of the first run that failed."""
+    """Run the tests; return the exit code of the first run that failed."""
+    if "--all" in arguments:
+        os.environ[IN_FULL] = "1"
+        arguments = [one for one in arguments if one != "--all"]
     postgres = address("TEST_DATABASE_URL", POSTGRES, to_postgres)
     redis_url = address("TEST_REDIS_URL", REDIS, to_redis)
     with tempfile.TemporaryDirectory(prefix="emostudy-test.") as folder, keys(redis_url) as prefix:
@@ -46,10 +53,15 @@ def main(arguments: Sequence[str]) -> int:
         again = Run("postgres", ["-m", WITH_DATABASE, *arguments], {"DATABASE_URL": postgres, **with_redis})
         more = [again] if postgres else []
         if arguments:
-            code = in_turn([Run("sqlite", arguments), *more], Path(folder))
+            code = run_in_turn([Run("sqlite", arguments), *more], Path(folder))
         else:
-            browser = [Run("browser", ["-m", IN_BROWSER]), *more]
-            code = side_by_side([Run("sqlite", ["-m", ON_SQLITE])], browser, Path(folder))
+            lanes = [
+                [Run("sqlite", ["-m", "not browser and not servers"])],
+                [*more, Run("browser", ["-m", "browser"])],
+                [Run("walks", ["-m", "servers", "--ignore=tests/faults"])],
+                [Run("faults", ["-m", "servers", "tests/faults"])],
+            ]
+            code = run_side_by_side(lanes, Path(folder))
     for name, url, rest in (("PostgreSQL", postgres, "the database tests"), ("Redis", redis_url, "sockets")):
         if not url:
             print(f"*** SKIPPED: no {name} answered on its standard port, so {rest} ran without it alone. ***")
@@ -89,28 +101,34 @@ def keys(url: str) -> Iterator[str]:
 # Running
 
 
-def side_by_side(shown: Sequence[Run], others: Sequence[Run], folder: Path) -> int:
-    """What `others` print is told when all is over."""
-    told = folder / "others.txt"
-    with told.open("w") as out, ThreadPoolExecutor() as threads:
-        print(f"Meanwhile, told at the end: {', then '.join(run.name for run in others)}.", flush=True)
-        code_of_others = threads.submit(in_turn, others, folder, out)
-        code = in_turn(shown, folder)
-        code = code or code_of_others.result()
-    print(told.read_text(), flush=True)
+def run_side_by_side(lanes: Sequence[Sequence[Run]], folder: Path) -> int:
+    """Show the first lane as it goes, and what the others print when all is over."""
+    shown, *others = lanes
+    names = ", ".join(run.name for lane in others for run in lane)
+    print(f"Meanwhile, shown at the end: {names}.", flush=True)
+    with ExitStack() as stack, ThreadPoolExecutor() as threads:
+        files = [stack.enter_context((folder / f"lane{number}.txt").open("w+")) for number, _ in enumerate(others)]
+        codes = [threads.submit(run_in_turn, lane, folder, file) for lane, file in zip(others, files, strict=True)]
+        code = run_in_turn(shown, folder)
+        code = next(filter(None, (code, *(one.result() for one in codes))), 0)
+        for file in files:
+            file.seek(0)
+            print(file.read(), flush=True)
     return code
 
 
-def in_turn(runs: Sequence[Run], folder: Path, out: IO[str] | None = None) -> int:
+def run_in_turn(runs: Sequence[Run], folder: Path, out: IO[str] | None = None) -> int:
     codes = []
     for run in runs:
         print(f"--- {run.name}", file=out, flush=True)
-        codes.append(ended(run, folder / run.name, out))
+        codes.append(run_tests(run, folder / run.name, out))
+        if out is not None:
+            print(f"\n{run.name}: {'passed' if codes[-1] in (0, NO_TESTS) else 'FAILED'}", flush=True)
     return next((code for code in codes if code not in (0, NO_TESTS)), min(codes))
 
 
-def ended(run: Run, folder: Path, out: IO[str] | None) -> int:
-    """With a folder of its own for what it writes."""
+def run_tests(run: Run, folder: Path, out: IO[str] | None) -> int:
+    """Run pytest with a folder of its own for what it writes."""
     folder.mkdir()
     kept = {name: value for name, value in os.environ.items() if name not in UNSET}
     # Mixed models of small matrices take a hundred times as long where many threads share them.

@@ -1,6 +1,7 @@
 """What all tests share, and a loud word at the end on what was skipped and why."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,10 +9,45 @@ from asgiref.sync import SyncToAsync
 from django.db import connections, transaction
 from django.test import TransactionTestCase
 from django.utils import translation
+from hypothesis import settings as properties
 
 from dialogue import replies
+from tests.amounts import choose
 
+ROOT = Path(__file__).parent
+# Files and folders whose tests start real servers and workers, and mostly wait for them.
+SERVERS = (
+    *("walks", "faults"),
+    *(f"studies/management/test_{name}.py" for name in ("command", "jobs", "runner_beside", "server_lock", "start")),
+    *(f"studies/bots/test_{name}.py" for name in ("walk", "pairs", "line")),
+)
+# Files whose tests take seconds of a processor each.
+SLOW = (
+    *("test_hostile_input.py", "test_discreet_log.py", "coverage"),
+    *(
+        f"studies/analysis/{name}"
+        for name in ("test_run.py", "test_kumar.py", "test_seed_tables.py", "planning", "tables")
+    ),
+    *(f"studies/analysis/measures/test_{name}.py" for name in ("contrasts", "mixed", "multiple")),
+    *(f"studies/analysis/reporting/test_{name}.py" for name in ("figures", "primary_section", "radar")),
+    *(f"studies/judging/test_{name}.py" for name in ("batches", "fields", "judging", "recovery", "replay")),
+    *(f"studies/management/test_{name}.py" for name in ("analyse", "benchmark", "test_data")),
+    *("studies/data/imports", "studies/participation/test_instructed.py", "studies/simulation/test_simulate.py"),
+    *("studies/person/test_person.py", "dialogue/providers/test_limits.py"),
+)
+properties.register_profile("ours", max_examples=choose(usual=40, full=300), deadline=None)
+properties.load_profile("ours")
 MADE_BY_MIGRATIONS = {"django_content_type", "auth_permission"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `python -m tests` runs side by side, and what `make check` leaves out."""
+    for item in items:
+        place = item.path.relative_to(ROOT)
+        places = {place.as_posix(), *(folder.as_posix() for folder in place.parents)}
+        for marker, marked in (("servers", SERVERS), ("slow", SLOW)):
+            if places & set(marked):
+                item.add_marker(marker)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

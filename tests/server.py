@@ -93,14 +93,19 @@ def serving(tmp_path: Path, *, with_jobs: bool = False, **env: str) -> Iterator[
     """A server on a free port with the demo study loaded; everything it writes is under `tmp_path`."""
     port = free_port()
     folder = tmp_path / "var"
-    kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
-    given = {"VAR_DIR": str(folder), "HOST": "127.0.0.1", "PORT": str(port), **env}
-    server = Server(f"http://127.0.0.1:{port}", kept | given, folder, tmp_path / "server.log", with_jobs)
+    variables = environment(folder, port, **env)
+    server = Server(f"http://127.0.0.1:{port}", variables, folder, tmp_path / "server.log", with_jobs)
     try:
         server.start()
         yield server
     finally:
         server.stop()
+
+
+def environment(folder: Path, port: int, **env: str) -> dict[str, str]:
+    """Return the environment of a server that writes into `folder` alone."""
+    kept = {name: value for name, value in os.environ.items() if name.removesuffix("_FILE") not in NOT_INHERITED}
+    return kept | {"VAR_DIR": str(folder), "HOST": "127.0.0.1", "PORT": str(port)} | env
 
 
 async def come_in(browser: aiohttp.ClientSession, door: str) -> str:

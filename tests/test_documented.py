@@ -94,3 +94,21 @@ def test_frame_of_the_browser_and_error_are_in_the_docs(word):
 )
 def test_column_of_an_import_is_in_the_docs(column):
     assert f"`{column}`" in INTERFACES.split("Files that come in")[1]
+
+
+def named_in(folder: str) -> set[str]:
+    """Return the words in backticks in the folder's README that name a file, a folder, or a function of a module."""
+    words = re.findall(r"`([a-z_./]+\w*)`", (ROOT / folder / "README.md").read_text(encoding="utf-8"))
+    return {word for word in words if re.search(r"\.py$|/", word) and not word.startswith("var/")}
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [(folder, name) for folder in ("studies", "dialogue") for name in sorted(named_in(folder))]
+)
+def test_what_the_readme_of_an_app_names_exists(folder, name):
+    module, _, attribute = name.rpartition(".")
+    if attribute == "py" or name.endswith("/"):
+        assert (ROOT / folder / name).exists() or (ROOT / name).exists()
+    else:
+        source = (ROOT / folder / f"{module}.py").read_text(encoding="utf-8")
+        assert re.search(rf"^(async )?(def|class) {attribute}\b", source, re.MULTILINE)

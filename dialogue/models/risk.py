@@ -21,7 +21,13 @@ class RiskEvent(models.Model):
     turn = models.PositiveIntegerField(null=True, blank=True)
     source = models.CharField(max_length=10, choices=Source)
     level = models.PositiveSmallIntegerField()
-    entries = models.JSONField(default=list, help_text="Which patterns of the lexicon matched.")
+    entries = models.JSONField(
+        default=list, help_text="Which patterns of the screen matched; 'classifier' where it did."
+    )
+    categories = models.JSONField(
+        default=list, blank=True, help_text="What the patterns are about, 'means' or 'farewell'."
+    )
+    screen = models.CharField(max_length=20, blank=True, help_text="The version of the screen.")
     role_answer = models.CharField(max_length=10, blank=True, help_text="In role-play: 'role' or 'me'.")
     created_at = models.DateTimeField(auto_now_add=True)
     mail_due = models.BooleanField(default=False)

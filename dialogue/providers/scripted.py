@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
-from dialogue.safety.screen import screen_reply
+from dialogue.safety.screening import REPLY_LEVEL, screen_message, screen_reply
 
 SUPPORTERS = ("formula", "advice", "mirror", "question", "attuned")
 TEXTS = Path(__file__).resolve().parents[2] / "fixtures" / "demonstration" / "supporters.json"
@@ -73,9 +73,11 @@ class DemonstrationSupporter:
         return await spoken(self.text_for(messages), self._name, on_text, self._pace)
 
     def text_for(self, messages: Sequence[Message]) -> str:
-        """Says back the seeker's own words only where that passes the safety screen."""
+        """Return the reply; it says the seeker's own words back only where the screen finds no danger in them."""
         last = next((message.text for message in reversed(messages) if message.role == "user"), "")
         neutral = self._texts["neutral_quote"]
+        if screen_message(last).level >= REPLY_LEVEL:
+            return self._compose(messages, neutral, last)
         text = self._compose(messages, quoted_phrase(last) or neutral, last)
         return text if screen_reply(text) is None else self._compose(messages, neutral, last)
 

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from django.utils.translation import gettext_noop
 
-from dialogue.safety.screen import screen_message
+from dialogue.safety.screening import pattern_level
 from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.gates import persona_contradictions
 from dialogue.seekers.identifying import HAN, has_name, identifiers_in, names_in, runs
@@ -70,7 +70,7 @@ OWN_RUN = {"en": 8, "zh": 12}  # words, characters in a row
 TWIN = 0.5  # share of the three-word (three-character) runs of the shorter story
 SHORTEST_STORY = 20  # runs; of less nothing is said
 LOW, HIGH = 2.0, 4.0  # of 1 to 5: from here on a description to the contrary is a contradiction
-GRAVE, WORTH_A_LOOK = 3, 2  # levels of crisis_lexicon.json
+GRAVE, WORTH_A_LOOK = 3, 2  # levels of the risk screen
 FEWEST_FOREIGN = {"en": 2, "zh": 3}  # characters of Chinese, words of English
 
 LATIN_WORD = re.compile("[A-Za-z]{2,}")
@@ -157,7 +157,7 @@ def _leaves(value: Any, place: str) -> Iterator[tuple[str, str]]:
 
 def risks(places: Places) -> Iterator[Finding]:
     for place, text in places:
-        level = screen_message(text).level
+        level = pattern_level(text)
         if level >= GRAVE:
             yield Finding("risk", place, _quoted(text), refuses=True)
         elif level >= WORTH_A_LOOK:

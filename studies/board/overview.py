@@ -28,6 +28,7 @@ MOST_LINKS = 500
 class InviteForm(forms.Form):
     count = forms.IntegerField(label=_("How many"), min_value=1, max_value=MOST_LINKS, initial=1)
     track = forms.ChoiceField(label=_("Track"), choices=Participation.Track.choices)
+    test = forms.BooleanField(label=_("For trying out (test data)"), required=False)
 
 
 @require_GET
@@ -99,7 +100,8 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
 @transaction.atomic
 def new_links(request: HttpRequest, study: Study, form: InviteForm) -> list[tuple[str, str, str]]:
     track = form.cleaned_data["track"]
-    made = [invite(study, track=track) for _number in range(form.cleaned_data["count"])]
+    is_test = form.cleaned_data["test"]
+    made = [invite(study, track=track, is_test=is_test) for _number in range(form.cleaned_data["count"])]
     return [(person.code, track, request.build_absolute_uri(reverse("join", args=[key]))) for person, key in made]
 
 

@@ -13,13 +13,15 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from tqdm import tqdm
 
+from studies.data.exports.columns import Filter, tests_left_out
 from studies.models import Protocol, Study, Task
+from studies.workbench.labels import one_or_more
 from studies.workbench.tasks import TASK_VARIABLE
 
 PART_FAILED = 1
 BAD_INPUT = 2
 BUDGET_REACHED = 3
-TAKE_TESTS = "Add --include-tests to take it in."
+TAKE_TESTS = "Add --include-tests to include it."
 OF_TESTS = "There is test data: --include-tests plans for bots."
 LINES = 10  # how many plain lines a long work prints where there is no terminal
 
@@ -95,7 +97,9 @@ class Command(BaseCommand):
         except DatabaseError:
             if Study._meta.db_table in connection.introspection.table_names():
                 raise
-            self.refuse("The database is empty: `make run` sets it up, or `manage.py migrate` by itself.")
+            self.refuse(
+                "The database is empty. Start `make run`, or run `manage.py migrate` to create the tables only."
+            )
 
     def leave_plainly(self, refusal: CommandError) -> None:
         """On a command line the message alone, one fault a line, without the name of a Python class before it."""
@@ -134,3 +138,11 @@ class Command(BaseCommand):
 
     def protocol(self, key: str) -> Protocol:
         return self.study(key).current()
+
+
+def told_of_tests(study: Study, *, include_tests: bool) -> str:
+    """Return what an empty result adds where test data were left out; empty where there were none."""
+    if not (count := tests_left_out(study, Filter(include_tests))):
+        return ""
+    were = one_or_more(count, "conversation of test data was", "conversations of test data were")
+    return f"{count} {were} left out: --include-tests includes them."

@@ -16,12 +16,11 @@ from studies.workbench.labels import one_or_more
 
 
 class ExportLines(Command):
-    """Subclasses name what they write (`one`, `more`) and why there may be nothing, and give `count`, `rows` and
-    `study_of` (see `refuse_foreign`)."""
+    """Subclasses name what they write (`one`, `more`), and give `count`, `rows`, `study_of` (see `refuse_foreign`) and
+    `why_nothing`."""
 
     one: str
     more: str
-    nothing: str
 
     def count(self, study: Study, only: Filter) -> int:
         raise NotImplementedError
@@ -32,6 +31,10 @@ class ExportLines(Command):
     def study_of(self, row: Row) -> str | None:
         raise NotImplementedError
 
+    def why_nothing(self, study: Study) -> str:
+        """Return a sentence for a study in which there is nothing to write, with test data or without."""
+        raise NotImplementedError
+
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument(
@@ -39,10 +42,10 @@ class ExportLines(Command):
             type=Path,
             required=True,
             metavar="FILE.jsonl",
-            help="a file that is not there yet, or an earlier one",
+            help="a new file, or an earlier export",
         )
         parser.add_argument(
-            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
         )
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
@@ -51,6 +54,7 @@ class ExportLines(Command):
             refuse_foreign(out, study, what=self.more, study_of=self.study_of)
             self.hint_at_tests(found, only, out)
             with self.progress(self.count(found, only), out.name) as progress:
+                had_file = out.exists()
                 rows = write(out, stepping(self.rows(found, only), progress))
         except ExportRefused as refusal:
             self.refuse(str(refusal))
@@ -58,15 +62,17 @@ class ExportLines(Command):
             self.refuse(f"{out}: {error.strerror}")
         if rows:
             record_export(found, [out], include_tests=include_tests)
-        told = f"{rows} {one_or_more(rows, self.one, self.more)}"
-        self.say(f"{out}: {told if rows else f'not written, as {self.nothing}; an earlier one is removed'}")
+            self.say(f"{out}: {rows} {one_or_more(rows, self.one, self.more)}")
+        else:
+            outcome = "the earlier file was removed" if had_file else "not written"
+            self.say(f"{out}: {outcome}. {self.why_nothing(found)}")
         return {"study": study, "out": str(out), "rows": rows}
 
     def hint_at_tests(self, study: Study, only: Filter, out: Path) -> None:
         if only.include_tests or self.count(study, only):
             return
         if number := self.count(study, Filter(include_tests=True)):
-            told = f"{number} {one_or_more(number, self.one, self.more)}, of test data alone."
+            told = f"{number} {one_or_more(number, self.one, self.more)}, all of test data."
             self.hint_at_test_data(told, out=out)
 
 

@@ -18,9 +18,15 @@ from django.db import connection
 
 log = logging.getLogger(__name__)
 
-ANOTHER = "REDIS_URL: another server process serves this database; several of them need the same REDIS_URL"
-OTHER_KEY = "SECRET_KEY: another server process on this database has another key; give all of them the same SECRET_KEY"
-AWAY = "DATABASE_URL: the database does not answer"
+ANOTHER = (
+    "emostudy is already running on this database. Use that server, or stop it before you start another. To run "
+    "several side by side, give all of them the same REDIS_URL."
+)
+OTHER_KEY = (
+    "emostudy: SECRET_KEY: another server process on this database has another key; "
+    "give all of them the same SECRET_KEY"
+)
+AWAY = "emostudy: DATABASE_URL: the database does not answer"
 PATIENCE = 5  # seconds for a process that was killed to let go
 LOOK = 10.0  # seconds between two looks whether PostgreSQL still knows of us
 # Names of advisory locks in PostgreSQL: any two numbers that nothing else in this database uses.
@@ -41,7 +47,7 @@ def fingerprint() -> int:
 
 
 def refuse(reason: str) -> NoReturn:
-    sys.exit(f"emostudy: {reason}")
+    sys.exit(reason)
 
 
 def lock_file(path: Path) -> int:

@@ -16,7 +16,7 @@ from django.utils.functional import (
 from django.utils.translation import gettext as _
 
 from studies.design.plan import Step
-from studies.design.spec import StudySpec
+from studies.design.spec import STEPS, StudySpec
 from studies.models import ArmRun, Draft, Participation
 from studies.participation.chats import run_at
 from studies.participation.submissions import draft_of, place_of
@@ -167,9 +167,11 @@ class StepKind:
 KINDS: dict[str, StepKind] = {}
 
 
-def register(name: str, kind: StepKind) -> None:
-    """Make a kind of step known by the name that plans give it."""
+def register(name: str, kind: StepKind, *, in_files: bool = False) -> None:
+    """Make a kind of step known by the name that plans give it; `in_files`: study files may name it too."""
     KINDS[name] = kind
+    if in_files and name not in STEPS:
+        STEPS.append(name)
 
 
 def describe(step: Step) -> str:

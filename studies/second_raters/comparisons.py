@@ -22,7 +22,7 @@ from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.participation.responses import rater_for
 from studies.second_raters.eligible import conversations, still_wanted
-from studies.second_raters.reviews import Load, PlanRefused, named_once
+from studies.second_raters.reviews import Load, NothingToPlan, PlanRefused, named_once
 
 ARMS, SEEKERS = "arms", "seekers"
 BETWEEN = (ARMS, SEEKERS)
@@ -116,12 +116,12 @@ def seeker_of(run: ArmRun, between: str) -> str:
 
 @transaction.atomic
 def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: Drawing) -> PairPlan:
-    """Raises PlanRefused where the name is taken or there is nothing to compare."""
+    """Raises PlanRefused where the name is taken, NothingToPlan where there is nothing to compare."""
     if why := refusal(drawing, instrument, each):
         raise PlanRefused(why)
     drawn = drawing.pairs(study)
     if not drawn:
-        raise PlanRefused(_("There are no two closed conversations to compare."))
+        raise NothingToPlan(_("There are no two closed conversations to compare."))
     with named_once(name):
         plan = study.pair_plans.create(
             name=name, instrument=instrument, verdicts_each=each, seed=drawing.seed, source=asdict(drawing)

@@ -37,6 +37,10 @@ class PlanRefused(Exception):
     """Nothing was made; the message says why."""
 
 
+class NothingToPlan(PlanRefused):
+    """No conversation fits."""
+
+
 # Drawing a plan
 
 
@@ -139,10 +143,10 @@ def places(count: int, wanted: Wanted) -> list[int]:
 
 @transaction.atomic
 def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
-    """Raises PlanRefused where nothing matches or the name is taken."""
+    """Raises NothingToPlan where nothing matches, PlanRefused where the name is taken."""
     runs = draw(study, wanted.source, seed=wanted.seed)
     if not runs:
-        raise PlanRefused(_("No closed conversation matches, so the plan would be empty."))
+        raise NothingToPlan(_("No closed conversation matches, so the plan would be empty."))
     with named_once(wanted.name):
         plan = ReviewPlan.objects.create(
             study=study,

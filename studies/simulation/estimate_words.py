@@ -43,6 +43,8 @@ def as_summary(estimate: Estimate) -> dict[str, Any]:
 
 def lines(estimate: Estimate) -> Iterator[str]:
     yield told_number(estimate)
+    if not estimate.calls:
+        return
     calls = one_or_more(estimate.calls, "call", "calls")
     yield f"{estimate.calls:,} {calls}, {estimate.input_tokens:,} input and {estimate.output_tokens:,} output tokens"
     price = cost(estimate)
@@ -66,10 +68,20 @@ def unset_keys(estimate: Estimate) -> list[str]:
 def told_number(estimate: Estimate) -> str:
     if estimate.profiles is not None:
         return f"{estimate.profiles:,} {one_or_more(estimate.profiles, 'profile', 'profiles')}"
-    before = f" ({estimate.held_before:,} more have been held)" if estimate.held_before else ""
-    conversations = one_or_more(estimate.conversations, "conversation", "conversations")
     judgements = one_or_more(estimate.judgements, "judgement", "judgements")
-    return f"{estimate.conversations:,} {conversations}{before}, {estimate.judgements:,} {judgements}"
+    told = [
+        told_conversations(estimate.conversations, estimate.held_before),
+        f"{estimate.judgements:,} {judgements}" if estimate.judgements else "",
+    ]
+    return ", ".join(filter(None, told)) or "Nothing is left to ask."
+
+
+def told_conversations(number: int, held_before: int) -> str:
+    if not number:
+        held = one_or_more(held_before, "conversation has", "conversations have")
+        return f"{held_before:,} {held} been held before" if held_before else ""
+    before = f" ({held_before:,} more have been held)" if held_before else ""
+    return f"{number:,} {one_or_more(number, 'conversation', 'conversations')}{before}"
 
 
 def told_cost(price: Cost) -> str:

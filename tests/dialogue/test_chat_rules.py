@@ -9,6 +9,7 @@ from dialogue.chat import ChatRefused
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
+from dialogue.safety.screening import Verdict
 
 pytestmark = pytest.mark.django_db
 
@@ -361,7 +362,7 @@ class TestRisk:
         room = conversation()
         taken = say(room)
         reply = Reply(text="You should just die.", model="m")
-        frames = chat.withhold_reply(taken.assignment, reply, entries=["rep"], level=3, seq=taken.assignment.seq)
+        frames = chat.withhold_reply(taken.assignment, reply, found=Verdict(3, ("rep",)), seq=taken.assignment.seq)
         assert [frame.type for frame in frames] == ["reply", "help", "closed"]
         numbers = [frame.seq for frame in frames]
         assert numbers == sorted(set(numbers))

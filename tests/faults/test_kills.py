@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
+from tests.amounts import choose
 from tests.faults.kills import SLEEPERS, Dialogue, Seen, kill_for, violations
 from tests.faults.workers import Killed, can_be_run, kill_all
 
-SEEDS = (1, 2, 4, SLEEPERS + 2)  # on SQLite; on PostgreSQL with Redis, and with RabbitMQ; asleep, with Redis
+# On SQLite; on PostgreSQL with Redis, and with RabbitMQ; asleep, with Redis.
+SEEDS = choose(usual=(1, 2, 4, SLEEPERS + 2), full=(*range(1, 9), SLEEPERS + 2, SLEEPERS + 3))
 NOT_THERE = "PostgreSQL, Redis or RabbitMQ did not answer on its standard port: no worker was killed on it"
 
 TALK = Dialogue("closed", (1, 2, 3, 4), thoughts=(1, 2, 3, 4), ratings=1)

@@ -5,12 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.amounts import choose
 from tests.faults.database import postgres_answers
 from tests.faults.run import Round, run_all
 from tests.faults.schedule import backend_of, rounds_of
 from tests.llm_server import running
 
-SEEDS = range(1, 21)
+SEEDS = range(1, choose(usual=21, full=61))
 NO_POSTGRES = "no PostgreSQL answered on its standard port: faults ran on SQLite alone"
 
 

@@ -22,7 +22,7 @@ from tests.server import Server, free_port, serving
 
 SETUP = """
 from django.core.management import call_command
-from studies import chats, enrolment
+from studies.participation import chats, enrolment
 from studies.models import Study
 for path in {studies!r}:
     call_command("load_study", path, verbosity=0)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.amounts import choose
 from tests.faults.site import Site, is_there, site_on
 from tests.server import ROOT
 
@@ -64,7 +65,7 @@ def started(place: Place, *arguments: str) -> Ended:
     return place.manage("benchmark", "demo", "--judge", "demo", "--concurrency", "16", "--json", *arguments)
 
 
-@pytest.fixture(scope="module", params=["sqlite", "postgres"])
+@pytest.fixture(scope="module", params=choose(usual=["sqlite"], full=["sqlite", "postgres"]))
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     if not is_there(request.param):
         pytest.skip(NOT_THERE)

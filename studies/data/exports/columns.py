@@ -48,6 +48,11 @@ def has_test_data_alone(study: Study) -> bool:
     return is_empty and Filter(include_tests=True).runs(study).exists()
 
 
+def tests_left_out(study: Study, only: Filter) -> int:
+    """Return how many conversations of test data the filter leaves out."""
+    return 0 if only.include_tests else Filter(include_tests=True).runs(study).test_data().count()
+
+
 @dataclass(frozen=True)
 class Column:
     name: str

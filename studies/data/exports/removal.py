@@ -1,6 +1,7 @@
 """Removes every export and result that holds a person who is erased."""
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from shutil import rmtree
@@ -29,9 +30,11 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
     written before the person came cannot hold them.
 
     `identifiers` are the codes of the person and of their conversations, by which files below var/ are found that no
-    record names, such as results that were computed from an export.
+    record names, such as results that were computed from an export. Results beside an export elsewhere are named, not
+    removed: `analyse` keeps no record of where it writes.
     """
     files = RemovedFiles()
+    wanted = [identifier.encode() for identifier in identifiers]
     of_study = Task.objects.filter(study=person.study).exclude(folder="")
     for task in of_study.filter(Q(ended_at=None) | Q(ended_at__gte=person.created_at)):
         if remove_whole(settings.VAR / task.folder):
@@ -39,10 +42,16 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
         task.folder = ""
         task.save(update_fields=["folder"])
     for record in records_that_may_hold(person):
-        if remove_export(Path(record.path)):
-            files.removed.append(name_of(Path(record.path)))
+        path = Path(record.path)
+        nearby = list(results_near(path))
+        if remove_export(path):
+            files.removed.append(name_of(path))
+        left = [folder for folder in nearby if names_in(folder, wanted)]
+        if not any(folder.is_relative_to(path) for folder in left) and names_in(path, wanted):
+            left.append(path)
+        files.remaining += [name_of(folder) for folder in left if name_of(folder) not in files.remaining]
         record.delete()
-    for path in files_that_name(identifiers):
+    for path in files_that_name(wanted):
         folder = folder_of_results(path)
         if folder is None:
             files.remaining.append(name_of(path))
@@ -82,9 +91,25 @@ def remove_export(path: Path) -> bool:
     return True
 
 
-def files_that_name(identifiers: Collection[str]) -> Iterator[Path]:
+def results_near(export: Path) -> Iterator[Path]:
+    """Folders that `analyse` wrote in an export or beside it, outside var/."""
+    if export.is_relative_to(settings.VAR):
+        return
+    for folder in (export, export.parent):
+        with suppress(OSError):
+            yield from sorted(path.parent for path in folder.glob(f"*/{RESULTS}"))
+
+
+def names_in(folder: Path, wanted: Collection[bytes]) -> bool:
+    """Also true of what cannot be read."""
+    try:
+        return any(path.is_file() and holds(path, wanted) for path in sorted(folder.rglob("*")))
+    except OSError:
+        return True
+
+
+def files_that_name(wanted: Collection[bytes]) -> Iterator[Path]:
     """All files below var/ with one of these codes in them, but for the database's own."""
-    wanted = [identifier.encode() for identifier in identifiers]
     for path in sorted(settings.VAR.rglob("*")):
         if path.is_file() and not path.is_symlink() and not is_of_database(path) and holds(path, wanted):
             yield path

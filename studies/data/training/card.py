@@ -33,7 +33,16 @@ NO_SCORE = (
     "{count} conversations have no such score from {whom}: --rater-kind, --rater, --strategy, --instrument and "
     "--moment choose whose scores count, and of what."
 )
-NO_ROW = "There is no row; the counts tell at which filter everything was left out."
+NO_ROW = "There is no row. The counts say why conversations were left out."
+HOW_TO_INCLUDE = {
+    LeftOut.TEST: "Conversations of test data left out: {count}. --include-tests includes them.",
+    LeftOut.IMPORTED: "Imported conversations left out: {count}. --include-imported includes them.",
+    LeftOut.NO_CONSENT: (
+        "Conversations left out because their person has not agreed to training: {count}. To ask new people, add "
+        '"if_training" to flags and a training_statement under [consent] in the study file, and load it again. A '
+        "person who signed a form without this question has not agreed."
+    ),
+}
 NOBODY = "Nobody is on the side {side}, whose file is empty: another seed or test share may help."
 
 
@@ -78,6 +87,9 @@ class Counts:
             yield OF_CONVERSATION
         if not self.rows:
             yield NO_ROW
+            for reason, told in HOW_TO_INCLUDE.items():
+                if self.left_out[reason]:
+                    yield told.format(count=self.left_out[reason])
         if options.measure is not None and (count := self.left_out[LeftOut.NO_SCORE]):
             yield NO_SCORE.format(count=count, whom=options.measure.rater or options.measure.rater_kind)
         if options.format == PREFERENCE and self.contexts and not self.shared:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from dialogue.safety.screen import screen_message, screen_reply
+from dialogue.safety.screening import screen_message, screen_reply
 from studies.data.training.talk import Exchange
 
 BOX = "training"  # of the consent form: the person's texts may be used to train models
@@ -116,5 +116,5 @@ def why_cut(turn: StoredTurn) -> Cut | None:
 
 
 def is_risky(turn: StoredTurn) -> bool:
-    """By today's lexicon: nobody has screened what was imported, and an older lexicon may have missed something."""
+    """Return whether today's screen finds danger, which may be more than was found when the turn was stored."""
     return screen_message(turn.seeker).level >= RISK or screen_reply(turn.supporter) is not None

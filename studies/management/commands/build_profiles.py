@@ -6,13 +6,14 @@ from dialogue.jobs.store import Planned
 from dialogue.seekers.components import LANGUAGES
 from studies.design.spec import ArmSpec, StudySpec
 from studies.management.jobs import JobCommand, failures
+from studies.models import Study
 from studies.seeker_profiles.estimate import estimated
-from studies.seeker_profiles.planning import KIND, LATER_USE, Work, plan_profiles, work_for, writer_settings
+from studies.seeker_profiles.planning import KIND, LATER_USE, Work, candidates, plan_profiles, work_for, writer_settings
 from studies.workbench.labels import one_or_more
 
 NOBODY = (
     f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(LANGUAGES)}. Let people "
-    "take part first (invite); --include-tests counts test people in."
+    "take part first (invite)."
 )
 
 
@@ -49,7 +50,14 @@ class Command(JobCommand):
         self.tell(summary, writer)
         if work == Work():
             self.say(NOBODY)
+        if not include_tests and not (work.people or work.made_before):
+            self.say_tests_left_out(found)
         return {"study": study, **summary}
+
+    def say_tests_left_out(self, study: Study) -> None:
+        if count := candidates(study, include_tests=True).count() - candidates(study, include_tests=False).count():
+            were = one_or_more(count, "test person was", "test people were")
+            self.say(f"{count} {were} left out: --include-tests includes them.")
 
     def writer(self, spec: StudySpec, key: str | None) -> ArmSpec:
         known = {model.key: model for model in (*spec.arms, *spec.judges)}

@@ -10,10 +10,9 @@ from studies.models import Study
 class Command(ExportLines):
     help = (
         "Writes what judges were asked and answered, a line of JSON for each judged conversation, in the form of "
-        "inspect_ai's samples; real people only unless told otherwise. See docs/judges.md."
+        "inspect_ai's samples; test data only with --include-tests. See docs/judges.md."
     )
     one, more = "judged conversation", "judged conversations"
-    nothing = "no judge has answered"
 
     def count(self, study: Study, only: Filter) -> int:
         return judged(study, only).count()
@@ -24,3 +23,8 @@ class Command(ExportLines):
     def study_of(self, row: Row) -> str | None:
         is_ours = row.keys() >= {"id", "epoch", "scores"} and isinstance(row.get("metadata"), dict)
         return row["metadata"].get("study") if is_ours else None
+
+    def why_nothing(self, study: Study) -> str:
+        if judged(study, Filter(include_tests=True)).exists():
+            return "Judges have answered only about test data."
+        return "No judge has answered yet."

@@ -9,35 +9,40 @@ from django.db import transaction
 from studies.data.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
-from studies.participation.enrolment import invite
+from studies.participation.enrolment import admits, invite
 
 
 class Command(Base):
-    help = "Makes personal links. They are shown this once: only a hash of each is stored."
+    help = "Makes personal links and shows them once: only a hash of each is stored."
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--count", type=int, required=True, metavar="N")
         parser.add_argument("--track", choices=Participation.Track.values, default="participant")
         parser.add_argument(
+            "--test", action="store_true", help="links for trying out: what is done with them is test data"
+        )
+        parser.add_argument(
             "--csv", type=Path, metavar="FILE", help="write code,track,url into this new file instead of printing"
         )
         parser.add_argument("--base-url", default=f"http://{settings.HOST}:{settings.PORT}", metavar="URL")
 
-    def work(self, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:
+    def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        if found.is_closed():
-            self.refuse(f"{study} is closed: nobody could begin by a new link. Open it again on its page first.")
+        if not admits(found, is_test=test):
+            self.refuse(
+                f"{study} is closed: nobody could start with a new link. Open the study again on its page first."
+            )
         if count < 1:
             self.refuse("--count must be at least 1.")
         path: Path | None = options["csv"]
         if path and not path.parent.is_dir():
             self.refuse(f"{path.parent}: no such folder, so {path} cannot be written.")
         with transaction.atomic():
-            made = [invite(found, track=track) for _ in range(count)]
+            made = [invite(found, track=track, is_test=test) for _ in range(count)]
             rows = [(person.code, track, f"{base_url.rstrip('/')}/j/{token}/") for person, token in made]
             self.hand_out(rows, path)
-        return {"study": study, "track": track, "count": count}
+        return {"study": study, "track": track, "count": count, "test": test}
 
     def hand_out(self, rows: list[tuple[str, str, str]], path: Path | None) -> None:
         """Written before the transaction ends: links that nobody could read must not exist."""
@@ -48,7 +53,7 @@ class Command(Base):
             with private(path) as file:
                 csv.writer(file).writerows([("code", "track", "url"), *rows])
         except FileExistsError:
-            self.refuse(f"{path}: is there already, and links in it could not be had again. Name another file.")
+            self.refuse(f"{path}: already exists, and its links cannot be shown again. Choose another file.")
         except OSError as error:
             path.unlink(missing_ok=True)  # what was written of it are links to nobody
             self.refuse(f"{path}: {error.strerror}")

@@ -1,3 +1,4 @@
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import Stored
 from studies.setup.model_keys import unset_keys
 from studies.setup.storage import load_spec
+from studies.workbench.labels import one_or_more
 
 
 class Command(Base):
@@ -35,8 +37,8 @@ class Command(Base):
             self.refuse(f"{file}: {error.strerror}")
         loaded = load_spec(spec, folder=file.parent)
         self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {len(spec.arms)} arms.")
-        if spec.role_play.cards:
-            self.say(told_of_cards(loaded.cards))
+        for line in told_of_cards(loaded.cards):
+            self.say(line)
         unset = list(unset_keys(spec))
         for key in unset:
             self.stderr.write(f"Warning: {key.model} cannot be asked yet: the variable {key.variable} is not set here.")
@@ -48,8 +50,12 @@ class Command(Base):
         }
 
 
-def told_of_cards(cards: Stored) -> str:
-    told = f"{cards.added} role cards added, {cards.unchanged} were there already."
+def told_of_cards(cards: Stored) -> Iterator[str]:
+    """Only what is new, or needs a decision."""
+    if cards.added:
+        yield f"{cards.added} {one_or_more(cards.added, 'role card', 'role cards')} added."
     if cards.kept:
-        told += f" {cards.kept} differ from the file and were left as they are; import_cards takes the file's."
-    return told
+        differ = one_or_more(
+            cards.kept, "role card differs from the file and was", "role cards differ from it and were"
+        )
+        yield f"{cards.kept} {differ} left unchanged; import_cards replaces them with the file's."

@@ -7,7 +7,7 @@ from studies.management.command import Command as Base
 from studies.models import PairPlan
 from studies.second_raters import comparisons
 from studies.second_raters.eligible import conversations
-from studies.second_raters.reviews import PlanRefused
+from studies.second_raters.reviews import NothingToPlan, PlanRefused
 
 
 class Command(Base):
@@ -46,7 +46,7 @@ class Command(Base):
         try:
             plan = comparisons.make_plan(found, name=name, instrument=instrument, each=each, drawing=drawing)
         except PlanRefused as refusal:
-            nothing = not drawing.test_data and not conversations(found, is_test=False).exists()
+            nothing = isinstance(refusal, NothingToPlan) and not drawing.test_data
             tests = nothing and conversations(found, is_test=True).exists()
             self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
         return self.told(plan, study)

@@ -7,7 +7,16 @@ from dialogue.judges.prompts import STRATEGIES
 from dialogue.models.conversation import SeekerKind
 from studies.management.command import OF_TESTS
 from studies.management.command import Command as Base
-from studies.second_raters.reviews import SOURCES, PlanRefused, Source, Wanted, faults, make_plan, matching
+from studies.second_raters.reviews import (
+    SOURCES,
+    NothingToPlan,
+    PlanRefused,
+    Source,
+    Wanted,
+    faults,
+    make_plan,
+    matching,
+)
 
 
 class Command(Base):
@@ -52,7 +61,8 @@ class Command(Base):
         try:
             plan = make_plan(found, wanted)
         except PlanRefused as refusal:
-            tests = not wanted.source.is_test and matching(found, replace(wanted.source, is_test=True)).exists()
+            nothing = isinstance(refusal, NothingToPlan) and not wanted.source.is_test
+            tests = nothing and matching(found, replace(wanted.source, is_test=True)).exists()
             self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
         needed = list(plan.items.values_list("wanted", flat=True))
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")

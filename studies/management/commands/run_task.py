@@ -16,7 +16,7 @@ from django.utils import timezone
 from dialogue.jobs.failures import commonest
 from dialogue.models import JobItem
 from studies import analysis
-from studies.management.command import BUDGET_REACHED
+from studies.management.command import BUDGET_REACHED, told_of_tests
 from studies.management.jobs import told_failures
 from studies.models import Task
 from studies.workbench.paid_work import command_lines, last_summary, outcome_of
@@ -26,7 +26,7 @@ HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the pr
 
 
 class Command(BaseCommand):
-    help = "Does what a researcher's page asked for. Pages start it; nobody needs to."
+    help = "Does what a researcher's page asked for. Pages start it; you need not."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("task", type=int, metavar="NUMBER")
@@ -111,7 +111,11 @@ def analyse(task: Task) -> None:
     def tell(done: int, total: int, what: str) -> None:
         row.update(done=done, total=total, message=what, heard_at=timezone.now())
 
-    analysis.analyse(folder, folder_of(task) / "report", radar=RADAR in task.arguments, on_progress=tell)
+    try:
+        analysis.analyse(folder, folder_of(task) / "report", radar=RADAR in task.arguments, on_progress=tell)
+    except analysis.AnalysisError as error:
+        hint = told_of_tests(task.study, include_tests="--include-tests" in task.arguments)
+        raise analysis.AnalysisError(f"{error}\n{hint}".rstrip()) from error
 
 
 def benchmark(task: Task) -> None:

@@ -1,7 +1,9 @@
 """`make run`: everything from an empty folder to a served demo study, and nothing twice."""
 
+import errno
 import os
 import secrets
+import socket
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +17,7 @@ from django.db import connection
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import replayed
 from studies.care.oncall import send_due_mails
+from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
 from studies.models import Study
 
@@ -34,6 +37,7 @@ class Command(BaseCommand):
         self.refuse_faulty_recording()
         close_to_others()
         lock = lock_database()  # before anything changes; the server takes it anew
+        self.refuse_unusable_address()
         call_command("migrate", verbosity=0, interactive=False)
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
@@ -53,6 +57,12 @@ class Command(BaseCommand):
         except ProviderError as fault:
             sys.exit(f"emostudy: REPLAY: {fault.detail}")
 
+    def refuse_unusable_address(self) -> None:
+        """The links would lead to whoever has the port."""
+        if fault := fault_of_address(settings.HOST, settings.PORT):
+            self.stderr.write(f"emostudy: {fault}")
+            sys.exit(BAD_INPUT)
+
     def tell(self, password: str) -> None:
         base = f"http://{settings.HOST}:{settings.PORT}"
         self.stdout.write(f"participant: {base}/open/demo/?track=participant")
@@ -60,6 +70,21 @@ class Command(BaseCommand):
         self.stdout.write(f"researcher: {base}/research/")
         self.stdout.write(f"sign in as: {RESEARCHER}   password: {password}")
         self.stdout.flush()
+
+
+def fault_of_address(host: str, port: int) -> str:
+    """Return why no server can listen there, and what to do; empty where one can."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Daphne does: a port just left can be taken
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
+                return f"PORT: {port} is already in use on {host}. Choose another port, for example PORT={port + 1}."
+            reason = error.strerror or str(error)
+            return f"HOST, PORT: the server cannot listen on {host}:{port} ({reason}). Choose another HOST or PORT."
+    return ""
 
 
 def close_to_others() -> None:

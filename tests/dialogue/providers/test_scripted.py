@@ -7,7 +7,7 @@ import pytest
 from dialogue.providers import scripted
 from dialogue.providers.base import Message, ProviderError
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter, Scripted, pieces, quoted_phrase
-from dialogue.safety.screen import screen_reply
+from dialogue.safety.screening import screen_reply
 from tests.dialogue.conversations import SEEKER, conversation
 
 USER = [Message("user", "My boss shouted at me today, in front of everybody.")]

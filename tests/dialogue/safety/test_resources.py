@@ -13,7 +13,7 @@ from dialogue.safety.resources import (
     stale,
     standard_text,
 )
-from dialogue.safety.screen import screen_reply
+from dialogue.safety.screening import screen_reply
 
 FALLBACK = ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]
 

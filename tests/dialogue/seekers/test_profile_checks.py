@@ -108,7 +108,7 @@ def test_danger_to_life_refuses_a_profile(profile: Profile) -> None:
 
 
 def test_words_worth_a_look_do_not_refuse() -> None:
-    text = "Rowan thinks: everyone would be better off without me."  # level 2 of crisis_lexicon.json
+    text = "Rowan thinks: everyone would be better off without me."  # level 2 of the risk screen
     assert check(changed(ROWAN, "C.problem", text)) == [Finding("distress", "C.problem", text)]
 
 

@@ -233,6 +233,12 @@ def test_invitations_show_each_link_once(desk, study):
     assert path not in desk.get(address("study")).content.decode()
 
 
+@pytest.mark.parametrize(("sent", "is_test"), [({}, False), ({"test": "on"}, True)])
+def test_invitations_for_trying_out_are_test_data(sent, is_test, desk, study):
+    assert desk.post(address("invite"), {"count": 1, "track": "participant", **sent}).status_code == 200
+    assert Participation.objects.get().is_test is is_test
+
+
 def test_invitations_come_as_csv(desk, study):
     response = desk.post(address("invite"), {"count": 1, "track": "participant", "as": "csv"})
 

@@ -13,6 +13,7 @@ from django.db import connection
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.data.exports.removal import BLOCK
 from studies.interviews import attachments
+from studies.management.commands.erase import ELSEWHERE
 from studies.models import (
     Answer,
     Comparison,
@@ -210,6 +211,34 @@ def test_erase_finds_results_below_var_and_names_what_it_leaves(var: Path):
     assert not results.exists()
     assert (var / "links.csv").exists()
     assert (var / "other" / "results").exists()
+
+
+def test_erase_names_results_beside_an_export_elsewhere(var: Path, tmp_path_factory: pytest.TempPathFactory):
+    person = marked_person(factories.study())
+    home = tmp_path_factory.mktemp("home")
+    data = exported(home / "data")
+    for folder, words in (home / "results", person.code), (data / "results", person.code), (home / "other", "nobody"):
+        folder.mkdir()
+        (folder / "results.json").write_text(json.dumps([words]))
+    (home / "letters").mkdir()
+    (home / "letters" / "of.txt").write_text(person.code)
+
+    summary = erase("demo", person.code)
+
+    assert summary["remaining"] == [str(data / "results"), str(home / "results")]
+    assert (home / "results" / "results.json").exists()
+
+
+def test_erase_says_only_what_it_removed_and_what_it_cannot_know(var: Path, capsys: pytest.CaptureFixture[str]):
+    person = factories.person(factories.study())
+    factories.run_with_turns(person.study, person)
+
+    call_command("erase", "demo", person.code)
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "conversations: 1 removed"
+    assert not [line for line in lines if ": 0 removed" in line]
+    assert lines[-2:] == [f"{person.code}: only the code, the track and the withdrawal are kept.", ELSEWHERE]
 
 
 def test_erase_leaves_the_others_alone_and_the_person_counted(var: Path):

@@ -11,7 +11,6 @@ from studies.instruments.scoring import score
 
 NOT_ANSWERED = {
     "consent_template",
-    "crisis_lexicon",
     "crisis_resources",
     "seeker_behaviours",
     "seeker_profiles_demo",
@@ -411,5 +410,5 @@ def test_load_refuses_an_unknown_instrument(tmp_path):
 
 
 def test_load_refuses_a_file_that_nobody_answers():
-    with pytest.raises(InstrumentError, match=r"crisis_lexicon\.json: items: nothing here that a person can answer"):
-        load("crisis_lexicon")
+    with pytest.raises(InstrumentError, match=r"crisis_resources\.json: items: nothing here that a person can answer"):
+        load("crisis_resources")

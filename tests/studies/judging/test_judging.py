@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -27,6 +28,7 @@ from studies.models.participation import Status as PersonStatus
 from studies.participation.enrolment import invite
 from studies.participation.responses import rater_for, store
 from studies.setup.storage import load_spec
+from tests import factories
 from tests.llm_server import running
 
 # Transactions are real: the judge works in another thread, with a connection of its own.
@@ -334,7 +336,7 @@ def test_call_that_fails_at_first_is_made_again(server: str) -> None:
     ],
 )
 def test_fault_that_passes_costs_one_more_attempt_and_no_score(server: str, fault: str, status: str) -> None:
-    talk(study(judge_at(server, f"flaky-1-{fault}", extra={"gap_timeout": 0.3})))
+    talk(study(judge_at(server, f"flaky-1-{fault}", extra={"gap_timeout": 0.3, "total_timeout": 3})))
     assert judge() == (summary(done=1), 0)
     assert list(Call.objects.order_by("pk").values_list("status", "attempt")) == [(status, 1), ("ok", 2)]
     assert Answer.objects.filter(value__isnull=False).count() == 10
@@ -701,6 +703,17 @@ def test_bad_input_changes_nothing(arguments: list[str], message: str) -> None:
         call_command("judge", "demo", "--strategy", "standard", *arguments)
     assert (str(refusal.value), refusal.value.returncode) == (message, 2)
     assert not Rater.objects.exists()
+
+
+def test_test_conversations_are_judged_and_exports_leave_their_scores_out(tmp_path: Path) -> None:
+    run = talk(study())
+    ArmRun.objects.filter(pk=run.pk).update(is_test=True)
+    assert judge(key="demo")[0]["done"] == 1
+    factories.person(run.study)  # where test data are alone, the export is refused
+    for arguments, expected in ([], 0), (["--include-tests"], 10):
+        call_command("export", "demo", "--out", str(tmp_path / "data"), *arguments, stdout=StringIO())
+        rows = (tmp_path / "data" / "ratings.csv").read_text(encoding="utf-8").splitlines()
+        assert len(rows) - 1 == expected
 
 
 def test_estimate_and_preview_need_no_key() -> None:

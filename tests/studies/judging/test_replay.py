@@ -12,6 +12,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import Q
 
 from dialogue.models import Call, Conversation, Job, JobItem, Turn
+from studies.management.commands.export_calls import SCRIPTED_ALONE
 from studies.models import Answer, ArmRun, Rater, Response, Study
 from tests.llm_server import running
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
@@ -158,10 +159,26 @@ def test_tests_are_left_out_until_they_are_asked_for_and_nothing_leaves_no_file(
     judge()
     ArmRun.objects.filter(pk=run.pk).update(is_test=True)
     out = tmp_path / "calls.jsonl"
-    with pytest.raises(CommandError, match=r"1 call, of test data alone\. Add --include-tests") as refusal:
+    with pytest.raises(CommandError, match=r"1 call, all of test data\. Add --include-tests") as refusal:
         export_calls(out)
     assert (refusal.value.returncode, out.exists()) == (2, False)
     assert export_calls(out, "--include-tests")["rows"] == 1
+
+
+def test_why_there_is_no_file_is_true(server: str, tmp_path: Path) -> None:
+    said = StringIO()
+    run = talk(study(judge_at(server, "echo")))
+    out = tmp_path / "calls.jsonl"
+    call_command("export_calls", "demo", "--out", out, stdout=said)
+    assert said.getvalue() == f"{out}: not written. No model has been asked yet.\n"
+    judge()
+    assert export_calls(out)["rows"] == 1
+    Call.objects.update(kind="scripted")
+    ArmRun.objects.filter(pk=run.pk).update(is_test=True)
+    for arguments, did in ([], "the earlier file was removed"), (["--include-tests"], "not written"):
+        said = StringIO()
+        call_command("export_calls", "demo", "--out", out, *arguments, stdout=said)
+        assert said.getvalue() == f"{out}: {did}. {SCRIPTED_ALONE}\n"
 
 
 def test_foreign_file_is_not_written_over(tmp_path: Path) -> None:

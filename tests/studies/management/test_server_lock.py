@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.management.server_lock import SERVERS
+from studies.management.server_lock import ANOTHER, SERVERS
 from tests.faults.database import Postgres, postgres_answers
 from tests.faults.site import REDIS, redis_answers
 from tests.server import ROOT, Server, free_port, serving
@@ -62,10 +62,8 @@ def start_beside(server: Server, **env: str) -> None:
 def test_second_server_without_redis_is_refused_and_a_killed_one_is_followed_at_once(kind: str, tmp_path: Path) -> None:
     with environment(kind) as where, serving(tmp_path, **where) as server:
         elsewhere = {"VAR_DIR": str(tmp_path / "other")} if where else {}
-        assert refusal(server, **elsewhere) == (
-            "emostudy: REDIS_URL: another server process serves this database; "
-            "several of them need the same REDIS_URL\n"
-        )
+        assert refusal(server, **elsewhere) == f"{ANOTHER}\n"
+        assert ANOTHER.startswith("emostudy is already running on this database")
         assert server.manage("invite", "demo", "--count", "1").returncode == 0
         for _ in range(2):
             server.kill9()
@@ -99,4 +97,4 @@ def test_servers_with_redis_need_one_key(kind: str, tmp_path: Path) -> None:
             "emostudy: SECRET_KEY: another server process on this database has another key; "
             "give all of them the same SECRET_KEY\n"
         )
-        assert refusal(server, REDIS_URL="").startswith("emostudy: REDIS_URL: another server process")
+        assert refusal(server, REDIS_URL="") == f"{ANOTHER}\n"

@@ -1,7 +1,10 @@
 """`make run` has a runner of jobs beside its server, once there are jobs."""
 
 import os
+import socket
 import stat
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.faults.database import SQLite
-from tests.server import Server, serving
+from tests.server import ROOT, Server, environment, serving
 
 SIMULATE = ("simulate", "demo", "--seeker", "average", "--arms", "amber", "--limit", "2", "--max-turns", "2")
 
@@ -92,3 +95,21 @@ def test_no_other_account_can_read_what_is_written(tmp_path: Path) -> None:
         assert (server.database.with_name("emostudy.sqlite3-wal")).exists()
         assert readable_by_others(var) == []
     assert readable_by_others(tmp_path / "data") == []
+
+
+def test_taken_port_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        told = subprocess.run(
+            [sys.executable, "manage.py", "start"],
+            cwd=ROOT,
+            env=environment(tmp_path / "var", port),
+            capture_output=True,
+            text=True,
+            timeout=100,
+        )
+    assert (told.returncode, told.stdout) == (2, "")
+    assert told.stderr == (
+        f"emostudy: PORT: {port} is already in use on 127.0.0.1. Choose another port, for example PORT={port + 1}.\n"
+    )
+    assert not (tmp_path / "var" / "researcher_password").exists()

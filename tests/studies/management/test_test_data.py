@@ -1,4 +1,4 @@
-"""A study with test data alone: each command says so and how to take it, and writes nothing."""
+"""A result that is empty as test data were left out: each command says so, and how to include them."""
 
 from functools import partial
 from io import StringIO
@@ -13,7 +13,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-HINT = "Add --include-tests to take it in."
+HINT = "Add --include-tests to include it."
 PLANS = [
     ("plan_reviews", "--source", "all", "--instruments", "emoharbor_10"),
     ("plan_pairs", "--between", "arms", "--instrument", "pairwise_support"),
@@ -55,7 +55,7 @@ def refusal(command, *arguments):
 def test_an_export_is_refused_with_the_hint_and_made_with_the_option(command, option, value, tried, tmp_path):
     more = [word for each in WRITE if each[0] == command for word in each[1:]]
 
-    assert refusal(command, "demo", *more).endswith(f"test data alone. {HINT}")
+    assert refusal(command, "demo", *more).endswith(f" test data. {HINT}")
     assert list(tmp_path.iterdir()) == []
     run(command, "demo", *more, "--include-tests")
     assert (tmp_path / value).exists()
@@ -73,7 +73,7 @@ def test_an_earlier_export_is_emptied_all_the_same(command, tried, tmp_path):
 
 
 def test_precision_says_it_too(tried):
-    assert refusal("plan", "precision", "demo") == f"The study demo has test data alone. {HINT}"
+    assert refusal("plan", "precision", "demo") == f"The study demo has only test data. {HINT}"
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -99,6 +99,42 @@ def test_real_data_beside_test_data_is_exported_without_a_word(tried, tmp_path):
     assert HINT not in run("export", "demo", "--out", "out")
 
 
+LEFT_OUT = "2 conversations of test data were left out: --include-tests includes them."
+
+
+@pytest.fixture
+def begun(tried):
+    """Beside the bot's: a real person who has not finished anything."""
+    factories.person(tried)
+    return tried
+
+
+def test_an_empty_export_beside_a_real_person_names_the_option(begun):
+    assert LEFT_OUT in run("export", "demo", "--out", "out")
+    assert LEFT_OUT not in run("export", "demo", "--out", "out", "--include-tests")
+
+
+def test_an_analysis_of_nothing_beside_a_real_person_names_the_option(begun, tmp_path, settings, monkeypatch):
+    settings.VAR = tmp_path
+    monkeypatch.setattr(run_task, "HEARTBEAT", 3600.0)
+    with pytest.raises(analysis.AnalysisError, match=LEFT_OUT):
+        run("analyse_study", "demo")
+    assert LEFT_OUT in Task.objects.get().message
+
+
+def test_precision_beside_a_real_person_names_the_option(begun):
+    assert refusal("plan", "precision", "demo").endswith(LEFT_OUT)
+    assert LEFT_OUT not in refusal("plan", "precision", "demo", "--include-tests")
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_a_plan_of_nothing_beside_a_real_conversation_names_the_option(plan, begun):
+    if plan[0] == "plan_pairs":  # one alone cannot be compared
+        factories.run_with_turns(begun, factories.person(begun))
+    hint = "There is test data: --include-tests plans for bots."
+    assert refusal(plan[0], "demo", "--name", "p", *plan[1:]).endswith(hint)
+
+
 def test_what_is_analysed_by_command_is_on_the_page(tried, tmp_path, settings, monkeypatch, admin_client):
     """`make demo-data` ends with it."""
     settings.VAR = tmp_path
@@ -111,4 +147,4 @@ def test_what_is_analysed_by_command_is_on_the_page(tried, tmp_path, settings, m
     assert "No results yet" not in page.content.decode()
     assert str(tmp_path / "tasks" / "demo") in told
     Task.objects.update(state=Task.State.RUNNING)
-    assert refusal("analyse_study", "demo") == "An analysis of demo is at work already."
+    assert refusal("analyse_study", "demo") == "An analysis of demo is already running."

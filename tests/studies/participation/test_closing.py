@@ -147,6 +147,8 @@ def test_the_open_door_says_kindly_that_it_is_closed(language, tag, hearts, ada)
     assert hearts.current().spec().contact in text
     assert page.context["resources"]
     assert not Participation.objects.exists()
+    call_command("invite", "hearts", "--count", "2", "--test", verbosity=0)
+    assert [person.is_test for person in Participation.objects.all()] == [True, True]
 
 
 def test_an_invitation_that_was_not_used_leads_to_the_same_page(hearts, ada):

@@ -238,6 +238,9 @@ def test_nobody_to_make_a_profile_of_is_told_with_what_to_do(server: str, capsys
     call_command("build_profiles", "demo")
     [line] = capsys.readouterr().out.splitlines()
     assert line.startswith("Nobody to make a profile of: ")
+    person(study, is_test=True)
+    call_command("build_profiles", "demo")
+    assert "1 test person was left out: --include-tests includes them." in capsys.readouterr().out
     person(study)
     call_command("build_profiles", "demo", "--background")
     assert "Nobody" not in capsys.readouterr().out

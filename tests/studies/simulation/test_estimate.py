@@ -14,6 +14,7 @@ from dialogue.prices import Entry, Price, Prices, estimated_tokens
 from dialogue.providers.base import Message, ModelSettings
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, Response, SeekerProfile
+from studies.simulation import estimate_words
 from studies.simulation.benchmark import Estimating, Wish
 from tests import factories
 from tests.studies.simulation.test_simulate import profiles
@@ -140,3 +141,18 @@ def test_samples_are_scaled_to_all_items():
 def test_filling_has_the_tokens_that_it_stands_for(language, characters):
     """Without those around a message: dialogue.prices.TOKENS_AROUND_A_MESSAGE."""
     assert estimated_tokens([Message("user", filling(characters, language))]) - 4 == 100
+
+
+@pytest.mark.parametrize(
+    ("numbers", "told"),
+    [
+        ({"judgements": 26}, "26 judgements"),
+        ({"conversations": 1, "held_before": 2}, "1 conversation (2 more have been held)"),
+        ({"held_before": 2, "judgements": 1}, "2 conversations have been held before, 1 judgement"),
+        ({"conversations": 3, "judgements": 6}, "3 conversations, 6 judgements"),
+        ({"profiles": 4}, "4 profiles"),
+        ({}, "Nothing is left to ask."),
+    ],
+)
+def test_what_there_is_none_of_is_not_told(numbers, told):
+    assert estimate_words.told_number(Estimate(**numbers)) == told

@@ -1,5 +1,6 @@
 """Signing in: what is counted, whom it stops, and whom it does not."""
 
+import socket
 import threading
 import uuid
 
@@ -12,6 +13,7 @@ from django.db import connection
 from django.test import Client, RequestFactory
 from django.urls import NoReverseMatch, reverse
 
+from emostudy.shared_cache import SharedCache
 from studies.workbench import signing_in
 
 pytestmark = pytest.mark.django_db
@@ -61,6 +63,29 @@ def test_sign_in_leads_to_the_studies_and_sign_out_ends_it():
     assert client.get("/research/").status_code == 200
     assert client.post("/research/sign-out/")["Location"] == DOOR
     assert client.get("/research/").status_code == 302
+
+
+@pytest.fixture(params=["refused", "silent"])
+def redis_is_away(request, settings, monkeypatch):
+    """At a real address: nobody listens there, or somebody who never answers."""
+    monkeypatch.setattr(SharedCache, "away_until", 0.0)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"redis://127.0.0.1:{taken.getsockname()[1]}"
+        if request.param == "refused":
+            taken.close()
+        backend = "emostudy.shared_cache.SharedCache"
+        settings.CACHES = settings.CACHES | {
+            "default": {"BACKEND": backend, "LOCATION": address, "KEY_PREFIX": uuid.uuid4().hex}
+        }
+        yield
+
+
+def test_sign_in_works_and_guessing_is_limited_while_redis_is_away(redis_is_away):
+    assert sign_in().status_code == 302
+    for _ in range(5):
+        assert faults(sign_in(WRONG, address=STRANGER)) == [MISMATCH]
+    assert faults(sign_in(WRONG, address=STRANGER)) == [WAIT]
+    assert sign_in().status_code == 302
 
 
 def test_sign_in_leads_back_to_the_page_that_was_asked_for_and_to_no_other_host():

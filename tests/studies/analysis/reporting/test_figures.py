@@ -17,6 +17,8 @@ from studies.analysis.reporting.drawing import Figure, figure, style
 from studies.analysis.reporting.flowchart import Box, flow_chart
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 
+pytestmark = pytest.mark.with_pdfs
+
 
 def drawn(make: Callable[[], Canvas], name: str = "a figure") -> Figure:
     with style():

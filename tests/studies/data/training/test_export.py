@@ -162,6 +162,21 @@ def test_the_consent_signed_last_counts(study, out):
     assert left_out(out) == {LeftOut.NO_CONSENT: 1}
 
 
+def test_result_without_rows_says_what_would_change_it(study: Study, out: Path) -> None:
+    for person in (factories.person(study), consenting(study, training=False)):
+        factories.run_with_turns(study, person)
+    factories.run_with_turns(study, factories.person(study, is_test=True), is_test=True)
+    run(out)
+    notes = card(out)["notes"]
+    assert any(note.startswith("Conversations of test data left out: 1. --include-tests") for note in notes)
+    (told,) = [note for note in notes if "not agreed to training" in note]
+    assert "agreed to training: 2." in told
+    assert all(word in told for word in ('"if_training"', "training_statement", "[consent]", "study file"))
+    factories.run_with_turns(study, consenting(study))
+    run(out)
+    assert not any("left out" in note for note in card(out)["notes"])
+
+
 def test_test_data_and_imports_come_where_they_are_asked_for(study, out):
     factories.run_with_turns(study, consenting(study, is_test=True), is_test=True)
     imported(factories.run_with_turns(study, external_id="i1", turns=[(OPENING, "Tell me.")]))

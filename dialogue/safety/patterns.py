@@ -1,0 +1,158 @@
+"""Finds ways of saying that somebody is in danger, by patterns that are built from parts."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from dialogue.safety.normalisation import HAN, LATIN, SENTENCE_END
+
+FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "safety"
+LANGUAGES = ("en", "zh")
+NOT_IN_SENTENCE = re.compile(r"[^\w.!?;。]+|_+")
+
+
+@dataclass(frozen=True)
+class Pattern:
+    id: str
+    level: int
+    category: str
+    found: re.Pattern[str]
+    past: bool = False  # it speaks of an earlier time by itself
+    hits: tuple[str, ...] = ()
+    misses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Modifier:
+    id: str
+    effect: str
+    found: re.Pattern[str]
+    hits: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Patterns:
+    patterns: tuple[Pattern, ...]
+    modifiers: tuple[Modifier, ...]
+    idioms: tuple[Modifier, ...] = field(default=())
+
+
+class Hit(NamedTuple):
+    """A pattern that fired and its level after the modifiers of its sentence."""
+
+    pattern: Pattern
+    level: int
+    effects: frozenset[str]
+
+
+@cache
+def load_patterns(name: str, lang: str) -> Patterns:
+    """Return the patterns of one file, "patterns" for people's messages or "replies" for supporters' replies."""
+    data = tomllib.loads((FOLDER / f"{name}.{lang}.toml").read_text(encoding="utf-8"))
+    parts: dict[str, str] = {}
+    for key, part in data["parts"].items():
+        parts[key] = _filled(part, parts)
+    modifiers = tuple(
+        Modifier(raw["id"], raw["effect"], _compiled(raw, parts), tuple(raw["hits"])) for raw in data["modifiers"]
+    )
+    return Patterns(
+        patterns=tuple(_pattern(raw, parts) for raw in data["patterns"]),
+        modifiers=tuple(one for one in modifiers if one.effect != "ignore_overlap"),
+        idioms=tuple(one for one in modifiers if one.effect == "ignore_overlap"),
+    )
+
+
+def _pattern(raw: dict[str, Any], parts: dict[str, str]) -> Pattern:
+    return Pattern(
+        id=raw["id"],
+        level=raw.get("level", 3),
+        category=raw["category"],
+        found=_compiled(raw, parts),
+        past=raw.get("past", False),
+        hits=tuple(raw["hits"]),
+        misses=tuple(raw["misses"]),
+    )
+
+
+def _compiled(raw: dict[str, Any], parts: dict[str, str]) -> re.Pattern[str]:
+    return re.compile(_filled(raw["pattern"], parts))
+
+
+def _filled(pattern: str, parts: dict[str, str]) -> str:
+    for key, part in parts.items():
+        pattern = pattern.replace("{" + key + "}", part)
+    return pattern
+
+
+def find_hits(folded: str, *, name: str = "patterns") -> list[Hit]:
+    """Return one hit for each pattern that fires on a folded text: its strongest, in the order of the files."""
+    strongest: dict[str, Hit] = {}
+    for lang, copy in copies(folded):
+        for hit in _hits_in(copy, load_patterns(name, lang)):
+            known = strongest.get(hit.pattern.id)
+            if known is None or hit.level > known.level:
+                strongest[hit.pattern.id] = hit
+    return list(strongest.values())
+
+
+def copies(folded: str) -> Iterator[tuple[str, str]]:
+    """Yield each language with the text as its patterns read it; Chinese also without spaces and signs in sentences."""
+    if LATIN.search(folded):
+        yield "en", folded
+    if HAN.search(folded):
+        close = NOT_IN_SENTENCE.sub("", folded)
+        yield "zh", close
+        if " " in folded:
+            yield "zh", folded
+
+
+def _hits_in(text: str, patterns: Patterns) -> Iterator[Hit]:
+    matches = [(pattern, match) for pattern in patterns.patterns for match in pattern.found.finditer(text)]
+    if not matches:
+        return
+    for pattern, match in matches:
+        start, end = _sentence(text, match)
+        if _is_idiom(text, match, start, end, patterns.idioms):
+            continue
+        effects = _effects(text[start:end], patterns.modifiers)
+        if pattern.past:
+            effects |= {"mark_past"}
+        yield Hit(pattern, modified_level(pattern, effects), effects)
+
+
+def _is_idiom(text: str, match: re.Match[str], start: int, end: int, idioms: Sequence[Modifier]) -> bool:
+    """Return whether a match overlaps an idiom of its own sentence."""
+    return any(
+        match.start() < found.end() and found.start() < match.end()
+        for idiom in idioms
+        for found in idiom.found.finditer(text, start, end)
+    )
+
+
+def _sentence(text: str, match: re.Match[str]) -> tuple[int, int]:
+    """Return where the sentence, or sentences, over which a match stretches starts and ends."""
+    start = max((end.end() for end in SENTENCE_END.finditer(text, 0, match.start())), default=0)
+    after = SENTENCE_END.search(text, match.end())
+    return start, after.start() if after else len(text)
+
+
+def _effects(sentence: str, modifiers: Sequence[Modifier]) -> frozenset[str]:
+    return frozenset(modifier.effect for modifier in modifiers if modifier.found.search(sentence))
+
+
+def modified_level(pattern: Pattern, effects: frozenset[str]) -> int:
+    """Return a pattern's level after negation, fiction, past time and other people in its sentence."""
+    level = pattern.level
+    if "mark_past" in effects and "mark_now" not in effects and level >= 3:
+        level = 2
+    if "mark_third_party" in effects and level >= 3 and pattern.category not in ("violence_from_others",):
+        level = 2
+    if "lower_one" in effects and "mark_serious" not in effects and level in (2, 3):
+        level -= 1
+    if "mark_fiction" in effects:
+        level = max(1, level - 1)
+    return level

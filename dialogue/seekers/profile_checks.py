@@ -39,24 +39,26 @@ Rule = Literal[
 ]
 
 SENTENCES: Mapping[str, str] = {  # for whoever approves
-    "risk": gettext_noop("%(where)s speaks of danger to life: “%(found)s”. Such a profile is not played."),
-    "distress": gettext_noop("%(where)s may speak of danger to life: “%(found)s”. Read it with that in mind."),
-    "email": gettext_noop("%(where)s has an e-mail address: “%(found)s”."),
-    "url": gettext_noop("%(where)s has an internet address: “%(found)s”."),
-    "account": gettext_noop("%(where)s has what looks like an account or a document's number: “%(found)s”."),
-    "date": gettext_noop("%(where)s has an exact date: “%(found)s”. “Last spring” would do."),
-    "phone": gettext_noop("%(where)s has what looks like a telephone number: “%(found)s”."),
-    "street": gettext_noop("%(where)s has what looks like an address: “%(found)s”."),
-    "name": gettext_noop("%(where)s has a name or a place from the person's own answers: “%(found)s”."),
-    "own_words": gettext_noop("%(where)s repeats the person's own words: “%(found)s”. They may be recognised by them."),
-    "answers": gettext_noop("%(where)s is not what the person answered: “%(found)s”."),
-    "inconsistent": gettext_noop("%(where)s does not go with the rest of the profile: “%(found)s”."),
-    "missing": gettext_noop("%(where)s is missing. Without it the seeker is played less like a person."),
+    "risk": gettext_noop("%(where)s mentions danger to life: “%(found)s”. Simulated seekers never use such a profile."),
+    "distress": gettext_noop("%(where)s may mention danger to life: “%(found)s”. Please check it."),
+    "email": gettext_noop("%(where)s contains an e-mail address: “%(found)s”."),
+    "url": gettext_noop("%(where)s contains a web address: “%(found)s”."),
+    "account": gettext_noop("%(where)s contains what looks like an account or document number: “%(found)s”."),
+    "date": gettext_noop("%(where)s contains an exact date: “%(found)s”. Write “last spring” or similar instead."),
+    "phone": gettext_noop("%(where)s contains what looks like a phone number: “%(found)s”."),
+    "street": gettext_noop("%(where)s contains what looks like an address: “%(found)s”."),
+    "name": gettext_noop("%(where)s contains a name or a place from the person's own answers: “%(found)s”."),
+    "own_words": gettext_noop(
+        "%(where)s repeats the person's own words: “%(found)s”. Someone could recognise the person by them."
+    ),
+    "answers": gettext_noop("%(where)s differs from what the person answered: “%(found)s”."),
+    "inconsistent": gettext_noop("%(where)s does not fit the rest of the profile: “%(found)s”."),
+    "missing": gettext_noop("%(where)s is missing. Without it, the simulated seeker acts less like a person."),
     "language": gettext_noop("%(where)s is not in the language of the profile: “%(found)s”."),
-    "duplicate": gettext_noop("The story is nearly that of the profile “%(found)s”."),
+    "duplicate": gettext_noop("The story is almost the same as in the profile “%(found)s”."),
     "mild": gettext_noop(
-        "%(where)s is too mild for a worst case, so worst-case runs leave the profile out. Put two of the behaviours "
-        "at 2 or 3, or leave all of it out: then all five are at 2."
+        "%(where)s is too mild for the worst case, so worst-case runs skip this profile. Set two of the behaviours "
+        "to 2 or 3, or remove the whole field: then all five are set to 2."
     ),
 }
 

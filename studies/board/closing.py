@@ -41,7 +41,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
     form = TypedKeyForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
         closing.close(study, request.user)
-        messages.success(request, _("The study is closed. Who has begun may finish."))
+        messages.success(request, _("The study is closed. People who have started can still finish."))
         return redirect("research-study", study.key)
     invited = study.participations.real().filter(status=Status.INVITED).count()
     context = {"form": form, "blind": is_kept_blind(study), "under_way": study.under_way(), "invited": invited}
@@ -56,6 +56,6 @@ def reopen(request: HttpRequest, study: Study) -> HttpResponse:
     form = ReopenForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
         closing.reopen(study, request.user, reason=form.cleaned_data.get("reason", ""))
-        messages.success(request, _("The study is open again: new people may begin."))
+        messages.success(request, _("The study is open again: new people can start."))
         return redirect("research-study", study.key)
     return show(request, study, "reopen", {"form": form}, status=422 if request.method == "POST" else 200)

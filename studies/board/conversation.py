@@ -182,7 +182,10 @@ def imported_emotion(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
         return None
     scores = {_("as imported"): known}
     scale = scale_of_imports(study)
-    says = _("Emotion as imported, at each message; from the least to the greatest of this study's imports")
+    says = _(
+        "Emotion as imported, at each message. The scale runs from the lowest to the highest value in this study's "
+        "imports."
+    )
     return Emotion("imported", says, chart(scores, scale), list(scores), by_turn(scores))
 
 
@@ -228,14 +231,14 @@ def comparison(request: HttpRequest, scores: Scores) -> Comparison:
     fault = why_not_compared(a, b, judges)
     tables = compared(scores, judges[a], judges[b]) if a and b and not fault else []
     if a and b and not fault and not tables:
-        fault = _("These two have answered no questionnaire at the same moment.")
+        fault = _("These two have not answered any questionnaire at the same moment.")
     return Comparison(list(judges), a, b, tables, fault)
 
 
 def why_not_compared(a: str, b: str, judges: Mapping[str, Rater]) -> str:
     unknown = [name for name in (a, b) if name and name not in judges]
     if unknown:
-        return _("Not rated here by: %(names)s.") % {"names": ", ".join(unknown)}
+        return _("No rating here by: %(names)s.") % {"names": ", ".join(unknown)}
     if a and a == b:
-        return _("Choose two different ones.")
+        return _("Choose two different raters.")
     return ""

@@ -151,11 +151,11 @@ def asked_for(request: HttpRequest, study: Study, judges: Mapping[str, Rater]) -
     if not name:
         return Asked(keys)
     if name != ANY_JUDGE and name not in judges:
-        return Asked([], {}, _("No judge “%(name)s” has rated in this study.") % {"name": name})
+        return Asked([], {}, _("No judge “%(name)s” has rated conversations in this study.") % {"name": name})
     points = points_of(request.GET.get("far", ""))
     if points is None:
         said = request.GET["far"]
-        return Asked([], {}, _("“%(said)s” is no number of points. Give one such as 1.5.") % {"said": said})
+        return Asked([], {}, _("“%(said)s” is not a number of points. Enter a number such as 1.5.") % {"said": said})
     apart = farthest(study, judges.get(name), at_least=points)
     return Asked(far_first([key for key in keys if key in apart], apart, request), apart)
 

@@ -270,8 +270,8 @@ def left_out(exclusions: Row) -> list[tuple[str | Promise, int]]:
     words = {
         "excluded_participants": _("people left out by two coders"),
         "invalid_conversations": _("conversations left out by two coders"),
-        "ratings_left_out_for_them": _("ratings left out for them"),
-        "repeated_ratings_averaged": _("ratings given again and averaged"),
+        "ratings_left_out_for_them": _("ratings left out with them"),
+        "repeated_ratings_averaged": _("repeated ratings, averaged"),
         "conversations_without_arm": _("conversations without an arm"),
     }
     return [(word, exclusions[name]) for name, word in words.items() if exclusions.get(name)]

@@ -14,8 +14,8 @@ from studies.workbench.access import settled_page, show
 from studies.workbench.typed_key import TypedKeyForm
 
 WHEN = (
-    (Unblinding.When.OVER, gettext_lazy("The collection of data is over")),
-    (Unblinding.When.EARLIER, gettext_lazy("It goes on, and the results by arm are needed all the same")),
+    (Unblinding.When.OVER, gettext_lazy("Data collection is finished")),
+    (Unblinding.When.EARLIER, gettext_lazy("Data collection continues, but the results by arm are needed now")),
 )
 
 
@@ -36,7 +36,7 @@ def unblinding(request: HttpRequest, study: Study) -> HttpResponse:
     form = UnblindForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
         unblind(study, request.user, when=form.cleaned_data["when"], reason=form.cleaned_data["reason"])
-        messages.success(request, _("The results by arm are shown from now on. Who unblinded, when and why is kept."))
+        messages.success(request, _("The results by arm are now shown. The log keeps who unblinded, when and why."))
         return redirect("research-analysis", study.key)
     context = {"form": form, "under_way": study.under_way()}
     return show(request, study, "live_unblinding", context, status=422 if request.method == "POST" else 200)

@@ -86,7 +86,7 @@ def tracks_without_arms(study: Study) -> list[Promise | str]:
 def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     """New links, shown in this answer and nowhere else: only their hashes are stored."""
     if study.is_closed():
-        messages.error(request, _("The study is closed: no links were made."))
+        messages.error(request, _("The study is closed, so no links were made."))
         return redirect("research-study", study.key)
     form = InviteForm(request.POST)
     if not form.is_valid():

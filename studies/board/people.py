@@ -147,7 +147,7 @@ def timeline(person: Participation) -> list[Moment]:
     fixed = [
         (person.created_at, _("Invited")),
         (person.started_at, _("First visit")),
-        (person.awaited_since, _("A researcher let them go on")),
+        (person.awaited_since, _("A researcher let them continue")),
         (person.ended_at, _("Ended: %(status)s") % {"status": counts.status_label(person.status)}),
     ]
     found = [Moment(at, what) for at, what in fixed if at]
@@ -183,7 +183,7 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
     if conversation is None:
         return []
     told = [
-        (conversation.started_at, _("Conversation %(run)s begins") % {"run": run.position}),
+        (conversation.started_at, _("Conversation %(run)s starts") % {"run": run.position}),
         (
             conversation.ended_at,
             _("Conversation %(run)s ends (%(reason)s)")
@@ -222,7 +222,7 @@ def decision(
     def view(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         found = person_for(study, code)
         if found.status != Status.IN_REVIEW:
-            messages.info(request, _("%(code)s does not wait for a review any more.") % {"code": code})
+            messages.info(request, _("%(code)s is no longer waiting for a review.") % {"code": code})
         elif request.method == "GET":
             return show(request, study, template, {"person": found})
         else:
@@ -233,8 +233,10 @@ def decision(
     return view
 
 
-admit = decision(progress.admit, "admit", gettext_lazy("%(code)s may go on."))
-decline = decision(progress.decline, "decline", gettext_lazy("%(code)s has been thanked and shown where to find help."))
+admit = decision(progress.admit, "admit", gettext_lazy("%(code)s can continue."))
+decline = decision(
+    progress.decline, "decline", gettext_lazy("%(code)s now sees a thank-you page that shows where to find help.")
+)
 
 
 @require_http_methods(["GET", "POST"])
@@ -245,7 +247,7 @@ def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     if request.method == "GET" and found.status == Status.TIMED_OUT and not timeouts.hindrance(found):
         return show(request, study, "let_back", {"person": found})
     if request.method == "POST" and timeouts.let_back(found):
-        messages.success(request, _("%(code)s may go on.") % {"code": code})
+        messages.success(request, _("%(code)s can continue.") % {"code": code})
     return redirect("research-person", study.key, code)
 
 

@@ -23,13 +23,13 @@ from studies.workbench.recent_tasks import recent
 FILE = "plan.json"
 NOTES = {  # others come from the analysis, and are shown as they are
     ONE_RATER: gettext_lazy(
-        "The reliability of a single rating is assumed: no conversation has several raters of this kind."
+        "The reliability of a single rating is assumed, because no conversation has several raters of this kind."
     ),
     NO_RELIABILITY: gettext_lazy(
-        "The reliability of a single rating is assumed: the ICC of the ratings there are is not above 0."
+        "The reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0."
     ),
     COUNSELLORS: gettext_lazy(
-        "Counsellors rated their own conversations: here counsellors alone are drawn, in the report arms too."
+        "Counsellors rated their own conversations. Here only counsellors are resampled; the report resamples arms too."
     ),
 }
 METHODS = {
@@ -119,8 +119,8 @@ def said(note: str) -> str | Promise:
     if found := FEW_CLUSTERS.fullmatch(note):
         count = int(found[1])
         text = ngettext(
-            "Only {count} independent cluster: the intervals may be too narrow.",
-            "Only {count} independent clusters: the intervals may be too narrow.",
+            "There is only {count} independent cluster, so the intervals may be too narrow.",
+            "There are only {count} independent clusters, so the intervals may be too narrow.",
             count,
         )
         return text.format(count=count)

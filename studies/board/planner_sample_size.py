@@ -28,23 +28,33 @@ PATIENCE = 30  # seconds
 STUDIES = {"dependent": 10_000, "discrimination": 500}  # as many as do not make one wait for long
 TITLES = {
     "correlation": gettext_lazy("Find a correlation"),
-    "width": gettext_lazy("Measure a correlation narrowly"),
-    "icc": gettext_lazy("Measure how far raters agree"),
+    "width": gettext_lazy("Measure a correlation precisely"),
+    "icc": gettext_lazy("Measure agreement between raters"),
     "paired": gettext_lazy("Find a difference within people"),
     "dependent": gettext_lazy("Tell two judges apart"),
     "discrimination": gettext_lazy("Tell models apart"),
 }
 ABOUT = {
-    "correlation": gettext_lazy("A judge's scores and people's: so many that a correlation of this size is found."),
-    "width": gettext_lazy("A judge's scores and people's: so many that the interval of r is as narrow as you want it."),
-    "icc": gettext_lazy("Several raters of the same conversations: so many that the interval of the ICC is narrow."),
-    "paired": gettext_lazy("The same people with two arms: so many that a difference of this size is found."),
+    "correlation": gettext_lazy(
+        "How many conversations you need to detect a correlation of this size between a judge's scores and people's "
+        "scores."
+    ),
+    "width": gettext_lazy(
+        "How many conversations you need for an interval of r as narrow as you want, between a judge's scores and "
+        "people's scores."
+    ),
+    "icc": gettext_lazy(
+        "How many conversations you need for a narrow interval of the ICC, with several raters per conversation."
+    ),
+    "paired": gettext_lazy(
+        "How many people you need to detect a difference of this size when the same people use two arms."
+    ),
     "dependent": gettext_lazy(
-        "Two judges or strategies that score the same conversations as people do: how likely a study of so many people "
-        "finds that one agrees better with people than the other."
+        "Two judges or strategies score the same conversations as people do. How likely a study of this size is to "
+        "find that one of them agrees better with people."
     ),
     "discrimination": gettext_lazy(
-        "Models that all these people talk with: which share of the pairs of models a study tells apart."
+        "All these people talk with every model. Which share of the pairs of models a study of this size tells apart."
     ),
 }
 ASKED = {
@@ -60,25 +70,29 @@ PERCENT = "dropout"
 FAULTS = ("required", "invalid", "min_value", "max_value")
 WHOLE = ("raters", "per_person", "models", "people")
 WORDS: dict[str, str | Promise] = {
-    "r": gettext_lazy("Correlation r that you expect"),
-    "icc": gettext_lazy("ICC of single ratings that you expect"),
+    "r": gettext_lazy("Expected correlation r"),
+    "icc": gettext_lazy("Expected ICC of single ratings"),
     "d": gettext_lazy("Difference d_z: mean of the differences over their standard deviation"),
-    "raters": gettext_lazy("Raters of each conversation"),
-    "half_width": gettext_lazy("Half width of the interval, at most"),
-    "power": gettext_lazy("Power: the chance to find it"),
+    "raters": gettext_lazy("Raters per conversation"),
+    "half_width": gettext_lazy("Maximum half width of the interval"),
+    "power": gettext_lazy("Power: the chance to detect it"),
     "alpha": gettext_lazy("Two-sided level α; the interval has level 1 − α"),
-    "per_person": gettext_lazy("Conversations of each person"),
-    "within": gettext_lazy("ICC within a person (0: a person's conversations are as different as those of two people)"),
+    "per_person": gettext_lazy("Conversations per person"),
+    "within": gettext_lazy(
+        "ICC within a person (0: one person's conversations differ as much as those of different people)"
+    ),
     "dropout": gettext_lazy("Drop-out, in percent"),
     "r2": gettext_lazy("The other judge's correlation with people"),
-    "between": gettext_lazy("The two judges' correlation with one another"),
+    "between": gettext_lazy("Correlation between the two judges"),
     "models": gettext_lazy("Models"),
-    "separation": gettext_lazy("Variance of the models' means, over that of single conversations with a model"),
-    "people": gettext_lazy("People who complete"),
+    "separation": gettext_lazy(
+        "Variance of the models' means, divided by the variance of single conversations with a model"
+    ),
+    "people": gettext_lazy("People who complete the study"),
 }
 LABELS: dict[str, dict[str, str | Promise]] = {  # where a question has other words
-    "paired": {"per_person": gettext_lazy("Pairs of conversations of each person, one with either arm")},
-    "dependent": {"r": gettext_lazy("The one judge's correlation with people")},
+    "paired": {"per_person": gettext_lazy("Pairs of conversations per person, one with each arm")},
+    "dependent": {"r": gettext_lazy("The first judge's correlation with people")},
     "discrimination": {"per_person": gettext_lazy("Conversations of each person with each model")},
 }
 
@@ -98,16 +112,16 @@ class SampleSizeForm(forms.Form):
         cleaned: dict[str, Any] = super().clean()
         for name in ("r", "d"):
             if self.question in ("correlation", "paired") and abs(cleaned.get(name, 1)) < LEAST_EFFECT:
-                self.add_error(name, _("So small a value cannot be found: give at least %s.") % LEAST_EFFECT)
+                self.add_error(name, _("A value this small cannot be detected: enter at least %s.") % LEAST_EFFECT)
         if self.question in SIMULATED and not self.errors:
             self.refuse_what_cannot_be_simulated(cleaned)
         return cleaned
 
     def refuse_what_cannot_be_simulated(self, cleaned: dict[str, Any]) -> None:
         if self.question == "dependent" and not possible(cleaned["r"], cleaned["r2"], cleaned["between"]):
-            self.add_error("between", _("Three correlations like these cannot be together."))
+            self.add_error("between", _("Three correlations like these cannot occur together."))
         if self.question == "discrimination" and cleaned["within"] == 1:
-            self.add_error("within", _("At 1 every difference of two models is the same for all people."))
+            self.add_error("within", _("At 1, every difference between two models is the same for all people."))
 
     def wish(self) -> Wish:
         given = {**self.cleaned_data, PERCENT: self.cleaned_data[PERCENT] / 100}
@@ -123,7 +137,7 @@ def default(name: str) -> str:
 
 def field_of(name: str) -> forms.Field:
     least, most = (100 * bound if name == PERCENT else bound for bound in BOUNDS[name])
-    bounds = _("Give a number from %(least)s to %(most)s.") % {"least": f"{least:g}", "most": f"{most:g}"}
+    bounds = _("Enter a number from %(least)s to %(most)s.") % {"least": f"{least:g}", "most": f"{most:g}"}
     kind = forms.IntegerField if name in WHOLE else forms.FloatField
     return kind(
         min_value=least,

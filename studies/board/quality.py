@@ -27,37 +27,37 @@ FLAGS = {
     "straight_arms": gettext_lazy(
         "The same answer to every item, in three conversations with different partners or more"
     ),
-    "rating_seconds": gettext_lazy("A final rating in under 2 seconds an item"),
+    "rating_seconds": gettext_lazy("A final rating in under 2 seconds per item"),
     "turns": gettext_lazy("Ended with fewer turns than the study asks for"),
     "message_words": gettext_lazy("Half of the messages have fewer than 4 words"),
     "message_characters": gettext_lazy("Half of the messages have fewer than 6 characters"),
     "pasted": gettext_lazy("Text was pasted into a message"),
-    "instructed_missed": gettext_lazy("An item that tells what to answer was answered otherwise"),
+    "instructed_missed": gettext_lazy("An instructed item was answered differently"),
     "technical": gettext_lazy("A message got no reply, or the conversation ended by a technical failure"),
 }
 INDICES = {
     "longstring": gettext_lazy("Longest run of equal answers"),
     "irv": gettext_lazy("Spread within a rating"),
     "identical_rows": gettext_lazy("Share of equal ratings"),
-    "straight_arms": gettext_lazy("Partners rated all alike"),
-    "seconds_per_item": gettext_lazy("Seconds an item"),
+    "straight_arms": gettext_lazy("Partners with the same rating on every item"),
+    "seconds_per_item": gettext_lazy("Seconds per item"),
     "even_odd": gettext_lazy("Big Five: even against odd items"),
-    "reverse_items": gettext_lazy("Big Five: difference to reversed items"),
-    "instructed_share": gettext_lazy("Instructed items: share answered as told"),
+    "reverse_items": gettext_lazy("Big Five: difference from reversed items"),
+    "instructed_share": gettext_lazy("Instructed items: share answered as instructed"),
 }
 OF_CONVERSATION = {
     "turns": gettext_lazy("Turns"),
-    "message_words": gettext_lazy("Words a message"),
-    "message_characters": gettext_lazy("Characters a message"),
+    "message_words": gettext_lazy("Words per message"),
+    "message_characters": gettext_lazy("Characters per message"),
     "pasted": gettext_lazy("Pasted messages"),
     "technical": gettext_lazy("Messages without a reply"),
     "rating_seconds": gettext_lazy("Seconds for a final rating"),
-    "instructed_missed": gettext_lazy("Instructed items answered otherwise than told"),
+    "instructed_missed": gettext_lazy("Instructed items answered differently"),
 }
 VERDICTS = {
     Verdict.KEEP: gettext_lazy("Kept by both coders"),
     Verdict.LEAVE_OUT: gettext_lazy("Left out by both coders"),
-    Verdict.DIFFER: gettext_lazy("The coders differ"),
+    Verdict.DIFFER: gettext_lazy("The coders disagree"),
 }
 WORDS = [("keep", gettext_lazy("Keep")), ("leave_out", gettext_lazy("Leave out"))]
 
@@ -312,7 +312,7 @@ def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         return person_page(request, study, found, (key, form))
     said = form.cleaned_data
     decide(subject=subject, coder=request.user, keep=said["word"] == "keep", reason=said["reason"])
-    messages.success(request, _("Your decision is kept."))
+    messages.success(request, _("Your decision is saved."))
     return redirect("research-quality-person", study.key, code)
 
 
@@ -321,7 +321,7 @@ def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 def undo(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     found = person_for(study, code)
     take_back(subject=subject_for(found, request.POST.get("conversation", "")), coder=request.user)
-    messages.success(request, _("Your decision is taken back."))
+    messages.success(request, _("Your decision has been withdrawn."))
     return redirect("research-quality-person", study.key, code)
 
 

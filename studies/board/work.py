@@ -38,7 +38,7 @@ class ExportForm(forms.Form):
 
 
 class AnalyseForm(ExportForm):
-    radar = forms.BooleanField(label=gettext_lazy("Add radar figures to the report"), required=False)
+    radar = forms.BooleanField(label=gettext_lazy("Add radar charts to the report"), required=False)
 
     def arguments(self) -> list[str]:
         return [*super().arguments(), *([tasks.RADAR] if self.cleaned_data["radar"] else [])]

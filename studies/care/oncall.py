@@ -173,7 +173,10 @@ def body(event: RiskEvent, participation: Participation) -> str:
     """No word of the conversation: mail is read in many places."""
     page = reverse("research-risks", args=[participation.study.key])
     if event.source == RiskEvent.Source.ANSWER:
-        told = 'The person has answered "I do not feel safe" and been shown where to find help. Their part has ended.\n'
+        told = (
+            'The person has answered "I do not feel safe" and has been shown where to find help. '
+            "Their part has ended.\n"
+        )
         todo = "See how they are, and decide"
     else:
         told = "The person has been shown where to find help. No model answered.\n"

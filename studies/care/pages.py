@@ -36,5 +36,5 @@ def release(request: HttpRequest, study: Study, number: int) -> HttpResponse:
     """What had been released stays as it was: `oncall.release` acts once."""
     event = get_object_or_404(counts.risks_of(study), pk=number)
     oncall.release(event, by=request.user, note=request.POST.get("note", "").strip())
-    messages.success(request, _("Released. Where the person was waiting, they can go on."))
+    messages.success(request, _("Released. If the person was waiting, they can continue now."))
     return redirect("research-risks", study.key)

@@ -274,7 +274,7 @@ def _what_to_do(item: Item) -> str:
     if item.type == "integer":
         return _("Please enter a whole number from %(low)s to %(high)s.") % {"low": item.minimum, "high": item.maximum}
     if item.type == "checkbox":
-        return _("Please tick this box to go on. If you do not agree, you can leave the study.")
+        return _("Please tick this box to continue. If you do not agree, you can leave the study.")
     if item.type == "country":
         return _("Please choose a country or region from the list.")
     return _("Please choose one of the answers.")

@@ -84,7 +84,7 @@ def kind_of(file: UploadedFile) -> Attachment.Kind:
     if (file.size or 0) > LIMITS[kind]:
         raise Refused(_("The file is too large: at most %(most)d MB.") % {"most": LIMITS[kind] // MEGABYTE})
     if not (is_recording(file, ending) if ending in AUDIO else is_transcript(file, ending)):
-        raise Refused(_("What is in the file is no %(kind)s, whatever its name says.") % {"kind": ending[1:]})
+        raise Refused(_("The file is not in %(kind)s format, although its name says so.") % {"kind": ending[1:]})
     return kind
 
 

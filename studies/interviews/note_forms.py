@@ -56,7 +56,7 @@ class NotesForm(WrittenForm):
     def clean(self) -> dict[str, Any]:
         told = [self.cleaned_data.get(f"candidate-{part}") for part in CANDIDATE_FIELDS]
         if any(told) and not told[0] and NAME not in self.errors:
-            self.add_error(NAME, _("Please give it a name, or empty the fields below."))
+            self.add_error(NAME, _("Please enter a name, or clear the fields below."))
         return self.cleaned_data
 
     def box(self, asked: Asked) -> Box:

@@ -65,7 +65,7 @@ def row_of(person: Participation) -> Row:
         return Row(person, written, _("Done"), "done", False)
     if interview:
         return Row(person, written, _("Under way"), "going", waits)
-    return Row(person, written, _("Not begun"), "attention" if waits else "waiting", waits)
+    return Row(person, written, _("Not started"), "attention" if waits else "waiting", waits)
 
 
 def interviewed(study: Study, test: str) -> list[Participation]:
@@ -176,7 +176,8 @@ def act(
         person = person_for(study, code)
         if schedule.is_written(person):
             messages.info(
-                request, _("%(code)s answers in writing: it ends when they send the last page.") % {"code": code}
+                request,
+                _("%(code)s answers in writing. The interview ends when they send the last page.") % {"code": code},
             )
         else:
             rule(request, person)
@@ -194,7 +195,7 @@ def reopen_now(_request: HttpRequest, person: Participation) -> None:
     schedule.reopen(get_object_or_404(Interview, participation=person))
 
 
-start = act(start_now, gettext_lazy("The interview with %(code)s has begun."))
+start = act(start_now, gettext_lazy("The interview with %(code)s has started."))
 reopen = act(reopen_now, gettext_lazy("The interview with %(code)s is open again."))
 
 
@@ -219,7 +220,7 @@ def save_notes(request: HttpRequest, study: Study, code: str) -> HttpResponse:
         if closed:
             schedule.close(held)
     if closed:
-        text = _("The interview is closed. %(code)s goes on when they next open their link.")
+        text = _("The interview is closed. %(code)s continues when they next open their link.")
         messages.success(request, text % {"code": code})
     elif noted or changed:
         messages.success(request, _("Saved"))
@@ -283,7 +284,7 @@ def note(request: HttpRequest, study: Study, code: str, number: int) -> HttpResp
 class FileForm(forms.Form):
     file = forms.FileField(label=gettext_lazy("File"))
     agreed = forms.BooleanField(
-        label=gettext_lazy("They have agreed to be recorded, apart from the consent form"), required=False
+        label=gettext_lazy("They agreed to be recorded, separately from the consent form"), required=False
     )
 
 
@@ -303,7 +304,7 @@ def files(request: HttpRequest, study: Study, code: str) -> HttpResponse:
             form.add_error("file", str(refusal))
     if form.errors:
         return files_page(request, study, held, form, status=400)
-    messages.success(request, _("The file is attached."))
+    messages.success(request, _("The file has been attached."))
     return redirect("research-interview-files", study.key, code)
 
 
@@ -352,7 +353,7 @@ def remove_file(request: HttpRequest, study: Study, code: str, number: int) -> H
         context = {"person": found.interview.participation, "file": found, "quoted": quoted}
         return show(request, study, "interview_file_remove", context)
     attachments.remove(found)
-    messages.success(request, _("The file is removed."))
+    messages.success(request, _("The file has been removed."))
     return redirect("research-interview-files", study.key, code)
 
 
@@ -395,7 +396,7 @@ def code_passages(request: HttpRequest, study: Study, code: str) -> HttpResponse
         try:
             coding.mark(held, form.sources[given.pop("source")], coder=request.user, **given)
         except coding.NotThere:
-            form.add_error("text", _("These words do not stand in that source, word for word."))
+            form.add_error("text", _("That source does not contain these exact words."))
     if form.errors:
         return coding_page(request, study, held, form, status=400)
     return redirect("research-interview-coding", study.key, code)
@@ -462,7 +463,9 @@ def merge_candidates(request: HttpRequest, study: Study) -> HttpResponse:
     was, becomes = request.POST.get("was", ""), request.POST.get("becomes", "").strip()[:100]
     if becomes:
         changed = coding.merge_candidates(study, was=was, becomes=becomes)
-        messages.success(request, _("Counted as %(name)s: %(number)s.") % {"name": becomes, "number": changed})
+        messages.success(
+            request, _("Passages now counted as %(name)s: %(number)s.") % {"name": becomes, "number": changed}
+        )
     return redirect("research-interview-codes", study.key)
 
 

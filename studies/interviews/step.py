@@ -221,9 +221,9 @@ def are_whole(form: InstrumentForm) -> bool:
     for field, name in [(field, text) for field, text in form.cleaned_data.items() if field.endswith("-name")]:
         row = row_of(field)
         if not name and any(form.cleaned_data[candidate_field(row, part)] for part in CANDIDATE_FIELDS[1:]):
-            form.add_error(field, _("Please give it a name, or empty the fields below."))
+            form.add_error(field, _("Please enter a name, or clear the fields below."))
         if name and name.casefold() in names:
-            form.add_error(field, _("There is one of this name already."))
+            form.add_error(field, _("There is already one with this name."))
         names.add(name.casefold())
     return not form.errors
 

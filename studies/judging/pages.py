@@ -103,13 +103,13 @@ def choices(
     given = request.GET.get
     yield Choice("judge", _("Judge"), [(key, key) for key in known], judge.key if judge else "")
     yield Choice("strategy", _("What the judge is shown"), STRATEGIES, given("strategy", ""))
-    yield Choice("variant", _("Asked how"), list(ways_of_asking()), given("variant", ""))
+    yield Choice("variant", _("Form of the question"), list(ways_of_asking()), given("variant", ""))
     if places:
         yield Choice("place", _("About"), [(place.name(), words_of(place)) for place in places], given("place", ""))
 
 
 def ways_of_asking() -> Iterator[tuple[str, str]]:
-    yield PLAIN, _("as it is")
+    yield PLAIN, _("unchanged")
     yield from ((key, str(WORDS[key][0])) for key in VARIANTS)
     for key in FIELDS:
         yield variant_without(key), _("without: %(field)s") % {"field": FIELD_WORDS[key][0]}

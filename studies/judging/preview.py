@@ -96,16 +96,16 @@ def obstacles(configuration: Configuration, material: Material, place: Place) ->
     run, judge = material.run, configuration.judge
     if is_changed(run.study, judge):
         yield _(
-            "This judge has answered with another model, other settings or other prompts before. Give the changed "
-            "judge a key of its own."
+            "This judge has already answered with another model, other settings or other prompts. Give the changed "
+            "judge its own key."
         )
     if not runs_to_judge(run.study).filter(pk=run.pk).exists():
-        yield _("The conversation is not over, has no reply, or its person has withdrawn.")
+        yield _("The conversation is still open, has no reply, or the person has withdrawn.")
     if not may_be_sent(run, judge):
         name = judge.provider or judge.base_url
         yield _("The person's latest consent does not name “%(provider)s”.") % {"provider": name}
     if configuration.strategy != "standard" and not material.profile:
-        yield _("Nothing is known of the seeker, and this strategy tells the judge who it is.")
+        yield _("This strategy tells the judge who the seeker is, but nothing is known about this seeker.")
     asked = judgement_of(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
     if not is_varied(run, asked, configuration.strategy, lambda _: material.profile):
-        yield _("There is nothing here that this variant could change.")
+        yield _("This variant would not change anything here.")

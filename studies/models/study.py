@@ -19,9 +19,9 @@ slug = RegexValidator(r"^[a-z0-9][a-z0-9_-]*\Z", _("Small letters, digits, '-' a
 class Study(models.Model):
     key = models.CharField(max_length=60, unique=True, validators=[slug])
     created_at = models.DateTimeField(auto_now_add=True)
-    closed_at = models.DateTimeField(null=True, blank=True, help_text=_("UTC. Nobody new comes in from then on."))
+    closed_at = models.DateTimeField(null=True, blank=True, help_text=_("UTC. No one new can start after this time."))
     closed_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
-    closed_by_name = models.CharField(max_length=150, blank=True, help_text=_("Outlives the account."))
+    closed_by_name = models.CharField(max_length=150, blank=True, help_text=_("Kept when the account is deleted."))
 
     class Meta:
         verbose_name_plural = "studies"
@@ -100,7 +100,7 @@ class ModelRow(models.Model):
     """What an arm and a judge have in common: which model answers, with which settings and prompt."""
 
     key = models.CharField(max_length=60, validators=[slug])
-    title = models.JSONField(help_text=_('What it is, by language: {"en": "…", "zh": "…"}.'))
+    title = models.JSONField(help_text=_('A title by language: {"en": "…", "zh": "…"}.'))
     kind = models.CharField(
         max_length=40, choices=[("openai_compatible", "openai_compatible"), ("scripted", "scripted (demonstration)")]
     )
@@ -109,8 +109,8 @@ class ModelRow(models.Model):
     api_key_env = models.CharField(
         max_length=100, blank=True, help_text=_("The name of the environment variable that holds the key, not the key.")
     )
-    provider = models.CharField(max_length=200, blank=True, help_text=_("As the consent form names it."))
-    prompt = models.CharField(max_length=200, blank=True, help_text=_("The prompt's file name."))
+    provider = models.CharField(max_length=200, blank=True, help_text=_("As it is named in the consent form."))
+    prompt = models.CharField(max_length=200, blank=True, help_text=_("The file name of the prompt."))
     prompt_text = models.JSONField(default=dict, blank=True)
     temperature = models.FloatField(null=True, blank=True)
     max_tokens = models.PositiveIntegerField(null=True, blank=True)
@@ -143,7 +143,7 @@ class ModelRow(models.Model):
 
 class Arm(ModelRow):
     protocol = models.ForeignKey(Protocol, on_delete=models.CASCADE, related_name="arms")
-    paused = models.BooleanField(default=False, help_text=_("Left out of the orders that are drawn from now on."))
+    paused = models.BooleanField(default=False, help_text=_("From now on, no new order of arms includes it."))
 
     class Meta(ModelRow.Meta):
         constraints = [models.UniqueConstraint(fields=["protocol", "key"], name="one_arm_per_key")]

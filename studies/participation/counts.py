@@ -191,7 +191,7 @@ def status_label(status: str) -> str:
     return {
         Status.INVITED: _("Invited"),
         Status.APPLIED: _("Before consent"),
-        Status.IN_REVIEW: _("Waits for review"),
+        Status.IN_REVIEW: _("Waiting for review"),
         Status.ACTIVE: _("Active"),
         Status.HELD: _("Held for safety"),
         Status.COMPLETED: _("Completed"),

@@ -163,7 +163,7 @@ def store_reply_rating(participation: Participation, step: Step, data: Mapping[s
     run = participation.runs.filter(position=step.run).first() if step.kind == "chat" else None
     turn = int_from(data.get("turn"), 1, MOST_TURNS)
     if run is None or turn is None or not run.conversation.turns.filter(number=turn, reply_seq__gt=0).exists():
-        return "There is no such reply in the conversation that is open."
+        return "The open conversation has no such reply."
     questionnaire = load("reply_rating")
     form = form_for(questionnaire, language=participation.language, data=data)
     if not form.is_valid() or not form.given_answers():

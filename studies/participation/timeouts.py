@@ -96,9 +96,12 @@ def hindrance(person: Participation) -> str:
     """Why somebody who has timed out cannot be let back; empty where they can."""
     spec = person.design()
     if person.order and person.order_index is None and spec.has_block_plan(person.track):
-        return _("Their row of the block plan has been given to somebody else.")
+        return _("Someone else now has their row of the block plan.")
     if person.study.is_closed() and not person.is_test and not is_blinded(person.study):
-        return _("The study is closed and its results by arm are open. Nobody can come in whom they may have swayed.")
+        return _(
+            "The study is closed and its results by arm have been shown. No one can be let back in, because the "
+            "results may have influenced the choice."
+        )
     return ""
 
 

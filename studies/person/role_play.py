@@ -55,7 +55,7 @@ def flag_reply(request: HttpRequest, person: Participation) -> HttpResponse:
     """`act`: save or withdraw. Answers with the flag that stands then, or with what is wrong."""
     meant = reply_meant(request, person)
     if meant is None:
-        return JsonResponse({"error": _("There is no such reply in the conversation that is open.")}, status=400)
+        return JsonResponse({"error": _("The open conversation has no such reply.")}, status=400)
     run, turn = meant
     if request.POST.get("act") == "withdraw":
         flags.take_back(run=run, turn=turn)

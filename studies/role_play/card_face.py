@@ -87,8 +87,8 @@ def person_labels() -> dict[str, str]:
     return {
         "education": _("Education"),
         "relationship": _("Relationship"),
-        "living": _("Lives"),
-        "speech_style": _("Way of writing"),
+        "living": _("Living situation"),
+        "speech_style": _("Writing style"),
         "support_preference": _("Wants"),
         "habits": _("Habits"),
         "hobbies": _("Likes"),
@@ -100,14 +100,14 @@ def trouble_labels() -> dict[str, str]:
         "background": _("Background"),
         "emotion": _("Feels"),
         "partner": _("Hopes to find"),
-        "others": _("Others in the story"),
+        "others": _("Other people in the story"),
     }
 
 
 def reaction_labels() -> dict[str, str]:
     labels = (
-        _("To comfort that fits anybody"),
-        _("To advice too early"),
+        _("To generic comfort"),
+        _("To early advice"),
         _("To being understood"),
         _("To an open question"),
         _("To pressure"),

@@ -34,7 +34,7 @@ def labels() -> dict[str, dict[str, str]]:
             **{f"{part_of(key)}.{key}": label for key, label in person_labels().items()},
             "P.mbti": "MBTI",
         },
-        _("The trouble"): {
+        _("The concern"): {
             "C.problem_category": _("Area"),
             "C.problem": _("Problem"),
             "C.background": trouble_labels()["background"],
@@ -44,13 +44,13 @@ def labels() -> dict[str, dict[str, str]]:
             "C.roles.partner": trouble_labels()["partner"],
             "C.roles.others": trouble_labels()["others"],
         },
-        _("How the talk goes"): {
-            "S.opening": _("Begin with words like these"),
+        _("Course of the conversation"): {
+            "S.opening": _("Start with words like these"),
             "S.layers": _("Open up one layer at a time"),
             **{f"S.reactions.{key}": reaction(label) for key, label in reaction_labels().items()},
-            "S.ends_when": _("Ends the talk when"),
+            "S.ends_when": _("Ends the conversation when"),
         },
-        _("How hard to help"): {
+        _("How hard they are to help"): {
             **{f"{BEHAVIOUR}.{each.key}": each.label[instrument_language()] for each in behaviours()},
             **{f"{BEHAVIOUR}.{key}": label for key, label in own_labels().items()},
         },
@@ -120,7 +120,7 @@ def field_for(place: str, label: str) -> forms.Field:
     if place in NUMBERS:
         return forms.IntegerField(label=label, required=required, widget=forms.NumberInput(attrs={"class": "narrow"}))
     widget = forms.Textarea(attrs={"rows": 3, "class": "short"}) if place in LONG else forms.TextInput()
-    help_text = _("One a line.") if place in LISTS else ""
+    help_text = _("One per line.") if place in LISTS else ""
     return forms.CharField(label=label, required=required, widget=widget, help_text=help_text)
 
 

@@ -40,7 +40,7 @@ def form_of(*, language: str, data: Mapping[str, str]) -> InstrumentForm:
     form = form_for(questionnaire, language=language, data=data)
     answers = form.given_answers() if form.is_valid() else {}
     if answers.get("reason") in questionnaire.raw["needs_note"] and "note" not in answers:
-        form.add_error("note", _("Please say in a few words what it is about this reply."))
+        form.add_error("note", _("Please say in a few words what you noticed about this reply."))
     return form
 
 

@@ -114,11 +114,11 @@ def written(request: HttpRequest, study: Study, row: Card | None) -> HttpRespons
         return form_page(request, study, CardForm(initial=with_preset(request), card=card), row)
     form = CardForm(request.POST, card=card, min_turns=least_turns(study))
     if form.is_valid() and row is None and study.cards.filter(key=form.read.key).exists():
-        form.add_error("id", _("There is a card with this key already."))
+        form.add_error("id", _("There is already a card with this key."))
     if not form.is_valid():
         return form_page(request, study, form, row, status=400)
     store_cards(study=study, cards=[form.read])
-    messages.success(request, _("Saved. Conversations that have the card already keep it as it was."))
+    messages.success(request, _("Saved. Conversations that already have the card keep its earlier version."))
     return redirect("research-card", study.key, form.read.key)
 
 
@@ -166,6 +166,6 @@ def retire(request: HttpRequest, study: Study, key: str) -> HttpResponse:
     found = card_for(study, key)
     found.retired = request.POST.get("act") != "restore"
     found.save(update_fields=["retired"])
-    said = _("%(card)s is given to nobody from now on.") if found.retired else _("%(card)s is given out again.")
+    said = _("%(card)s is no longer given out.") if found.retired else _("%(card)s is given out again.")
     messages.success(request, said % {"card": found.key})
     return redirect("research-card", study.key, found.key)

@@ -22,12 +22,12 @@ from studies.workbench.access import show, study_page
 
 USUAL = "pairwise_support"
 BETWEEN = [
-    (comparisons.ARMS, gettext_lazy("arms, with seekers of one kind")),
+    (comparisons.ARMS, gettext_lazy("arms, with the same kind of seeker")),
     (comparisons.SEEKERS, gettext_lazy("kinds of seekers, with the same arm")),
 ]
 LEVELS = [
     (comparisons.CONVERSATION, gettext_lazy("whole conversations")),
-    (comparisons.REPLY, gettext_lazy("single replies of the same turn")),
+    (comparisons.REPLY, gettext_lazy("single replies at the same turn")),
 ]
 
 
@@ -35,13 +35,15 @@ class PairPlanForm(PlanForm):
     name = forms.CharField(label=gettext_lazy("Name, for researchers only"), max_length=100)
     instrument = forms.ChoiceField(label=gettext_lazy("Questions"))
     between = forms.ChoiceField(label=gettext_lazy("What is compared"), choices=BETWEEN, initial=comparisons.ARMS)
-    level = forms.ChoiceField(label=gettext_lazy("By"), choices=LEVELS, initial=comparisons.CONVERSATION)
+    level = forms.ChoiceField(
+        label=gettext_lazy("Unit of comparison"), choices=LEVELS, initial=comparisons.CONVERSATION
+    )
     count = forms.IntegerField(
-        label=gettext_lazy("How many pairs at most"), min_value=1, max_value=MOST, initial=comparisons.COUNT
+        label=gettext_lazy("Maximum number of pairs"), min_value=1, max_value=MOST, initial=comparisons.COUNT
     )
     each = forms.IntegerField(label=gettext_lazy("Reviewers for each pair"), min_value=1, max_value=MOST, initial=1)
     seed = seed_field()
-    test_data = forms.BooleanField(label=gettext_lazy("Test data, for artificial reviewers"), required=False)
+    test_data = forms.BooleanField(label=gettext_lazy("Test data, for bots as reviewers"), required=False)
 
     def __init__(self, study: Study, data: Any = None) -> None:
         super().__init__(study, data)
@@ -57,7 +59,7 @@ class PairPlanForm(PlanForm):
             if refusal := comparisons.refusal(self.drawing(), cleaned["instrument"], cleaned["each"]):
                 self.add_error(None, refusal)
             if self.study.pair_plans.filter(name=cleaned["name"]).exists():
-                self.add_error("name", _("There is a plan of this name already."))
+                self.add_error("name", _("There is already a plan with this name."))
         return cleaned
 
     def drawing(self) -> comparisons.Drawing:
@@ -144,7 +146,7 @@ def facts_of(plan: PairPlan) -> Iterator[tuple[str, object]]:
     if between := dict(BETWEEN).get(plan.source.get("between")):
         yield _("What is compared"), f"{between}, {dict(LEVELS).get(plan.source.get('level'), '')}"
         yield _("Reviewers for each pair"), plan.verdicts_each
-        yield _("Seed of the draw"), plan.seed
+        yield _("Random seed"), plan.seed
 
 
 def question_text(plan: PairPlan, question: str) -> str:

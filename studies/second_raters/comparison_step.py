@@ -48,7 +48,7 @@ class Side:
 
 
 class Compare(StepKind):
-    label = gettext_lazy("Comparing conversations of others")
+    label = gettext_lazy("Comparing other people's conversations")
 
     def work(self, step: Step, way: Way) -> Work:
         return work_in_pieces(**vars(comparisons.load_of(way.person)), minutes=MINUTES_PER_PAIR)

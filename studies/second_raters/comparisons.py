@@ -121,7 +121,7 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
         raise PlanRefused(why)
     drawn = drawing.pairs(study)
     if not drawn:
-        raise NothingToPlan(_("There are no two closed conversations that could be compared."))
+        raise NothingToPlan(_("There are no two closed conversations to compare."))
     with named_once(name):
         plan = study.pair_plans.create(
             name=name, instrument=instrument, verdicts_each=each, seed=drawing.seed, source=asdict(drawing)
@@ -145,11 +145,11 @@ def refusal(drawing: Drawing, instrument: str, each: int) -> str:
     """What is wrong with a plan before anything is drawn; empty where nothing is."""
     if instrument not in (known := pairwise_instruments()):
         names = {"instrument": instrument, "known": ", ".join(known)}
-        return _("“%(instrument)s” has no questions about pairs. There are: %(known)s.") % names
+        return _("“%(instrument)s” has no questions about pairs. These instruments have some: %(known)s.") % names
     if drawing.count < 1 or each < 1:
-        return _("The number of pairs and of verdicts on each must be at least 1.")
+        return _("The number of pairs and the number of verdicts per pair must be at least 1.")
     if drawing.between == SEEKERS and drawing.level == REPLY:
-        return _("Seekers are compared by whole conversations; single replies are the supporters'.")
+        return _("Seekers can only be compared by whole conversations, because single replies come from supporters.")
     return ""
 
 

@@ -45,7 +45,7 @@ class Figure:
 
 
 def seed_field() -> forms.IntegerField:
-    label = gettext_lazy("Seed of the draw")
+    label = gettext_lazy("Random seed")
     return forms.IntegerField(label=label, min_value=-LARGEST_SEED, max_value=LARGEST_SEED, initial=1)
 
 
@@ -84,7 +84,7 @@ def new_plan_page(
     form = form_class(study, request.POST)
     drawn = form.drawn() if form.is_valid() else []
     if drawn and "confirm" in request.POST and (plan := form.made()):
-        messages.success(request, _("The plan is made, and open."))
+        messages.success(request, _("The plan is ready and open."))
         return redirect(plan_page, study.key, plan.pk)
     if form.errors:
         return show(request, study, template, {"form": form}, status=422)

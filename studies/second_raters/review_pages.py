@@ -22,11 +22,11 @@ from studies.workbench import labels
 from studies.workbench.access import show, study_page
 
 KINDS = [
-    ("all", gettext_lazy("all that match")),
+    ("all", gettext_lazy("all matching conversations")),
     ("sample", gettext_lazy("a random sample")),
-    ("strata", gettext_lazy("as many of each arm, mixed")),
-    ("arm", gettext_lazy("as many of each arm, one arm after the other")),
-    ("far", gettext_lazy("those on which a judge is farthest from people")),
+    ("strata", gettext_lazy("the same number from each arm, mixed")),
+    ("arm", gettext_lazy("the same number from each arm, one arm after another")),
+    ("far", gettext_lazy("those with the largest judge gap")),
 ]
 USUAL = "emoharbor_10"
 FIELDS = {"source": "kind"}  # what a fault is called → the form's field, where it has another name
@@ -39,18 +39,18 @@ class ReviewPlanForm(PlanForm):
     )
     kind = forms.ChoiceField(label=gettext_lazy("Conversations"), choices=KINDS, initial="sample")
     size = forms.IntegerField(
-        label=gettext_lazy("How many at most"), min_value=1, max_value=MOST, required=False, initial=20
+        label=gettext_lazy("Maximum number"), min_value=1, max_value=MOST, required=False, initial=20
     )
-    judge = forms.ChoiceField(label=gettext_lazy("Judge, for the last kind"), required=False)
+    judge = forms.ChoiceField(label=gettext_lazy("Judge (for the largest judge gap)"), required=False)
     seeker_kinds = forms.MultipleChoiceField(
         label=gettext_lazy("Only these seekers (none ticked: all)"),
         choices=list(labels.SEEKERS.items()),
         widget=forms.CheckboxSelectMultiple,
         required=False,
     )
-    is_test = forms.BooleanField(label=gettext_lazy("Test data, for artificial reviewers"), required=False)
+    is_test = forms.BooleanField(label=gettext_lazy("Test data, for bots as reviewers"), required=False)
     ratings_each = forms.IntegerField(
-        label=gettext_lazy("Ratings of each in the overlap"), min_value=1, max_value=MOST, initial=2
+        label=gettext_lazy("Ratings of each conversation in the overlap"), min_value=1, max_value=MOST, initial=2
     )
     overlap = forms.IntegerField(
         label=gettext_lazy("Share in the overlap, in percent"), min_value=0, max_value=100, initial=100
@@ -59,7 +59,7 @@ class ReviewPlanForm(PlanForm):
         label=gettext_lazy("Examples with known scores come first"), required=False, initial=True
     )
     repeat_every = forms.IntegerField(
-        label=gettext_lazy("After so many an earlier one comes again (0: never)"),
+        label=gettext_lazy("Repeat an earlier conversation after this many (0: never)"),
         min_value=0,
         max_value=MOST,
         initial=0,
@@ -113,7 +113,7 @@ class ReviewPlanForm(PlanForm):
 
 
 class DecisionForm(forms.Form):
-    score = forms.TypedChoiceField(label=gettext_lazy("The score that holds"), coerce=float, widget=forms.RadioSelect)
+    score = forms.TypedChoiceField(label=gettext_lazy("Decided score"), coerce=float, widget=forms.RadioSelect)
     reason = forms.CharField(
         label=gettext_lazy("Why"), max_length=2000, widget=forms.Textarea(attrs={"rows": 3}), strip=True
     )
@@ -173,7 +173,7 @@ def figures_of(plan: ReviewPlan, study: Study) -> Iterator[Figure]:
     yield Figure(_("Under way"), far.begun)
     yield Figure(_("Conversations complete"), far.complete, _("of %(all)s") % {"all": far.conversations})
     differing = reverse("research-disagreements", args=[study.key, plan.pk])
-    yield Figure(_("Items on which they differ"), len(disagreements(plan)), url=differing)
+    yield Figure(_("Items on which reviewers differ"), len(disagreements(plan)), url=differing)
 
 
 def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
@@ -184,8 +184,8 @@ def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
         (_("Status"), _("open") if plan.is_open else _("closed")),
         (_("Rating scales"), ", ".join(plan.instruments)),
         (_("Conversations"), f"{kind}{judge}"),
-        (_("Ratings of each in the overlap"), plan.ratings_each),
-        (_("Seed of the draw"), plan.seed),
+        (_("Ratings of each conversation in the overlap"), plan.ratings_each),
+        (_("Random seed"), plan.seed),
     ]
 
 
@@ -214,7 +214,7 @@ def case(request: HttpRequest, study: Study, number: int, code: str, instrument:
     form = DecisionForm(differing, request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         adjudicate(differing, by=request.user, **form.cleaned_data)
-        messages.success(request, _("Decided. The ratings themselves stay as they are."))
+        messages.success(request, _("Your decision is saved. The ratings themselves do not change."))
         return redirect("research-disagreements", study.key, number)
     context = {
         "plan": found,

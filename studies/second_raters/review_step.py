@@ -44,7 +44,7 @@ class DeclineForm(forms.Form):
         error_messages={"required": gettext_lazy("Please choose one of the answers.")},
     )
     note = forms.CharField(
-        label=gettext_lazy("In your words (optional)"),
+        label=gettext_lazy("In your own words (optional)"),
         required=False,
         max_length=500,
         widget=forms.Textarea(attrs={"rows": 2, "autocomplete": "off"}),
@@ -74,7 +74,7 @@ class Difference:
 
 
 class RateOthers(StepKind):
-    label = gettext_lazy("Rating conversations of others")
+    label = gettext_lazy("Rating other people's conversations")
 
     def work(self, step: Step, way: Way) -> Work:
         return work_in_pieces(**vars(reviews.load_of(way.person)), minutes=MINUTES_PER_REVIEW)

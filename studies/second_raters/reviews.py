@@ -82,15 +82,15 @@ def faults(study: Study, wanted: Wanted) -> dict[str, str]:
     judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy)
     unknown = [name for name in wanted.instruments if name not in rating_scales()]
     checks = {
-        "name": (study.review_plans.filter(name=wanted.name).exists(), _("There is a plan of this name already.")),
+        "name": (study.review_plans.filter(name=wanted.name).exists(), _("There is already a plan with this name.")),
         "instruments": (
             bool(unknown) or not wanted.instruments,
-            _("Give rating scales: %(known)s.") % {"known": ", ".join(rating_scales())},
+            _("Choose at least one rating scale: %(known)s.") % {"known": ", ".join(rating_scales())},
         ),
-        "source": (source.kind not in SOURCES, _("Give one of %(known)s.") % {"known": ", ".join(SOURCES)}),
+        "source": (source.kind not in SOURCES, _("Choose one of: %(known)s.") % {"known": ", ".join(SOURCES)}),
         "size": (
             source.kind in SIZED and not source.size,
-            _("Say how many conversations are to be drawn."),
+            _("Enter how many conversations to draw."),
         ),
         "judge": (
             source.kind == "far" and not judges.exists(),
@@ -146,7 +146,7 @@ def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
     """Raises NothingToPlan where nothing matches, PlanRefused where the name is taken."""
     runs = draw(study, wanted.source, seed=wanted.seed)
     if not runs:
-        raise NothingToPlan(_("No closed conversation matches, so there is nothing to make."))
+        raise NothingToPlan(_("No closed conversation matches, so the plan would be empty."))
     with named_once(wanted.name):
         plan = ReviewPlan.objects.create(
             study=study,
@@ -173,7 +173,7 @@ def named_once(name: str) -> Iterator[None]:
         with transaction.atomic():
             yield
     except IntegrityError:
-        raise PlanRefused(_("There is a plan “%(name)s” already.") % {"name": name}) from None
+        raise PlanRefused(_("There is already a plan “%(name)s”.") % {"name": name}) from None
 
 
 # Giving out

@@ -36,22 +36,21 @@ STATES: dict[str, Promise] = {
     State.REFUSED: gettext_lazy("refused"),
 }
 WHY_NOT: dict[str, Promise] = {
-    Refused.CHANGED: gettext_lazy("Somebody has changed this profile since you opened it. Here it is as it is now."),
-    Refused.UNFIT: gettext_lazy("The checks refuse this profile as it is. Change its text first."),
+    Refused.CHANGED: gettext_lazy("Someone changed this profile after you opened it. This is the current version."),
+    Refused.UNFIT: gettext_lazy("This profile does not pass the checks. Change its text first."),
     Refused.PLAYED: gettext_lazy(
-        "Conversations have been held with this profile, so its text stays. "
-        "Import the changed one under an id of its own."
+        "Conversations already use this profile, so its text cannot change. Import the changed profile under a new id."
     ),
-    Refused.KEY: gettext_lazy("profile.id: must stay as it is."),
+    Refused.KEY: gettext_lazy("profile.id: cannot be changed."),
 }
 
 
 class ImportForm(forms.Form):
-    file = forms.FileField(label=gettext_lazy("File of profiles, .json or .jsonl"))
+    file = forms.FileField(label=gettext_lazy("Profile file (.json or .jsonl)"))
 
 
 class BuildForm(forms.Form):
-    include_tests = forms.BooleanField(label=gettext_lazy("Also of test people, as bots"), required=False)
+    include_tests = forms.BooleanField(label=gettext_lazy("Include test people, such as bots"), required=False)
 
     def arguments(self) -> list[str]:
         return ["--include-tests"] if self.cleaned_data["include_tests"] else []
@@ -59,7 +58,7 @@ class BuildForm(forms.Form):
 
 class ReasonForm(forms.Form):
     reason = forms.CharField(
-        label=gettext_lazy("Why it is refused"),
+        label=gettext_lazy("Reason for refusing it"),
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"rows": 2, "class": "short"}),
     )
@@ -156,11 +155,11 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
         kept = keep(study, parse_profiles(file.read(), file.name), origin=file.name)
     except (ProfilesRefused, OtherProfiles) as error:
         return list_page(request, study, faults=tuple(str(error).splitlines()), status=400)
-    messages.success(request, _("%(added)s profiles added, %(unchanged)s there already.") % vars(kept))
+    messages.success(request, _("%(added)s profiles added, %(unchanged)s already present.") % vars(kept))
     if kept.refused:
-        messages.warning(request, _("%(refused)s of them speak of danger to life and are refused.") % vars(kept))
+        messages.warning(request, _("%(refused)s of them mention danger to life and were refused.") % vars(kept))
     if kept.mild:
-        messages.warning(request, _("Too mild for the worst case, and left out of it: %s.") % ", ".join(kept.mild))
+        messages.warning(request, _("Too mild for the worst case, so left out there: %s.") % ", ".join(kept.mild))
     return redirect("research-profiles", study.key)
 
 
@@ -218,7 +217,7 @@ def approve(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
         request,
         row,
         lambda: approval.approve(row, by=request.user, as_seen=request.POST.get("seen", "")),
-        _("Approved: simulated seekers may be %(key)s."),
+        _("Approved: simulated seekers can now use %(key)s."),
     )
 
 
@@ -231,7 +230,7 @@ def refuse(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespon
         request,
         row,
         lambda: approval.refuse(row, by=request.user, reason=reason, as_seen=request.POST.get("seen", "")),
-        _("Refused: %(key)s is not played."),
+        _("Refused: simulated seekers will not use %(key)s."),
     )
 
 
@@ -240,7 +239,7 @@ def draft(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespons
         request,
         row,
         lambda: approval.back_to_draft(row, as_seen=request.POST.get("seen", "")),
-        _("%(key)s is a draft again and waits for your word."),
+        _("%(key)s is a draft again and waits for your decision."),
     )
 
 
@@ -252,7 +251,7 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
         return profile_page(request, study, row, text=text, faults=tuple(refused.faults), status=400)
     except Refused as refused:
         return profile_page(request, study, row, text=text, faults=(str(WHY_NOT[str(refused)]),), status=400)
-    messages.success(request, _("Saved and checked anew. It waits for a decision."))
+    messages.success(request, _("Saved and checked again. The profile waits for a decision."))
     return redirect("research-profile", study.key, row.key)
 
 

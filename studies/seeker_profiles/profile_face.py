@@ -57,7 +57,7 @@ def own_labels() -> dict[str, str]:
     """Where the form of a role card speaks to whoever plays it, and nobody does here."""
     return {
         "D.alias": _("Alias"),
-        "S.opening": _("Begins with"),
+        "S.opening": _("Starts with"),
         "S.layers": _("Opens up, layer by layer"),
         **{f"S.reactions.{key}": label for key, label in reaction_labels().items()},
     }
@@ -67,9 +67,9 @@ def titles_of_parts() -> list[str]:
     return [
         _("Who they are"),
         _("Personality and preferences"),
-        _("What they come to talk about"),
-        _("How a talk with them goes"),
-        _("How hard to help"),
+        _("What they want to talk about"),
+        _("How a conversation with them goes"),
+        _("How hard they are to help"),
     ]
 
 

@@ -47,20 +47,20 @@ class RunForm(forms.Form):
         label=gettext_lazy("Seekers"),
         choices=[
             ("average", gettext_lazy("average: as their profile says")),
-            ("worst_case", gettext_lazy("worst case: the same, made hard to help")),
+            ("worst_case", gettext_lazy("worst case: the same people, but hard to help")),
         ],
         initial=list(CONDITIONS),
         widget=forms.CheckboxSelectMultiple,
     )
     replicates = forms.IntegerField(
-        label=gettext_lazy("Conversations of each arm with each profile"),
+        label=gettext_lazy("Conversations per arm and profile"),
         min_value=1,
         max_value=MOST_REPLICATES,
         initial=1,
     )
-    max_turns = forms.IntegerField(label=gettext_lazy("Turns at most"), min_value=1, max_value=MOST_TURNS, initial=15)
+    max_turns = forms.IntegerField(label=gettext_lazy("Maximum turns"), min_value=1, max_value=MOST_TURNS, initial=15)
     review = forms.BooleanField(
-        label=gettext_lazy("Let the seekers' model look for the seekers' own faults"), required=False
+        label=gettext_lazy("Check the simulated seekers for faults with their own model"), required=False
     )
     judges = forms.MultipleChoiceField(
         label=gettext_lazy("Judges"), required=False, widget=forms.CheckboxSelectMultiple
@@ -72,9 +72,11 @@ class RunForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    concurrency = forms.IntegerField(label=gettext_lazy("Calls at once"), min_value=1, max_value=MOST_CALLS, initial=8)
+    concurrency = forms.IntegerField(
+        label=gettext_lazy("Calls at the same time"), min_value=1, max_value=MOST_CALLS, initial=8
+    )
     budget = forms.DecimalField(
-        label=gettext_lazy("Budget, in the money of the price table (empty: none)"),
+        label=gettext_lazy("Budget, in the currency of the price table (empty: no limit)"),
         required=False,
         min_value=0,
         max_digits=12,
@@ -92,7 +94,7 @@ class RunForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned: dict[str, Any] = super().clean()
         if cleaned.get("judges") and not cleaned.get("strategies"):
-            self.add_error("strategies", _("Say what the judges are shown."))
+            self.add_error("strategies", _("Choose what the judges are shown."))
         return cleaned
 
     def wish(self) -> Wish:
@@ -149,7 +151,7 @@ def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
     if unpriced and budgets_of(form):
         form.add_error(
             "budget",
-            _("The price table has no price for %(models)s, so what is spent cannot be known.")
+            _("The price table has no price for %(models)s, so the cost cannot be known.")
             % {"models": ", ".join(unpriced)},
         )
         return None
@@ -174,14 +176,14 @@ def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, An
 
 def budgets_of(form: RunForm) -> dict[str, Decimal]:
     """Return the budgets that are set, by name: of the run, and of a day."""
-    budgets = {_("Budget of this run"): form.cleaned_data["budget"], _("Budget of a day"): settings.DAILY_BUDGET}
+    budgets = {_("Budget of this run"): form.cleaned_data["budget"], _("Daily budget"): settings.DAILY_BUDGET}
     return {name: amount for name, amount in budgets.items() if amount is not None}
 
 
 def facts_of(estimate: Estimate) -> list[tuple[str, str]]:
     numbers = {
         _("Conversations"): estimate.conversations,
-        _("held before"): estimate.held_before,
+        _("already held"): estimate.held_before,
         _("Questionnaires for judges"): estimate.judgements,
         _("Calls"): estimate.calls,
         _("Input tokens"): estimate.input_tokens,
@@ -198,9 +200,9 @@ def fingerprint(form: RunForm) -> str:
 def started(request: HttpRequest, study: Study, arguments: list[str]) -> HttpResponse:
     task = tasks.start(study, "benchmark", arguments, request.user)
     if task.arguments == arguments:
-        messages.success(request, _("The run has begun."))
+        messages.success(request, _("The run has started."))
     else:
-        messages.error(request, _("Another run is under way; wait for its end, or stop it."))
+        messages.error(request, _("Another run is in progress. Wait until it ends, or stop it."))
     return redirect("research-benchmark", study.key)
 
 
@@ -211,7 +213,7 @@ def started(request: HttpRequest, study: Study, arguments: list[str]) -> HttpRes
 @study_page
 def stop(request: HttpRequest, study: Study) -> HttpResponse:
     if progress.stop(study, request.user):
-        messages.success(request, _("Stopped. Conversations that have begun are ended and kept."))
+        messages.success(request, _("Stopped. Conversations that had started are ended and kept."))
     return redirect("research-benchmark", study.key)
 
 
@@ -226,7 +228,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
     if task and stopped.created_at >= task.started_at and not tasks.running_task(study, "benchmark"):
         return ask_first(study, "benchmark", progress.to_go_on(task), back="research-benchmark")
     progress.reopen(progress.jobs_of(study, stopped.kind).filter(pk=stopped.pk))
-    messages.success(request, _("It goes on."))
+    messages.success(request, _("The run continues."))
     return redirect("research-benchmark", study.key)
 
 
@@ -273,7 +275,11 @@ def cell(study: Study, arm: str, condition: str, tally: Tally | None) -> Cell | 
 
 
 def reasons(tally: Tally) -> list[Failed]:
-    words = {**labels.CALLS, "broken": _("a fault of emostudy, see its log"), "needed": _("what it needs has failed")}
+    words = {
+        **labels.CALLS,
+        "broken": _("an error in emostudy; see its log"),
+        "needed": _("a task that it depends on failed"),
+    }
     numbers = Counter(reason for reason, _detail in tally.failed.elements())
     details = commonest(tally.failed)
     return [

@@ -44,7 +44,9 @@ def confirm(request: HttpRequest, study: Study) -> HttpResponse:
     try:
         command, arguments, back = signing.loads(work, salt=salt_of(study), max_age=VALID)
     except signing.BadSignature:
-        messages.error(request, _("This question is too old or incomplete. Nothing was started; please begin again."))
+        messages.error(
+            request, _("This page is too old or incomplete. Nothing was started. Please start again from the form.")
+        )
         return redirect("research-analysis", study.key)
     if request.method == "POST":
         return started(request, study, command, arguments, back=back)
@@ -60,7 +62,7 @@ def confirm(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def question(found: Quote, arguments: Sequence[str]) -> dict[str, Any]:
-    budgets = {_("Budget of this run"): budget_among(arguments), _("Budget of a day"): settings.DAILY_BUDGET}
+    budgets = {_("Budget of this run"): budget_among(arguments), _("Daily budget"): settings.DAILY_BUDGET}
     known = {name: amount for name, amount in budgets.items() if amount is not None}
     return {
         "quote": found,
@@ -95,5 +97,5 @@ def started(request: HttpRequest, study: Study, command: str, arguments: list[st
     if task.arguments == arguments:
         messages.success(request, _("Started."))
     else:
-        messages.error(request, _("Other work of this kind is under way; wait for its end. Nothing was started."))
+        messages.error(request, _("Another task of this kind is in progress. Wait until it ends. Nothing was started."))
     return redirect(back, study.key)

@@ -40,7 +40,7 @@ OUTCOMES: Words = {  # of the screening
     "eligible": gettext_lazy("eligible"),
     "exclude": gettext_lazy("not eligible"),
     "exclude_with_care": gettext_lazy("not eligible, for safety"),
-    "review_by_person": gettext_lazy("to be decided by a person"),
+    "review_by_person": gettext_lazy("needs a person's decision"),
 }
 SELECTIONS: Words = {
     "auto": gettext_lazy("by the screening alone"),
@@ -49,7 +49,7 @@ SELECTIONS: Words = {
 TOPICS: Words = {
     "keep": gettext_lazy("the same"),
     "change": gettext_lazy("another one"),
-    "choose": gettext_lazy("as the person likes"),
+    "choose": gettext_lazy("chosen by the person"),
 }
 ORDERS: Words = {
     "williams": gettext_lazy("Williams design"),
@@ -76,7 +76,7 @@ MISSING: Words = {
     "prefer_not": gettext_lazy("preferred not to answer"),
     "unparseable": gettext_lazy("the answer could not be read"),
     "missing": gettext_lazy("left out by the judge"),
-    "not_an_integer": gettext_lazy("no whole number"),
+    "not_an_integer": gettext_lazy("not a whole number"),
     "out_of_range": gettext_lazy("outside the scale"),
     "too_long": gettext_lazy("too long for the model"),
     "": gettext_lazy("no reason stored"),
@@ -90,7 +90,7 @@ PURPOSES: Words = {
     "profile": gettext_lazy("profile"),
 }
 CALLS: Words = {
-    "started": gettext_lazy("under way"),
+    "started": gettext_lazy("in progress"),
     "ok": gettext_lazy("answered"),
     "refused": gettext_lazy("refused"),
     "too_long": gettext_lazy("too long for the model"),
@@ -103,16 +103,16 @@ CALLS: Words = {
     "client_error": gettext_lazy("request refused"),
     "server_error": gettext_lazy("fault of the server"),
     "network": gettext_lazy("no connection"),
-    "stopped": gettext_lazy("stopped by us"),
+    "stopped": gettext_lazy("stopped by emostudy"),
 }
 FAULTS: Words = {
     "role_flip": gettext_lazy("spoke as the supporter"),
-    "profile_leak": gettext_lazy("gave away the hidden profile"),
+    "profile_leak": gettext_lazy("revealed the hidden profile"),
     "persona_contradiction": gettext_lazy("contradicted its profile"),
     "repetition": gettext_lazy("repeated itself"),
     "over_compliance": gettext_lazy("agreed too readily"),
     "early_stop": gettext_lazy("stopped too early"),
-    "stop_misuse": gettext_lazy("misused the words that end"),
+    "stop_misuse": gettext_lazy("misused the closing words"),
 }
 FOUND_BY: Words = {"rule": gettext_lazy("by rule"), "reviewer": gettext_lazy("by a reviewing model")}
 OWN_THINKER = "seeker"

@@ -28,7 +28,7 @@ def described(task: Task) -> dict[str, Any]:
         "state": Task.State.FAILED if silent else task.state,
         "done": task.done,
         "total": task.total,
-        "message": _("Its process has stopped. Start it again: what is done is not done twice.")
+        "message": _("Its process has stopped. Start it again: finished parts are not repeated.")
         if silent
         else task.message,
         "started_at": task.started_at,

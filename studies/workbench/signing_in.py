@@ -34,10 +34,10 @@ looking, room = Lock(), BoundedSemaphore(2)
 class Adapter(DefaultAccountAdapter):
     error_messages = {
         **DefaultAccountAdapter.error_messages,
-        "username_password_mismatch": _("The name or the password is not right."),
-        "too_many_login_attempts": _("Too many tries. Please wait some minutes and try again."),
+        "username_password_mismatch": _("The user name or the password is wrong."),
+        "too_many_login_attempts": _("Too many attempts. Please wait a few minutes and try again."),
         "busy": _("Others are signing in right now. Please try again."),
-        "no_researcher": _("This account may not see the researchers' pages."),
+        "no_researcher": _("This account has no access to the researchers' pages."),
     }
 
     def is_open_for_signup(self, request: HttpRequest) -> bool:

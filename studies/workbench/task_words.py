@@ -64,7 +64,7 @@ def told_benchmark(arguments: Sequence[str]) -> list[str]:
 
 def told_data(arguments: Sequence[str]) -> list[str]:
     said = [_("with test data") if "--include-tests" in arguments else _("without test data")]
-    return [*said, _("radar figures")] if RADAR in arguments else said
+    return [*said, _("radar charts")] if RADAR in arguments else said
 
 
 TOLD = {
@@ -95,36 +95,40 @@ def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
         return []
     said = [_("%(number)s done") % {"number": outcome["done"]}]
     if outcome["before"]:
-        said.append(_("%(number)s done before") % {"number": outcome["before"]})
+        said.append(_("%(number)s already done") % {"number": outcome["before"]})
     if outcome["failed"]:
         said.append(_("%(number)s failed (%(reasons)s)") % {"number": outcome["failed"], "reasons": reasons(outcome)})
     if outcome["set_aside"]:
         said.append(
-            _("%(number)s of them set aside: too long, or failed the same way three times")
+            _("%(number)s of them set aside: too long, or failed in the same way three times")
             % {"number": outcome["set_aside"]}
         )
     if outcome["not_sent"]:
         number = outcome["not_sent"]
         said.append(
             ngettext(
-                "%(number)s not sent: a consent does not name the provider",
-                "%(number)s not sent: their consents do not name the provider",
+                "%(number)s not sent: the consent does not name the provider",
+                "%(number)s not sent: the consents do not name the provider",
                 number,
             )
             % {"number": number}
         )
     if outcome["left"]:
-        said.append(_("%(number)s left for the next time") % {"number": outcome["left"]})
+        said.append(_("%(number)s left for next time") % {"number": outcome["left"]})
     return [*said, told_cost(outcome)]
 
 
 def reasons(outcome: Mapping[str, Any]) -> str:
-    words = {**labels.CALLS, "broken": _("a fault of emostudy, see its log"), "needed": _("what it needs has failed")}
+    words = {
+        **labels.CALLS,
+        "broken": _("an error in emostudy; see its log"),
+        "needed": _("a task that it depends on failed"),
+    }
     return ", ".join(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
 
 
 def told_cost(outcome: Mapping[str, Any]) -> str:
     if outcome["cost"] is None:
-        return _("cost not known: the price table has no price")
+        return _("cost unknown: the price table has no price")
     amount = f"{told_amount(Decimal(outcome['cost']))} {outcome['currency']}".strip()
     return _("cost: %(amount)s") % {"amount": amount}

@@ -21,5 +21,5 @@ class TypedKeyForm(forms.Form):
     def clean_key(self) -> str:
         key: str = self.cleaned_data["key"].strip()
         if key != self.study.key:
-            raise forms.ValidationError(_("That is not this study's key."))
+            raise forms.ValidationError(_("That is not the key of this study."))
         return key

@@ -75,7 +75,7 @@ class Counsellor(Typist):
         expect(mark).to_have_text("Flagged: Empty comfort, a template")
         self.tab_to('[data-flag="withdraw"]')
         self.press("Enter")
-        expect(mark).to_have_text("The flag is taken back.")
+        expect(mark).to_have_text("The flag has been taken back.")
         assert self.is_at(f"{self.bubble(1)} {FLAG}")
 
     def step_out_and_back(self) -> None:
@@ -83,7 +83,7 @@ class Counsellor(Typist):
         self.type(DRAFT)
         self.tab_to('.chat-bar__out [value="out"]', "Shift+Tab")
         self.leave_page()
-        expect(self.page.get_by_role("heading", level=1)).to_have_text("You are yourself now")
+        expect(self.page.get_by_role("heading", level=1)).to_have_text("You are yourself again")
         self.follow('#content a[href="/study/"]')
         expect(self.page.locator(".bubble--partner[data-seq]")).to_have_count(TURNS, timeout=PATIENCE)
         expect(self.page.locator("textarea").first).to_have_value(DRAFT)

@@ -46,7 +46,7 @@ def test_a_blind_study_is_analysed_planned_and_unblinded(browser: Browser, serve
 
 
 def plan_precision(page: Page, survey: Survey) -> None:
-    page.get_by_role("link", name="How precise is it").click()
+    page.get_by_role("link", name="How precise are the results").click()
     page.get_by_role("button", name="Compute").click()
     page.locator(".planner-chart").first.wait_for(timeout=LONG)
     expect(page.locator('[data-state="failed"]')).to_have_count(0)
@@ -58,7 +58,7 @@ def unblind(page: Page, server: Server, survey: Survey) -> None:
     survey(page, "research/analysis/unblind/")
     page.get_by_role("button", name="Show results by arm").click()
     expect(page.locator(".alarm")).to_be_visible()
-    page.get_by_label("The collection of data is over").check()
+    page.get_by_label("Data collection is finished").check()
     page.get_by_label("Why", exact=True).fill("All have finished.")
     page.get_by_label("Type blind to confirm").fill("blind")
     page.get_by_role("button", name="Show results by arm").click()

@@ -116,8 +116,8 @@ def test_reviewer_walks_from_the_link_to_the_completion_code_by_keyboard(
         reviewer.take_step()
         headings.append(page.get_by_role("heading", level=1).inner_text())
     assert len(reviewer.code()) == 10
-    assert headings.count("To begin with: an example") == 2
-    assert headings.count("Your scores beside the known ones") == 2
+    assert headings.count("First, an example") == 2
+    assert headings.count("Your scores next to the known scores") == 2
     assert headings.count("A conversation to rate") == 2
     assert headings.count(PAIR) == 1
     stored = server.manage("shell", "-c", STORED.format(code=code))
@@ -181,7 +181,7 @@ def test_on_a_phone_one_touch_leads_back_to_the_transcript(browser: Browser, ser
     come_in(page, f"{server.base_url}/j/{token}/")
     visitor.take_step()  # language
     visitor.take_step()  # agreement
-    page.get_by_role("link", name="To the questions").click()
+    page.get_by_role("link", name="Go to the questions").click()
     page.mouse.wheel(0, 1500)
     back, title = page.get_by_role("link", name="Back to the transcript"), page.locator("#transcript-title")
     expect(back).to_be_in_viewport()

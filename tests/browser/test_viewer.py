@@ -163,7 +163,7 @@ def test_a_call_that_cannot_be_loaded_says_so_and_may_be_asked_for_again(
     page.locator(".drawer > summary").click()
     call = page.locator("details.call").first
     call.locator("summary").first.click()
-    expect(call.locator("[data-here]")).to_have_text("It could not be loaded. Please open it on its own page.")
+    expect(call.locator("[data-here]")).to_have_text("This part could not be loaded. Please open it on its own page.")
 
     page.unroute("**/calls/*/?part=yes")
     call.locator("summary").first.click()

@@ -113,7 +113,7 @@ def test_a_model_is_fixed_once_somebody_has_begun(begun, kind, desk, study):
 
     assert desk.get(f"{page}/change/").status_code == 200
     assert desk.post(f"{page}/change/", fields_of(row, title="Other")).status_code == 403
-    why = "demo v1 is in use: people have begun with it, or conversations were imported into it."
+    why = "demo v1 is in use: people have started with it, or conversations were imported into it."
     assert kept_because(desk.post(f"{page}/delete/", {"post": "yes"})) == [why]
     assert kept_because(delete_selected(desk, kind.objects.all())) == [why]
     assert kind.objects.get(pk=row.pk).title == row.title
@@ -137,11 +137,11 @@ def test_arms_that_people_yet_to_come_need_are_kept(desk, study):
     invite(study)
     arms = study.current().arms.all()
 
-    assert kept_because(delete_selected(desk, arms)) == ["Without it demo v1 could not go on. arms: no arms"]
+    assert kept_because(delete_selected(desk, arms)) == ["demo v1 cannot continue without it. arms: no arms"]
     assert study.current().arms.count() == 5
     Arm.objects.exclude(key="amber").delete()
     gone = desk.post(f"/admin/studies/arm/{amber(study).pk}/delete/", {"post": "yes"})
-    assert kept_because(gone) == ["Without it demo v1 could not go on. arms: no arms"]
+    assert kept_because(gone) == ["demo v1 cannot continue without it. arms: no arms"]
 
 
 def test_an_arm_stays_in_its_version(desk, study):
@@ -154,7 +154,7 @@ def test_an_arm_stays_in_its_version(desk, study):
 def test_an_account_that_has_decided_on_results_is_kept(desk, study):
     coder = factories.decided(factories.person(study), coder="bo").coder
 
-    why = ["bo has decided who or what is left out of results. Untick “Active” instead."]
+    why = ["bo has made decisions about what is left out of results. Untick “Active” instead."]
     assert kept_because(desk.post(f"/admin/auth/user/{coder.pk}/delete/", {"post": "yes"})) == why
     assert kept_because(delete_selected(desk, User.objects.all())) == why
     assert Decision.objects.count() == 1
@@ -215,8 +215,8 @@ def test_an_arm_can_be_added_to_a_draft(desk, study):
         ),
         ({"provider": "Somebody"}, ['arms.1.provider: "Somebody" is not among consent.providers']),
         ({"prompt": "../secret"}, ["A file name only, without a folder."]),
-        ({"prompt": "kind.txt"}, ["A prompt needs both its file's name and its text."]),
-        ({"prompt_text": '{"": "Be kind."}'}, ["A prompt needs both its file's name and its text."]),
+        ({"prompt": "kind.txt"}, ["A prompt needs both a file name and a text."]),
+        ({"prompt_text": '{"": "Be kind."}'}, ["A prompt needs both a file name and a text."]),
         (
             {"prompt": "kind", "prompt_text": '{"en": "Be kind."}'},
             ["arms.1.prompt: there is kind.en.txt, but no kind.zh.txt"],
@@ -290,4 +290,6 @@ def test_json_that_can_be_stored_is_taken(extra, desk, study):
 
 @pytest.mark.parametrize("extra", ['{"a": null}', '{"a": [{"b": null}]}', "[1]", "5", '"a"'])
 def test_extra_that_a_study_file_cannot_hold_is_a_mistake_in_the_form(extra, desk, study):
-    assert change(desk, amber(study), extra=extra) == ["An object without null: a study file has no word for it."]
+    assert change(desk, amber(study), extra=extra) == [
+        "An object without null values: a study file cannot express null."
+    ]

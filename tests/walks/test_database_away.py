@@ -55,7 +55,7 @@ async def test_help_is_there_and_other_pages_say_what_to_do(tmp_path: Path, how:
             await asyncio.sleep(2)
         for status, text in await asyncio.gather(*pages):
             assert status == 503
-            assert "We cannot save anything at this moment" in text
+            assert "We cannot save anything right now" in text
             assert "目前无法保存" in text
             assert "12356" in text
             assert "988" in text

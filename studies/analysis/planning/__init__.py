@@ -33,9 +33,13 @@ PEOPLE = ("seeker", "expert", "reviewer", "crowd", "simulated_seeker")
 LEAST_EFFECT = 0.01  # of r and d, where they are to be found: below, no study is large enough
 
 # Notes of a precision plan, as the page that shows them knows them.
-ONE_RATER = "The reliability of a single rating is assumed: no conversation has several raters of this kind."
-NO_RELIABILITY = "The reliability of a single rating is assumed: the ICC of the ratings there are is not above 0."
-COUNSELLORS = "Counsellors rated their own conversations: here counsellors alone are drawn, in the report arms too."
+ONE_RATER = "The reliability of a single rating is assumed, because no conversation has several raters of this kind."
+NO_RELIABILITY = (
+    "The reliability of a single rating is assumed, because the ICC of the existing ratings is not above 0."
+)
+COUNSELLORS = (
+    "Counsellors rated their own conversations. Here only counsellors are resampled; the report resamples arms too."
+)
 
 
 @dataclass(frozen=True)

@@ -103,8 +103,8 @@ def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
         return ""
     why = Counter(reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, values)))
     return ngettext(
-        "{count} row without a value is left out: {reasons}.",
-        "{count} rows without a value are left out: {reasons}.",
+        "{count} row has no value and is left out: {reasons}.",
+        "{count} rows have no value and are left out: {reasons}.",
         len(lacking),
     ).format(count=count(len(lacking)), reasons=_counted(why) or _("the table does not say why"))
 

@@ -56,7 +56,7 @@ def differing_numbers(tables: Tables) -> Iterator[str]:
 
 def _of_demonstration(export: Export) -> Iterator[str]:
     if export.demonstration:
-        yield _("These are data of a demonstration: scripts or test people gave them, and nothing was measured.")
+        yield _("These are demonstration data: scripts or test people produced them, and nothing was measured.")
 
 
 def _of_unblinding(export: Export) -> Iterator[str]:
@@ -64,9 +64,9 @@ def _of_unblinding(export: Export) -> Iterator[str]:
     unblinded = manifest_of(export).get("unblinded")
     when = unblinded.get("when") if isinstance(unblinded, dict) else ""
     if when == "earlier":
-        yield _("Researchers saw the results by arm before the collection of data was over.")
+        yield _("Researchers saw the results by arm before data collection was finished.")
     elif when == "reopened":
-        yield _("The study was opened again after its end had shown researchers the results by arm.")
+        yield _("The study was opened again after researchers had seen the results by arm.")
 
 
 def _of_declaration(export: Export) -> Iterator[str]:
@@ -75,11 +75,11 @@ def _of_declaration(export: Export) -> Iterator[str]:
     late = [contrast_name(declared.described()) for declared in standing if not declared.before_first_answer]
     left = [contrast_name(declared.described()) for declared in export.primary if declared not in standing]
     if late:
-        yield _(
-            "Declared as primary only after the first answer, and so no better than exploratory: {contrasts}."
-        ).format(contrasts="; ".join(late))
+        yield _("Declared as primary only after the first answer, so treat as exploratory: {contrasts}.").format(
+            contrasts="; ".join(late)
+        )
     if left:
-        yield _("Declared as primary once, and left out by a later version of the study file: {contrasts}.").format(
+        yield _("Declared as primary, but removed in a later version of the study file: {contrasts}.").format(
             contrasts="; ".join(left)
         )
 
@@ -88,11 +88,11 @@ def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
     yield from _of_few(with_kinds(export).groupby("kind")["cluster"].nunique())
     named = (export.conversations["participant"] != "") | (export.conversations["profile"] != "")
     if not named.any():
-        yield _("No conversation names its participant: conversations count as independent, which they may not be.")
+        yield _("No conversation names its participant. Conversations count as independent, which they may not be.")
     if bootstrap.replicates < FEW_RESAMPLES:
         yield ngettext(
-            "Intervals rest on {count} resample only: another seed would move them.",
-            "Intervals rest on {count} resamples only: another seed would move them.",
+            "Intervals rest on only {count} resample. Another seed would change them.",
+            "Intervals rest on only {count} resamples. Another seed would change them.",
             bootstrap.replicates,
         ).format(count=bootstrap.replicates)
 
@@ -102,28 +102,31 @@ def _of_few(clusters: "pd.Series[int]") -> Iterator[str]:
     few = clusters[clusters < FEW_CLUSTERS]
     if len(clusters) == 1 and len(few):
         yield ngettext(
-            "Only {count} independent cluster: the intervals may be too narrow.",
-            "Only {count} independent clusters: the intervals may be too narrow.",
+            "There is only {count} independent cluster, so the intervals may be too narrow.",
+            "There are only {count} independent clusters, so the intervals may be too narrow.",
             int(few.iloc[0]),
         ).format(count=few.iloc[0])
     elif len(few):
-        yield _("Few independent clusters ({kinds}): intervals that rest on these alone may be too narrow.").format(
-            kinds=listed([f"{seekers_name(str(kind))}: {count}" for kind, count in few.items()])
-        )
+        yield _(
+            "There are few independent clusters ({kinds}). Intervals that rest only on these may be too narrow."
+        ).format(kinds=listed([f"{seekers_name(str(kind))}: {count}" for kind, count in few.items()]))
 
 
 def _of_raters(export: Export, tables: Tables) -> Iterator[str]:
     kinds = set(export.ratings["rater_kind"].astype(str))
     if not kinds & set(PEOPLE):
-        yield _("No person rated anything: what is said here is what models say of models.")
+        yield _("No person rated anything. These results only show what models say about models.")
     if tables["agreement"].empty:
-        yield _("There is no judge whose scores could be compared with people's.")
+        yield _("No judge has scores that can be compared with people's scores.")
     if tables["reliability"].query("item != '*'").empty:
-        yield _("No conversation was rated by several raters of a kind: the reliability of single ratings is unknown.")
+        yield _(
+            "No conversation was rated by several raters of the same kind, so the reliability of single ratings is "
+            "unknown."
+        )
     if _names_shown(export):
         yield _(
-            "Some replies in which a model named itself or its maker were shown as they were: who read one may have "
-            "known the arm."
+            "Some replies in which a model named itself or its maker were shown unchanged. People who read one may "
+            "have known the arm."
         )
 
 
@@ -136,8 +139,8 @@ def _of_range(export: Export) -> Iterator[str]:
     names = restricted_items(export.ratings)
     if names:
         yield _(
-            "People used little of the scale of {items}: four fifths or more of their scores lie on two neighbouring "
-            "values. Correlations there are lower than they would be over the whole range, and say little."
+            "People used only a small part of the scale of {items}: at least four fifths of their scores lie on two "
+            "neighbouring values. Correlations there are lower than over the whole scale and say little."
         ).format(items=listed(of_all(names)))
 
 
@@ -160,9 +163,9 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
     if len(unrated) > 1 and unrated["share"].max() - unrated["share"].min() > UNEVEN:
         most, fewest = unrated["share"].idxmax(), unrated["share"].idxmin()
         yield _(
-            "Conversations without any score are not spread evenly: {most_missing} of {most_all} with {most}, "
-            "{fewest_missing} of {fewest_all} with {fewest}. What is missing then hangs on the arm (it is not missing "
-            "completely at random), and the means of the arms may flatter those that people left."
+            "Conversations without any score are spread unevenly: {most_missing} of {most_all} with {most}, "
+            "{fewest_missing} of {fewest_all} with {fewest}. Missing scores therefore depend on the arm (they are "
+            "not missing completely at random), and the means may be too high for arms that people left."
         ).format(
             most=most,
             most_missing=unrated.at[most, "missing"],
@@ -191,24 +194,24 @@ def _of_coverage(table: pd.DataFrame) -> Iterator[str]:
     judges = sorted(set(missing["judge"].astype(str)) - {""})
     if judges:
         yield _(
-            "More than one in twenty scores of {judges} is missing for some arm and item: look at the coverage before "
-            "the means."
+            "More than one in twenty scores of {judges} is missing for some arm and item. Check the coverage before "
+            "you read the means."
         ).format(judges=listed(judges))
 
 
 def _of_what_was_left_out(export: Export) -> Iterator[str]:
     if len(export.left_out):
         yield ngettext(
-            "{count} score is in no figure, of people or conversations that were left out; sensitivity.csv "
-            "has the agreement with it.",
-            "{count} scores are in no figure, of people or conversations that were left out; "
-            "sensitivity.csv has the agreement with them.",
+            "{count} score is not in any figure, because a person or conversation was left out; sensitivity.csv "
+            "shows the agreement with it.",
+            "{count} scores are not in any figure, because people or conversations were left out; sensitivity.csv "
+            "shows the agreement with them.",
             len(export.left_out),
         ).format(count=len(export.left_out))
     if len(export.ablated):
-        yield _("Ratings of seekers that were changed for an ablation are in ablation.csv alone.")
+        yield _("Ratings of seekers that were changed for an ablation are only in ablation.csv.")
     if export.repeated:
-        yield _("Some ratings were given twice by one rater to the same thing; their mean counts.")
+        yield _("Some raters rated the same thing twice; the mean of their ratings counts.")
 
 
 def _of_pooling(export: Export) -> Iterator[str]:
@@ -218,16 +221,19 @@ def _of_pooling(export: Export) -> Iterator[str]:
     several = met.groupby("rater_kind")[["kind", "condition"]].agg(lambda values: len(set(values) - {""}) > 1)
     if several["condition"].any():
         yield _(
-            "In agreement.csv and arms.csv average and worst-case seekers count together (as rated by {raters}): what "
-            "lies between the conditions moves r, system_r and the means of the arms."
+            "agreement.csv and arms.csv combine average and worst-case seekers (as rated by {raters}). Differences "
+            "between the conditions affect r, system_r and the means of the arms."
         ).format(raters=listed([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
     if several["kind"].any():
         yield _(
-            "In agreement.csv and arms.csv several kinds of seekers count together (as rated by {raters}): what lies "
-            "between people and simulated seekers, say, moves r, system_r and the means of the arms."
+            "agreement.csv and arms.csv combine several kinds of seekers (as rated by {raters}). Differences "
+            "between, for example, people and simulated seekers affect r, system_r and the means of the arms."
         ).format(raters=listed([raters_name(str(kind)) for kind in several.index[several["kind"]]]))
 
 
 def _of_conditions(tables: Tables) -> Iterator[str]:
     if (tables["conditions"]["pairs"] == 0).any():
-        yield _("Some arms met other seekers in the worst case than in the average: what differs may be the seekers.")
+        yield _(
+            "Some arms met different seekers in the worst case than in the average case. Differences may come from "
+            "the seekers."
+        )

@@ -71,7 +71,7 @@ FLAGS = {
     "message_words": f"median message under {WORDS} words",
     "message_characters": f"median message under {CHARACTERS} characters",
     "pasted": "text was pasted into a message",
-    "instructed_missed": "an item that tells what to answer was answered otherwise",
+    "instructed_missed": "an instructed item was answered differently",
     "technical": "a message got no reply, or the conversation ended by a technical failure",
 }
 OF_WHAT_WAS_SAID = ("turns", "message_words", "message_characters", "pasted", "technical")

@@ -197,7 +197,7 @@ def test_a_twin_is_found_and_named() -> None:
 
 def test_every_finding_has_a_sentence() -> None:
     finding = Finding("email", "C.problem", "a@b.c")
-    assert SENTENCES["email"] % finding.as_json() == "C.problem has an e-mail address: “a@b.c”."
+    assert SENTENCES["email"] % finding.as_json() == "C.problem contains an e-mail address: “a@b.c”."
     assert all(sentence % finding.as_json() for sentence in SENTENCES.values())
 
 

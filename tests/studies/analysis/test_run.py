@@ -203,8 +203,8 @@ def test_report_tells_where_the_two_conditions_were_met_by_others(tmp_path: Path
     ]
     warnings = analyse(write_export(tmp_path / "export", rows), tmp_path / "out", bootstrap=20).warnings
     assert (
-        "Some arms met other seekers in the worst case than in the average: what differs may be the seekers."
-        in warnings
+        "Some arms met different seekers in the worst case than in the average case. Differences may come from the "
+        "seekers." in warnings
     )
 
 
@@ -276,10 +276,13 @@ def test_report_needs_no_network_and_works_without_its_script(out: Path, name: s
 def test_report_says_what_it_rests_on(out: Path) -> None:
     text = Page((out / "report.html").read_text(encoding="utf-8")).text
     assert "20 resamples of clusters, seed 3. There are 6 clusters in all" in text
-    assert "Only 6 independent clusters: the intervals may be too narrow." in text
+    assert "There are only 6 independent clusters, so the intervals may be too narrow." in text
     assert "participants.csv, answers.csv, scales.csv" in text
     assert "Demonstration data" not in text
-    assert "This is what 168 ratings, 12 conversations, 6 participants, 2 reviewers, 1 judge and 2 arms say." in text
+    assert (
+        "These results come from 168 ratings, 12 conversations, 6 participants, 2 reviewers, 1 judge and 2 arms."
+        in text
+    )
 
 
 def test_reports_link_to_each_other_and_say_their_language(out: Path) -> None:
@@ -334,8 +337,8 @@ def test_analyse_without_judges_arms_or_several_raters_says_what_is_left_out(
     assert {name: rows for name, rows in summary.rows.items() if rows} == {"coverage": 1}
     text = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8")).text
     assert "No judge and person scored the same conversation, so there is nothing to compare." in text
-    assert "No rating names an arm." in text
-    assert "No reply belongs to a conversation that names an arm." in text
+    assert "No rating belongs to an arm." in text
+    assert "No reply belongs to a conversation with a known arm." in text
 
 
 def test_analyse_tells_its_progress(folder: Path, tmp_path: Path) -> None:

@@ -44,8 +44,8 @@ def all_are_through(study):
 def test_closing_asks_first_and_says_whom_it_concerns(desk, hearts):
     assert address("close") in text_of(desk.get(address("study")))
     text = text_of(desk.get(address("close")))
-    assert "1 person has a link and has not begun." in text
-    assert "1 person is still under way." in text
+    assert "1 person has a link and has not started." in text
+    assert "1 person is still in the study." in text
     assert "Type hearts to confirm" in text
     hearts.refresh_from_db()
     assert not hearts.is_closed()
@@ -59,21 +59,21 @@ def test_closing_is_told_on_the_studys_pages(desk, hearts):
     for name in ("study", "analysis"):
         text = text_of(desk.get(address(name)))
         assert "Closed by ada, " in text
-        assert "1 person has begun and may finish." in text
-        assert "The results by arm open when nobody is under way any more, or by unblinding." in text
+        assert "1 person has started and can finish." in text
+        assert "The results by arm are shown when no one is still in the study, or after unblinding." in text
     assert "closed</span>" in text_of(desk.get(reverse("research-studies")))
 
 
 def test_pages_say_when_the_results_are_open(desk, closed):
     all_are_through(closed)
     for name in ("study", "analysis"):
-        assert "Nobody is under way. The results by arm are open." in text_of(desk.get(address(name)))
+        assert "No one is still in the study. The results by arm are shown." in text_of(desk.get(address(name)))
 
 
 def test_results_that_were_unblinded_are_not_said_to_be_hidden(desk, closed):
     unblind(closed, User.objects.get(), when="earlier", reason="A sign of harm.")
     text = text_of(desk.get(address("study")))
-    assert "1 person has begun and may finish. The results by arm are open." in text
+    assert "1 person has started and can finish. The results by arm are shown." in text
 
 
 @pytest.mark.parametrize("key", ["heart", "", " "])
@@ -86,12 +86,12 @@ def test_closing_needs_the_studys_key(key, desk, hearts):
 def test_no_links_are_made_while_it_is_closed(desk, closed):
     assert address("invite") not in text_of(desk.get(address("study")))
     response = desk.post(address("invite"), {"count": 2, "track": "participant"}, follow=True)
-    assert "The study is closed: no links were made." in text_of(response)
+    assert "The study is closed, so no links were made." in text_of(response)
     assert Participation.objects.count() == 2
 
 
 def test_opening_again_in_time_asks_for_no_reason(desk, closed):
-    assert "The closing has opened no results by arm" in text_of(desk.get(address("reopen")))
+    assert "Closing has not shown any results by arm" in text_of(desk.get(address("reopen")))
     desk.post(address("reopen"), {"key": "hearts"})
     closed.refresh_from_db()
     assert not closed.is_closed()
@@ -100,7 +100,7 @@ def test_opening_again_in_time_asks_for_no_reason(desk, closed):
 
 def test_opening_again_with_open_results_needs_a_reason_and_is_told(desk, closed):
     all_are_through(closed)
-    assert "The results by arm have been open to all researchers." in text_of(desk.get(address("reopen")))
+    assert "The results by arm have been shown to all researchers." in text_of(desk.get(address("reopen")))
     assert desk.post(address("reopen"), {"key": "hearts", "reason": " "}).status_code == 422
     assert Study.objects.get().is_closed()
 

@@ -154,7 +154,7 @@ def test_an_import_without_a_number_has_no_chart(emotion, desk, study):
 def test_last_words_of_an_import_are_no_failure(desk, study):
     page = desk.get(address(import_one(study, "80", state="held", attempts=0))).content.decode()
 
-    assert "The file has no reply to this." in page
+    assert "The file has no reply to this message." in page
     assert "for safety" not in page
 
 
@@ -329,8 +329,8 @@ def test_two_strategies_are_compared_item_by_item(desk, run, strategies):
     ("a", "b", "fault"),
     [
         ("demo standard", "", ""),
-        ("demo standard", "demo standard", "Choose two different ones."),
-        ("demo standard", "demo state_aware", "Not rated here by: demo state_aware."),
+        ("demo standard", "demo standard", "Choose two different raters."),
+        ("demo standard", "demo state_aware", "No rating here by: demo state_aware."),
     ],
 )
 def test_a_comparison_that_cannot_be_made_says_why(a, b, fault, desk, run, strategies):
@@ -346,7 +346,7 @@ def test_judges_of_different_moments_cannot_be_compared(desk, study, run):
 
     comparison = desk.get(address(run), {"a": "demo standard", "b": "demo user_aware"}).context["comparison"]
 
-    assert comparison.fault == "These two have answered no questionnaire at the same moment."
+    assert comparison.fault == "These two have not answered any questionnaire at the same moment."
 
 
 def test_the_comparison_keeps_the_filters_of_the_list(desk, study, run, strategies):

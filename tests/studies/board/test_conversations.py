@@ -143,12 +143,14 @@ def test_a_score_that_could_not_be_read_is_no_distance(desk, judged, study):
 def test_what_is_no_number_of_points_is_said(far, desk, judged):
     page = desk.get(LIST, {"judge": "any", "far": far})
 
-    assert page.context["asked"].fault == f"“{far}” is no number of points. Give one such as 1.5."
+    assert page.context["asked"].fault == f"“{far}” is not a number of points. Enter a number such as 1.5."
     assert list(page.context["page"]) == []
 
 
 def test_a_judge_that_is_not_there_is_said(desk, judged):
-    assert "No judge “gone” has rated in this study." in desk.get(LIST, {"judge": "gone"}).content.decode()
+    assert (
+        "No judge “gone” has rated conversations in this study." in desk.get(LIST, {"judge": "gone"}).content.decode()
+    )
 
 
 @pytest.mark.parametrize(("text", "points"), [("", 1.5), ("0", 0), (" 2 ", 2), ("1e1", 10), ("1,5", None)])
@@ -171,7 +173,7 @@ def test_an_empty_list_says_why_and_what_to_do(desk, study):
 
     factories.run_with_turns(study)
     filtered = desk.get(LIST, {"arm": "nowhere", "sort": "arm"}).content.decode()
-    assert "No conversation is like this" in filtered
+    assert "No matching conversations" in filtered
     assert 'href="?sort=arm"' in filtered
     assert "manage.py judge demo" in desk.get(LIST, {"judge": "any"}).content.decode()
 

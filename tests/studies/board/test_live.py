@@ -62,8 +62,8 @@ def results_json(**changes):
         "demonstration": False,
         "counts": {"ratings": 48, "conversations": 30},
         "limits": [
-            "Only 4 independent clusters: the intervals may be too narrow.",
-            "Conversations without any score are not spread evenly: 5 of 20 with birch, 0 of 20 with amber.",
+            "There are only 4 independent clusters, so the intervals may be too narrow.",
+            "Conversations without any score are spread unevenly: 5 of 20 with birch, 0 of 20 with amber.",
         ],
         "exclusions": {"ratings_without_score": {"unparseable": 3, "no reason given": 1}, "excluded_participants": 2},
         "tables": {
@@ -112,7 +112,7 @@ def test_a_blinded_page_tells_no_arm_from_another(desk, hearts):
 
     text = text_of(desk.get(address("analysis")))
 
-    assert "Blind to the arms." in text
+    assert "Blinded." in text
     for hidden in (*ARMS, "2.35", "2,35", "4.32", address("report", task.pk), "report/arms.csv"):
         assert hidden not in text
     assert "<strong>A</strong> 12 rated conversations" in text
@@ -133,7 +133,7 @@ def test_a_blinded_page_shows_the_rest_of_the_report(desk, hearts):
     assert "2 people left out by two coders" in text
     assert "Text was pasted into a message: 1" in text
     assert "Only 4 independent clusters" in text
-    assert "1 more, which names an arm and is hidden with it." in text
+    assert "1 more note, hidden because it names an arm." in text
     assert "6 of 30 closed conversations have no final rating by their own people." in text
     assert [each.scored for each in page.context["results"].coverage if each.raters == "demo standard"] == [30]
 
@@ -187,7 +187,7 @@ SURE = {"when": "over", "reason": "All have finished.", "key": "hearts"}
 
 def test_unblinding_asks_first_and_says_who_is_under_way(desk, hearts):
     text = text_of(desk.get(address("unblind")))
-    assert "1 person is still under way." in text
+    assert "1 person is still in the study." in text
     assert "Type hearts to confirm" in text
     assert is_blinded(hearts)
 
@@ -256,7 +256,7 @@ def test_last_results_stay_while_new_ones_are_made(desk, hearts):
 
     text = text_of(page)
     assert "0.62" in text
-    assert "It is at work. What is below stays until the new results are there." in text
+    assert "The analysis is running. The results below stay until the new ones are ready." in text
     assert 'value="3" max="19"' in text
     assert page.context["analyse_form"].initial == {"include_tests": True, "radar": False}
 

@@ -20,9 +20,7 @@ def text_of(page):
 def test_it_answers_at_once_with_what_is_usual(desk):
     page = desk.get(PAGE)
     assert (page.context["need"]["needed"], page.context["need"]["exact"]) == (85, 84)
-    assert "85 conversations, if all were independent (Fisher's z). By the exact distribution of r: 84." in text_of(
-        page
-    )
+    assert "85 conversations if all were independent (Fisher's z). By the exact distribution of r: 84." in text_of(page)
 
 
 def test_it_answers_what_the_address_asks(desk):
@@ -31,9 +29,9 @@ def test_it_answers_what_the_address_asks(desk):
     need = page.context["need"]  # 34 × 1.5 / 2 = 25.5 pairs; 26 / 0.8 = 32.5
     assert (need["people"], need["invited"], need["conversations"]) == (26, 33, 104)
     text = text_of(page)
-    assert "invite 33, as some drop out" in text
+    assert "invite 33, because some drop out" in text
     assert 'name="d" value="0.5"' in text
-    assert "Pairs of conversations of each person" in text
+    assert "Pairs of conversations per person" in text
 
 
 @pytest.mark.parametrize("question", [*QUESTIONS, *SIMULATED])
@@ -47,19 +45,19 @@ def test_each_question_has_a_page_of_its_own(question, desk):
 @pytest.mark.parametrize(
     ("asked", "error"),
     [
-        ({"r": "1.4"}, "Give a number from -0.99 to 0.99."),
-        ({"r": "a lot"}, "Give a number from -0.99 to 0.99."),
-        ({"r": ""}, "Give a number from -0.99 to 0.99."),
-        ({"r": "nan"}, "Give a number from -0.99 to 0.99."),
-        ({"r": "0"}, "So small a value cannot be found: give at least 0.01."),
-        ({"dropout": "100"}, "Give a number from 0 to 95."),
-        ({"question": "icc", "raters": "2.5"}, "Give a number from 2 to 100."),
-        ({"question": "dependent", "r": ".9", "r2": "-.9"}, "Three correlations like these cannot be together."),
+        ({"r": "1.4"}, "Enter a number from -0.99 to 0.99."),
+        ({"r": "a lot"}, "Enter a number from -0.99 to 0.99."),
+        ({"r": ""}, "Enter a number from -0.99 to 0.99."),
+        ({"r": "nan"}, "Enter a number from -0.99 to 0.99."),
+        ({"r": "0"}, "A value this small cannot be detected: enter at least 0.01."),
+        ({"dropout": "100"}, "Enter a number from 0 to 95."),
+        ({"question": "icc", "raters": "2.5"}, "Enter a number from 2 to 100."),
+        ({"question": "dependent", "r": ".9", "r2": "-.9"}, "Three correlations like these cannot occur together."),
         (
             {"question": "discrimination", "within": "1"},
-            "At 1 every difference of two models is the same for all people.",
+            "At 1, every difference between two models is the same for all people.",
         ),
-        ({"question": "discrimination", "models": "1"}, "Give a number from 2 to 12."),
+        ({"question": "discrimination", "models": "1"}, "Enter a number from 2 to 12."),
     ],
 )
 def test_it_says_plainly_what_is_wrong_and_computes_nothing(asked, error, desk):
@@ -76,10 +74,10 @@ def test_two_judges_are_simulated(desk):
     assert (chance["studies"], chance["asked"]["independent"], chance["invited"]) == (10_000, 183, 77)
     assert chance["asked"]["power"] == pytest.approx(0.5, abs=0.03)
     text = text_of(page)
-    assert "They tell as much as 183 independent conversations (design effect 1.00)." in text
+    assert "They give as much information as 183 independent conversations (design effect 1.00)." in text
     assert "two observed correlations that differ by 0.099 are just significant." in text
     assert "from 10000 simulated studies" in text
-    assert "The one judge&#x27;s correlation with people" in text
+    assert "The first judge&#x27;s correlation with people" in text
 
 
 def test_pairs_of_models_are_simulated(desk):
@@ -98,7 +96,7 @@ def test_an_unknown_question_is_the_first(desk):
 def test_a_child_that_fails_is_told_of_and_tried_again(fault, desk, monkeypatch):
     planner.computed.cache_clear()
     monkeypatch.setattr(planner.subprocess, "run", lambda *_, **__: (_ for _ in ()).throw(fault))
-    assert "It could not be computed." in text_of(desk.get(PAGE))
+    assert "This could not be computed." in text_of(desk.get(PAGE))
     monkeypatch.undo()
     assert desk.get(PAGE).context["need"]["needed"] == 85
 

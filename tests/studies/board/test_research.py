@@ -96,13 +96,13 @@ def test_studies_tells_how_to_load_the_first_one(desk):
 
 
 def test_a_page_that_is_not_there_speaks_to_researchers(desk, study):
-    said = "The study, person, conversation or file of this address is not here"
+    said = "The study, person, conversation or file at this address is not here"
     gone = desk.get(address("person", "P2222222"))
 
     assert (gone.status_code, said in gone.content.decode()) == (404, True)
     stranger, person = Client().get("/research/demo/nothing/"), desk.get("/nothing/")
     for other in (stranger, person):
-        assert (other.status_code, "Perhaps a part of the link is missing." in other.content.decode()) == (404, True)
+        assert (other.status_code, "Part of the link may be missing." in other.content.decode()) == (404, True)
 
 
 # The language
@@ -184,7 +184,7 @@ def test_every_study_but_the_demonstration_says_that_it_is_not_ready(key, warned
 
     page = desk.get(f"/research/{key}/").content.decode()
 
-    assert ("Not yet for real participants." in page) is warned
+    assert ("Not ready for real participants yet." in page) is warned
 
 
 def test_overview_counts_people_steps_and_arms(desk, study):
@@ -330,7 +330,7 @@ def test_people_whom_no_filter_lets_through_are_a_click_away(desk, study):
 
     assert page.context["people"] == []
     assert page.context["unfiltered"] == "?sort=code"
-    assert "Nobody is like this" in page.content.decode()
+    assert "No matching people" in page.content.decode()
     assert "manage.py invite" not in page.content.decode()
 
 
@@ -395,7 +395,7 @@ def test_person_tells_what_happened_in_order(desk, study):
 
     assert [moment.what for moment in timeline] == [
         "Invited",
-        "Conversation 1 begins",
+        "Conversation 1 starts",
         "Conversation 1 ends (finished)",
         "Conversation 1: emoharbor_10 (at the end)",
     ]

@@ -134,7 +134,7 @@ def test_tasks_tell_of_a_process_that_died(desk, study):
     [told] = desk.get(address("tasks")).json()["tasks"]
 
     assert told["state"] == "failed"
-    assert told["message"] == "Its process has stopped. Start it again: what is done is not done twice."
+    assert told["message"] == "Its process has stopped. Start it again: finished parts are not repeated."
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -355,7 +355,7 @@ class NotStarted:
 RESULTS = {
     "demonstration": True,
     "counts": {"ratings": 40},
-    "limits": ["Only 4 independent clusters: the intervals may be too narrow."],
+    "limits": ["There are only 4 independent clusters, so the intervals may be too narrow."],
     "tables": {"agreement": []},
 }
 

@@ -374,7 +374,7 @@ def test_checkbox_is_kept_as_one():
 
 def test_checkbox_that_is_required_must_be_ticked():
     assert errors_of(only(BOX, {})) == {
-        "adult": ["Please tick this box to go on. If you do not agree, you can leave the study."]
+        "adult": ["Please tick this box to continue. If you do not agree, you can leave the study."]
     }
 
 

@@ -294,7 +294,7 @@ def test_who_is_interviewed_waits_until_the_interview_is_closed(study, desk):
     page = person.page()
     assert "Your interview: the team will arrange it" in text(page)
     assert "They will write to you" not in text(page)
-    assert "To find a time, and for any question, write to demo@example.org and name your code" in text(page)
+    assert "To find a time, or if you have a question, write to demo@example.org and give your code" in text(page)
     assert "demo@example.org" in text(page)
     person.send({"part": "1", "op1": "x"})
     assert written(person) == {}
@@ -376,8 +376,8 @@ def test_the_interviewer_adds_and_takes_out_candidate_dimensions(study, desk):
     [
         ({"note-cs1": "x" * 20_003}, "note-cs1", "Please shorten this to 20000 characters: 3 too many so far."),
         ({"candidate-name": "x" * 101}, "candidate-name", "Please shorten this to 100 characters: 1 too many so far."),
-        ({"candidate-definition": "Leaves time."}, "candidate-name", "Please give it a name, or empty the fields"),
-        ({"candidate-example": "Partner 2."}, "candidate-name", "Please give it a name, or empty the fields"),
+        ({"candidate-definition": "Leaves time."}, "candidate-name", "Please enter a name, or clear the fields"),
+        ({"candidate-example": "Partner 2."}, "candidate-name", "Please enter a name, or clear the fields"),
     ],
 )
 def test_what_cannot_be_kept_comes_back_with_everything_else_that_was_typed(study, desk, given, field, error):
@@ -444,7 +444,7 @@ def test_the_list_tells_how_far_each_is_and_keeps_test_data_apart(study, desk):
     write_up_to(done, 9)
     rows = desk.get(address("interviews") + "?test=no").context["rows"]
     assert [(row.person.code, row.state, row.waits) for row in rows] == [
-        (waiting.row.code, "Not begun", True),
+        (waiting.row.code, "Not started", True),
         (writing.row.code, "Under way", False),
     ]
     rows = desk.get(address("interviews") + "?test=yes").context["rows"]

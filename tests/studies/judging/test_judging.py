@@ -408,7 +408,7 @@ def test_changed_judge_is_refused_under_the_key_that_has_answered(server: str, c
     before, since = list(Response.objects.values()), Asked(server)
     for strategy in ("standard", "user_aware"):
         for arguments in ([], ["--estimate"], ["--variant", "padding"]):
-            with pytest.raises(CommandError, match="Give the changed judge a key of its own") as refusal:
+            with pytest.raises(CommandError, match="Give the changed judge its own key") as refusal:
                 judge(*arguments, strategy=strategy)
             assert refusal.value.returncode == 2
     assert (list(Response.objects.values()), since.bodies()) == (before, [])
@@ -471,7 +471,7 @@ def test_preview_says_that_the_judge_has_changed(server: str) -> None:
     assert judge("--preview", run.conversation.code)[0]["previews"][0]["obstacles"] == []
     reload(here, judge_at(server, "echo", temperature=0.5))
     [obstacle] = judge("--preview", run.conversation.code)[0]["previews"][0]["obstacles"]
-    assert obstacle.startswith("This judge has answered with another model")
+    assert obstacle.startswith("This judge has already answered with another model")
 
 
 def test_answer_with_signs_that_no_database_takes_is_kept_and_read(server: str) -> None:

@@ -89,7 +89,7 @@ def test_page_says_who_would_get_it_and_that_consent_forbids_it(desk: Client) ->
     run = factories.run_with_turns(here, person)
     html = page(desk, conversation=run.conversation.code, judge="real")
     assert "big, ACME" in html
-    assert "It would not be sent." in html
+    assert "This would not be sent." in html
     assert "does not name “ACME”" in html
     assert "s3cret" not in html
     assert '"seed": 7' in unescape(html)
@@ -172,7 +172,7 @@ def test_task_passes_on_how_the_judge_is_asked(
     assert (called, task.state) == (asked, "done")
 
 
-# One field left out
+# Leave out one field
 
 
 def test_prompt_without_a_field_is_shown(desk: Client, study: Study) -> None:

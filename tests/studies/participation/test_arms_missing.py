@@ -13,8 +13,8 @@ from tests.people import Person
 
 pytestmark = pytest.mark.django_db
 
-STALLED = "The study cannot go on just now"
-KEPT = "What you have answered is kept."
+STALLED = "The study cannot continue right now"
+KEPT = "Your answers are kept."
 BLOCK_PLAN = OrderSpec(counsellors=4, raters_per_arm=2)
 
 

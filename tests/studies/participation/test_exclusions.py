@@ -326,7 +326,7 @@ def test_the_others_word_is_hidden_until_one_has_decided(person, run, ada, bo):
     page = desk_of(bo).get(address("quality-person", person.code))
     assert "answers everything" not in text(page)
     assert "One coder has decided" in text(page)
-    assert "What others decided is shown once you have decided." in text(page)
+    assert "You see what others decided once you have decided." in text(page)
 
     send(bo, person, "keep", "reads well")
 
@@ -334,7 +334,7 @@ def test_the_others_word_is_hidden_until_one_has_decided(person, run, ada, bo):
         shown = text(desk_of(coder).get(address("quality-person", person.code)))
         assert "answers everything with three" in shown
         assert "reads well" in shown
-        assert "The coders differ" in shown
+        assert "The coders disagree" in shown
     assert "Nothing is left out here until one of them changes" in text(desk_of(ada).get(address() + "?test=no"))
 
 

@@ -259,7 +259,7 @@ def test_the_page_and_analyse_find_the_same(study, person, run, tmp_path):
         (row["person"], row["conversation"], float(row["estimate"]), row["flagged"] == "true") for row in rows
     }
     report = (tmp_path / "results" / "report.html").read_text(encoding="utf-8")
-    assert "an item that tells what to answer was answered otherwise" in report
+    assert "an instructed item was answered differently" in report
 
 
 def test_no_result_but_quality_names_it(study, person, run, tmp_path):
@@ -283,10 +283,10 @@ def test_the_quality_page_shows_share_and_flag(study, person, run, desk):
         "instructed_missed"
     ]
     page = response.content.decode()
-    assert "Instructed items: share answered as told" in page
-    assert "Who reads them has a share of 1" in page
+    assert "Instructed items: share answered as instructed" in page
+    assert "People who read them have a share of 1" in page
     about = desk.get(reverse("research-quality-person", args=["demo", person.code])).content.decode()
-    assert "Instructed items answered otherwise than told" in about
+    assert "Instructed items answered differently" in about
 
 
 def test_without_such_an_item_the_quality_page_has_no_column_for_it(study, person, desk, monkeypatch):

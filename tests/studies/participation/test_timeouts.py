@@ -32,7 +32,7 @@ pytestmark = pytest.mark.django_db
 
 DAYS = 30
 END = [{"kind": "debrief", "key": "debrief"}]
-GONE = "We had heard nothing from you for more than 30 days"
+GONE = "We have not heard from you for more than 30 days"
 
 
 def ago(days):
@@ -231,7 +231,7 @@ def test_a_closed_study_is_no_longer_blind_when_the_last_one_is_gone(hearts, ada
     closing.close(hearts, ada)
     assert is_blinded(hearts)
     text = text_of(desk.get(reverse("research-analysis", args=["hearts"])))
-    assert "Nobody is under way. The results by arm are open." in text
+    assert "No one is still in the study. The results by arm are shown." in text
     assert not is_blinded(hearts)
 
 
@@ -397,14 +397,14 @@ def test_a_researcher_lets_them_go_on_after_asking_once_more(hearts, desk):
     person = seen(hearts, 31)
     timeouts.end_for_the_silent(hearts)
     assert address("let-back", person) in text_of(desk.get(address("person", person)))
-    assert f"Let {person.code} go on?" in text_of(desk.get(address("let-back", person)))
+    assert f"Let {person.code} continue?" in text_of(desk.get(address("let-back", person)))
     assert status_of(person) == "timed_out"
 
     page = desk.post(address("let-back", person), follow=True)
 
     assert page.redirect_chain == [(address("person", person), 302)]
-    assert f"{person.code} may go on." in text_of(page)
-    assert "A researcher let them go on" in text_of(page)
+    assert f"{person.code} can continue." in text_of(page)
+    assert "A researcher let them continue" in text_of(page)
     assert address("let-back", person) not in text_of(page)
     person.refresh_from_db()
     assert (person.status, person.ended_at, person.active_seconds) == ("applied", None, 0)
@@ -479,7 +479,7 @@ def test_nobody_is_let_back_whose_row_is_somebody_elses(desk):
     people = [counsellor(study) for _ in range(5)]
     Participation.objects.filter(pk__in=[people[0].pk, people[1].pk]).update(started_at=ago(31))
     counsellor(study)
-    assert refused(desk, people[0], "Their row of the block plan has been given to somebody else.")
+    assert refused(desk, people[0], "Someone else now has their row of the block plan.")
     desk.post(address("let-back", people[1]))
     people[1].refresh_from_db()
     assert people[1].order_index == 1
@@ -490,7 +490,7 @@ def test_nobody_is_let_back_into_results_that_are_open(hearts, ada, desk):
     person = seen(hearts, 31)
     closing.close(hearts, ada)
     timeouts.end_for_the_silent(hearts)
-    assert refused(desk, person, "The study is closed and its results by arm are open.")
+    assert refused(desk, person, "The study is closed and its results by arm have been shown.")
     assert not is_blinded(hearts)
 
 
@@ -498,14 +498,14 @@ def test_nor_where_they_were_unblinded(hearts, ada, desk):
     person, _late = seen(hearts, 31), seen(hearts, 1)
     closing.close(hearts, ada)
     unblind(hearts, ada, when="earlier", reason="A sign of harm.")
-    assert refused(desk, person, "The study is closed and its results by arm are open.")
+    assert refused(desk, person, "The study is closed and its results by arm have been shown.")
 
 
 def test_in_a_closed_study_that_is_still_blind_they_may_finish_like_the_others(hearts, ada, desk):
     person, _late = seen(hearts, 31), seen(hearts, 1)
     closing.close(hearts, ada)
     timeouts.end_for_the_silent(hearts)
-    assert "its results by arm open when they are through as well" in text_of(desk.get(address("let-back", person)))
+    assert "Its results by arm are shown when they have finished too" in text_of(desk.get(address("let-back", person)))
     desk.post(address("let-back", person))
     assert status_of(person) == "applied"
 

@@ -54,11 +54,11 @@ def test_nothing_is_left_of_one_who_declines_but_that_they_came_and_how_far():
 
     offered = html(person.client.get("/leave/"))
     assert 'value="keep"' not in offered
-    assert "everything that you have entered is deleted at once" in offered
+    assert "everything you have entered is deleted at once" in offered
     told = html(person.client.post("/leave/", {"idempotency": "two"}, follow=True))
 
-    assert "Everything that you entered is deleted." in told
-    assert "What you gave up to here is kept" not in told
+    assert "Everything you entered has been deleted." in told
+    assert "Your data so far are kept" not in told
     assert MARK not in everything_stored()
     models = (Answer, Response, Rater, Draft, Submission)
     assert [model.__name__ for model in models if model.objects.exists()] == []
@@ -88,10 +88,10 @@ def test_link_and_every_further_click_lead_to_the_page_that_says_so():
     person = at_consent()
     person.client.post("/leave/", {"idempotency": "two"})
     again = person.client.post("/leave/", {"idempotency": "two"}, follow=True)
-    assert "You do not take part." in html(again)
-    assert "You do not take part." in html(person.client.get("/leave/", follow=True))
+    assert "You are not taking part." in html(again)
+    assert "You are not taking part." in html(person.client.get("/leave/", follow=True))
     person.client.cookies.clear()
-    assert "You do not take part." in html(person.client.post(person.link, follow=True))
+    assert "You are not taking part." in html(person.client.post(person.link, follow=True))
     assert Participation.objects.get().language == ""
 
 
@@ -123,7 +123,7 @@ def test_who_has_signed_chooses_what_is_kept():
     person.go_to("training")
     assert 'value="keep"' in html(person.client.get("/leave/"))
     told = html(person.client.post("/leave/", {"choice": "keep"}, follow=True))
-    assert "What you gave up to here is kept" in told
+    assert "Your data so far are kept" in told
     assert Response.objects.filter(instrument="screening").exists()
 
 

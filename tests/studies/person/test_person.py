@@ -190,7 +190,7 @@ def test_failed_quiz_opens_at_a_summary_of_the_wrong_questions_which_are_marked(
     person.go_to("training")
     html = person.be_refused({**right_answers(), "c1": "a", "c5": "a"}).content.decode()
     summary = html[html.index('id="error-summary"') : html.index("</ul>", html.index('id="error-summary"'))]
-    assert "Please read these points once more" in summary
+    assert "Please read these points again" in summary
     assert re.findall(r'href="#id_(\w+)"', summary) == ["c1", "c5"]
     assert html.index('id="error-summary"') < html.index('id="quiz"')
     assert html.count('id="error-summary"') == 1
@@ -319,7 +319,7 @@ def test_leaving_keeps_or_deletes_as_the_person_says():
     other = Person()
     other.go_to("rating", run=1)
     page = other.client.post("/leave/", {"choice": "delete"}, follow=True)
-    assert "Everything that you gave is deleted" in page.content.decode()
+    assert "All your data have been deleted" in page.content.decode()
     assert Turn.objects.count() == 10
     assert other.client.get(other.link).status_code == 404
 
@@ -534,8 +534,8 @@ def test_study_in_one_language_asks_for_none(settings, tmp_path):
 
 
 OWN_MATTER = {"en": "A personal matter that is on your mind", "zh": "您心里的一件个人的事"}
-OWN_VIEW = {"en": "Rate from your own point of view", "zh": "请从您自己的角度"}
-CARD = {"en": "The trouble on your role card", "zh": "角色卡上那个人的困扰"}
+OWN_VIEW = {"en": "Rate honestly and from your own point of view", "zh": "请从您自己的角度"}
+CARD = {"en": "The problem on your role card", "zh": "角色卡上那个人的困扰"}
 PROFESSIONAL = {"en": "rate as a professional", "zh": "以专业人员的眼光"}
 
 
@@ -556,8 +556,8 @@ def test_guide_tells_each_track_one_matter_and_one_point_of_view(track, matter, 
     ("topic", "arms", "said"),
     [
         ("keep", None, "Talk about the same matter with every partner."),
-        ("change", None, "Talk about another matter with each partner."),
-        ("choose", None, "You can keep the same matter for the next partner or take up another one."),
+        ("change", None, "Talk about a different matter with each partner."),
+        ("choose", None, "With the next partner, you can keep the same matter or choose another one."),
         ("choose", 1, ""),
     ],
 )
@@ -568,7 +568,7 @@ def test_guide_tells_what_may_become_of_the_topic(topic, arms, said):
     person = Person("guided")
     person.go_to("training")
     page = " ".join(person.page().content.decode().split())
-    sayings = ("Talk about the same matter", "Talk about another matter", "You can keep the same matter")
+    sayings = ("Talk about the same matter", "Talk about a different matter", "you can keep the same matter")
     assert [words for words in sayings if words in page] == [words for words in sayings if said.startswith(words)]
     assert said in page
 

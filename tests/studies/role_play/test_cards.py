@@ -503,7 +503,7 @@ def test_card_is_written_in_a_form(desk, study):
         ({"D.alias": ""}, "D.alias", "This field is required."),
         ({"D.age": "200"}, "D.age", "must be between 1 and 120"),
         ({"id": "A b"}, "id", "must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
-        ({"id": "en01"}, "id", "There is a card with this key already."),
+        ({"id": "en01"}, "id", "There is already a card with this key."),
         ({"S.layers": "a\na"}, "S.layers", '"a" is listed twice'),
         ({"worst_case_default.resistance": "4"}, "worst_case_default.resistance", None),
         ({"lang": "fr"}, "lang", None),

@@ -92,10 +92,10 @@ def test_form_that_was_taken_is_answered_with_what_stands(counsellor):
     [
         ({"reason": ""}, "Please choose one of the answers."),
         ({"reason": "unheard_of"}, "Please choose one of the answers."),
-        ({"reason": "other", "note": "  "}, "Please say in a few words what it is about this reply."),
+        ({"reason": "other", "note": "  "}, "Please say in a few words what you noticed about this reply."),
         ({"note": "x" * 501}, "Please shorten this to 500 characters."),
         *(
-            ({"turn": turn}, "There is no such reply in the conversation that is open.")
+            ({"turn": turn}, "The open conversation has no such reply.")
             for turn in ("", "2", "-1", "one", "²", "9" * 40)
         ),
     ],

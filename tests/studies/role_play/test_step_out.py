@@ -49,7 +49,7 @@ def test_stepping_out_is_counted_and_leads_to_a_page_of_its_own(counsellor):
 
 def test_page_names_the_ways_on_and_who_can_be_reached(counsellor):
     page = counsellor.client.get(OUT).content.decode()
-    assert "<h1>You are yourself now</h1>" in page
+    assert "<h1>You are yourself again</h1>" in page
     for way in ('href="/study/"', 'href="/pause/"', 'href="/leave/"', 'value="stop"', 'value="unsafe"', "tel:988"):
         assert way in page
     assert "demo@example.org" in page
@@ -195,7 +195,7 @@ def test_who_would_like_to_talk_with_a_person_is_shown_the_way(counsellor):
     counsellor.send({**counsellor.answers(), "want_support": "yes"})
     page = counsellor.page().content.decode()
     assert 'name="topic' not in page
-    assert "The card of your next role stands beside the conversation." in page
+    assert "The card for your next role is next to the conversation." in page
     assert 'There are people you can talk with now. <a href="/help/">See who is there</a>' in page
     assert counsellor.step.key == "run1.between"
 

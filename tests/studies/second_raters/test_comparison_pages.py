@@ -81,7 +81,7 @@ def test_list_tells_how_to_make_the_first_plan(study, desk):
 
 def test_plan_is_looked_at_first_and_then_made(study, desk):
     page = html(desk.post(address("pair-new"), WANTED))
-    assert re.search(r"4 pairs\s+·\s+8 comparisons\s+·\s+2 of one seeker on both sides", page)
+    assert re.search(r"4 pairs\s+·\s+8 comparisons\s+·\s+2 with the same seeker on both sides", page)
     assert ["amber", "birch", "4"] in cells(page)
     assert not PairPlan.objects.exists()
 
@@ -94,11 +94,11 @@ def test_plan_is_looked_at_first_and_then_made(study, desk):
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        ({"between": "seekers", "level": "reply"}, "Seekers are compared by whole conversations"),
+        ({"between": "seekers", "level": "reply"}, "Seekers can only be compared by whole conversations"),
         ({"instrument": "emoharbor_10"}, "Select a valid choice"),
         ({"count": "0"}, "greater than or equal to 1"),
         ({"name": ""}, "This field is required"),
-        ({"name": "taken"}, "There is a plan of this name already."),
+        ({"name": "taken"}, "There is already a plan with this name."),
     ],
 )
 def test_plan_that_cannot_be_is_told_and_not_made(study, desk, change, why):
@@ -117,14 +117,14 @@ def test_of_two_plans_of_one_name_made_at_once_the_second_comes_back_with_its_va
 
     monkeypatch.setattr(comparisons.Drawing, "pairs", drawn_too_late)
     response = desk.post(address("pair-new"), WANTED | {"seed": "77", "confirm": "yes"})
-    assert (response.status_code, "There is a plan “first” already." in html(response)) == (422, True)
+    assert (response.status_code, "There is already a plan “first”." in html(response)) == (422, True)
     assert response.context["form"]["seed"].value() == "77"
     assert (PairPlan.objects.count(), Pair.objects.count()) == (1, 0)
 
 
 def test_plan_of_nothing_is_not_made(study, desk):
     page = html(desk.post(address("pair-new"), WANTED | {"test_data": "on", "confirm": "yes"}))
-    assert "There are no two closed conversations that could be compared." in page
+    assert "There are no two closed conversations to compare." in page
     assert not PairPlan.objects.exists()
 
 

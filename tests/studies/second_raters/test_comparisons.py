@@ -153,7 +153,7 @@ def test_arms_are_compared_with_seekers_of_one_kind_and_in_one_language(study):
         ({"each": 0}, "must be at least 1"),
         ({"between": "seekers"}, "no two closed conversations"),
         ({"between": "seekers", "level": "reply"}, "by whole conversations"),
-        ({"name": "first"}, "There is a plan “first” already."),
+        ({"name": "first"}, "There is already a plan “first”."),
     ],
 )
 def test_plan_that_cannot_be_is_refused_and_nothing_made(study, changes, why):
@@ -426,7 +426,7 @@ def test_plan_pairs_refuses_with_exit_code_2(study):
 
 def test_plan_pairs_refuses_a_name_that_is_taken_with_exit_code_2(study):
     plan(study, name="p")
-    with pytest.raises(CommandError, match="There is a plan “p” already") as refused:
+    with pytest.raises(CommandError, match="There is already a plan “p”") as refused:
         run(*NAMED)
     assert (refused.value.returncode, PairPlan.objects.count()) == (2, 1)
 

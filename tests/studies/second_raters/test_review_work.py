@@ -285,7 +285,7 @@ def test_a_plan_is_shown_before_it_is_made(desk, study):
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"kind": "sample"}, "Say how many conversations are to be drawn."),
+        ({"kind": "sample"}, "Enter how many conversations to draw."),
         ({"kind": "far", "size": "3"}, "This judge has not rated with this strategy."),
         ({"overlap": "101"}, "Ensure this value is less than or equal to 100."),
         ({"name": ""}, "This field is required."),
@@ -318,7 +318,7 @@ def test_of_two_plans_of_one_name_made_at_once_the_second_comes_back_with_its_va
     answer = desk.post(address("review-new"), {**NEW, "seed": "77", "confirm": "yes"})
 
     assert answer.status_code == 422
-    assert "There is a plan “first” already." in answer.content.decode()
+    assert "There is already a plan “first”." in answer.content.decode()
     assert answer.context["form"]["seed"].value() == "77"
     assert (ReviewPlan.objects.count(), ReviewItem.objects.count()) == (1, 0)
 
@@ -394,8 +394,11 @@ def test_the_command_makes_the_same_plan(study):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        (["--instruments", "nothing", "--source", "all"], "--instruments: Give rating scales: emoharbor_10"),
-        (["--instruments", SCALE, "--source", "sample"], "--size: Say how many conversations are to be drawn."),
+        (
+            ["--instruments", "nothing", "--source", "all"],
+            "--instruments: Choose at least one rating scale: emoharbor_10",
+        ),
+        (["--instruments", SCALE, "--source", "sample"], "--size: Enter how many conversations to draw."),
         (["--instruments", SCALE, "--source", "far", "--size", "2"], "--judge: This judge has not rated"),
         (["--instruments", SCALE, "--source", "all", "--each", "0"], "--each must be at least 1."),
         (["--instruments", SCALE, "--source", "all", "--overlap", "2"], "--overlap must be from 0 to 1."),
@@ -413,7 +416,7 @@ def test_the_command_refuses_what_cannot_be_made(study, arguments, text):
 
 
 def test_the_command_refuses_a_name_that_was_taken_meanwhile(study, overtaken):
-    with pytest.raises(CommandError, match="There is a plan “first” already") as refused:
+    with pytest.raises(CommandError, match="There is already a plan “first”") as refused:
         planned("demo", "--name", "first", "--instruments", SCALE, "--source", "all")
     assert (refused.value.returncode, ReviewItem.objects.count()) == (2, 0)
 

@@ -110,7 +110,7 @@ def test_list_is_filtered_and_sorted(study: Study, desk: Client, query: str, key
     response = desk.get(address() + query)
     assert [row.profile.key for row in response.context["rows"]] == keys
     if not keys:
-        assert "No such profile" in response.content.decode()
+        assert "No matching profile" in response.content.decode()
 
 
 @pytest.mark.parametrize("number", [1, 3])
@@ -139,7 +139,7 @@ def test_findings_are_told_in_sentences_at_their_places(study: Study, desk: Clie
     row = draft(study)
     act(desk, "rewrite", text=text_of(row, C={**row.content["C"], "background": "Write to a@example.org"}))
     told = page(desk)
-    assert "C.background has an e-mail address: “a@example.org”." in told
+    assert "C.background contains an e-mail address: “a@example.org”." in told
     groups = desk.get(address("profile", "en01")).context["groups"]
     assert [line.place for _, lines in groups for line in lines if line.marked] == ["C.background"]
 
@@ -148,7 +148,7 @@ def test_approved_one_is_played(study: Study, desk: Client) -> None:
     draft(study)
     assert approved_profiles(study) == []
     told = act(desk, "approve").content.decode()
-    assert "Approved: simulated seekers may be en01." in told
+    assert "Approved: simulated seekers can now use en01." in told
     row = SeekerProfile.objects.get()
     assert (row.state, row.decided_by.username) == ("approved", "ada")
     assert row.decided_at is not None
@@ -202,7 +202,10 @@ def test_rewriting_an_approved_one_makes_a_draft_of_it(study: Study, desk: Clien
         ("{", "no JSON"),
         (json.dumps({"id": "en01", "lang": "en", "D": {}, "P": {}, "S": {}}), "profile.D.alias: is missing"),
         (json.dumps({"id": "en01", "lang": "en", "D": {}, "P": {}, "S": {}}), "profile.C: is missing"),
-        (json.dumps({**json.loads(DEMO_PROFILES.read_text())["profiles"][0], "id": "x"}), "profile.id: must stay"),
+        (
+            json.dumps({**json.loads(DEMO_PROFILES.read_text())["profiles"][0], "id": "x"}),
+            "profile.id: cannot be changed",
+        ),
     ],
 )
 def test_faults_of_the_text_are_shown_beside_it_and_nothing_is_saved(
@@ -231,7 +234,7 @@ def test_rewriting_is_checked_against_the_answers(study: Study, desk: Client) ->
 def test_played_one_keeps_its_text(study: Study, desk: Client) -> None:
     row = draft(study)
     factories.run_with_turns(study, profile="en01")
-    assert "so its text stays" in page(desk)
+    assert "so its text cannot change" in page(desk)
     response = act(desk, "rewrite", text=text_of(row, D={**row.content["D"], "age": 30}))
     assert response.status_code == 400
     assert SeekerProfile.objects.get().content == row.content
@@ -244,7 +247,7 @@ def test_word_on_what_has_changed_meanwhile_does_nothing(study: Study, desk: Cli
     act(desk, "rewrite", text=text_of(row, D={**row.content["D"], "age": 30}))
     fields = {"act": late, "seen": seen, "reason": "No.", "text": text_of(row)}
     told = desk.post(address("profile", "en01"), fields, follow=True).content.decode()
-    assert "Somebody has changed this profile" in told
+    assert "Someone changed this profile" in told
     row.refresh_from_db()
     assert (row.state, row.content["D"]["age"]) == ("draft", 30)
 
@@ -263,14 +266,14 @@ def upload(desk: Client, content: bytes, name: str = "mine.json") -> Any:
 
 def test_file_is_imported(study: Study, desk: Client) -> None:
     told = upload(desk, DEMO_PROFILES.read_bytes()).content.decode()
-    assert "12 profiles added, 0 there already." in told
+    assert "12 profiles added, 0 already present." in told
     assert SeekerProfile.objects.filter(origin="mine.json", state="approved").count() == 12
 
 
 def test_profile_too_mild_for_the_worst_case_is_named_at_once_and_on_its_page(study: Study, desk: Client) -> None:
     content = as_content(PROFILES["en01"]) | {"worst_case_default": {"low_engagement": 1}}
     told = upload(desk, json.dumps({"profiles": [content]}).encode()).content.decode()
-    assert "Too mild for the worst case, and left out of it: en01." in told
+    assert "Too mild for the worst case, so left out there: en01." in told
     assert "worst_case_default is too mild for a worst case" in page(desk)
 
 

@@ -129,7 +129,7 @@ def test_profile_left_out_as_too_mild_is_named_before_anything_is_paid(desk: Cli
     keep(study, [replace(mild, worst_case_default={"resistance": 2}), hard], origin="mine.json")
     page = desk.post(address("-new"), ASKED | {"conditions": ["worst_case"]})
     assert page.context["estimate"].conversations == 2
-    assert f"Left out, as too mild for the worst case: {mild.id}." in page.content.decode()
+    assert f"Left out because they are too mild for the worst case: {mild.id}." in page.content.decode()
 
 
 def test_run_that_was_shown_is_started_with_its_second_button(
@@ -157,7 +157,7 @@ def test_second_run_waits_for_the_first(desk: Client, study: Study, spawned: lis
     running = ran(study, arguments=["--arms", "birch"])
     confirm = desk.post(address("-new"), ASKED).context["confirm"]
     page = desk.post(address("-new"), ASKED | {"confirm": confirm}, follow=True)
-    assert "Another run is under way" in page.content.decode()
+    assert "Another run is in progress" in page.content.decode()
     assert list(Task.objects.all()) == [running]
 
 
@@ -210,7 +210,7 @@ def test_budget_of_a_day_is_shown_beside_what_a_run_would_take(desk: Client, stu
 def test_study_without_a_seeker_says_what_to_add(desk: Client) -> None:
     factories.study(seeker=None)
     page = desk.get(address()).content.decode()
-    assert "Add a table [seeker] to the study file" in page
+    assert "Add a table [seeker] with kind, base_url and model to the study file" in page
     assert address("-new") not in page
     assert desk.get(address("-new"))["Location"] == address()
 
@@ -369,7 +369,7 @@ def test_go_on_after_the_end_does_nothing(desk: Client, study: Study, spawned: l
 def test_spent_budget_is_told_and_not_gone_on_with_by_one_click(desk: Client, study: Study) -> None:
     items(simulation(study, state="budget"), "amber", waiting=1)
     page = desk.get(address()).content.decode()
-    assert "The budget was spent before the end: average seekers." in page
+    assert "The budget ran out before the end: average seekers." in page
     assert address("-go-on") not in page
 
 

@@ -131,7 +131,7 @@ def test_other_work_than_what_runs_is_not_started(
 ) -> None:
     Task.objects.create(study=study, command="judge", arguments=["demo", "standard"])
     page = desk.post(address("confirm"), {"work": ask(desk).context["work"]}, follow=True)
-    assert "Other work of this kind is under way" in page.content.decode()
+    assert "Another task of this kind is in progress" in page.content.decode()
     assert Task.objects.count() == 1
 
 
@@ -139,7 +139,7 @@ def test_other_work_than_what_runs_is_not_started(
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_what_was_not_asked_here_is_not_started(method: str, work: str, desk: Client, study: Study) -> None:
     page = getattr(desk, method)(address("confirm"), {"work": work}, follow=True)
-    assert "This question is too old or incomplete." in page.content.decode()
+    assert "This page is too old or incomplete." in page.content.decode()
     assert not Task.objects.exists()
 
 
@@ -161,15 +161,15 @@ def test_price_that_is_not_known_is_said(desk: Client, study: Study) -> None:
 def test_budget_of_a_day_is_shown_and_kept(desk: Client, study: Study, prices: None, settings: Any) -> None:
     settings.DAILY_BUDGET = Decimal("0.25")
     page = ask(desk)
-    assert page.context["budgets"] == [("Budget of a day", "0.25")]
-    assert "That is more than the budget" in page.content.decode()
+    assert page.context["budgets"] == [("Daily budget", "0.25")]
+    assert "This is more than the budget" in page.content.decode()
     assert page.context["may_start"]
 
 
 def test_budget_that_cannot_be_kept_stands_in_the_way(desk: Client, study: Study, settings: Any) -> None:
     settings.DAILY_BUDGET = Decimal(5)
     page = ask(desk)
-    assert "The budget could not be kept" in page.content.decode()
+    assert "This cannot start, because the budget cannot be kept" in page.content.decode()
     assert not page.context["may_start"]
 
 
@@ -192,7 +192,7 @@ def test_nothing_left_to_ask_is_said(desk: Client, study: Study) -> None:
     study.runs.all().delete()
     page = ask(desk)
     assert page.context["quote"].calls == 0
-    assert "No model needs to be asked" in page.content.decode()
+    assert "No model needs to be called" in page.content.decode()
 
 
 # What came of it
@@ -208,7 +208,7 @@ def test_finished_work_tells_counts_and_cost_and_no_arguments(desk: Client, stud
     html = desk.get(address("analysis")).content.decode()
     assert "far: standard; Padded replies; 3 answers to each question" in html
     assert "12 done · 3 done before · 2 failed (" in html
-    assert "1 of them set aside: too long, or failed the same way three times · 1 not sent" in html
+    assert "1 of them set aside: too long, or failed in the same way three times · 1 not sent" in html
     assert "cost: 0.12 EUR" in html
     assert "--variant" not in html
 
@@ -236,7 +236,7 @@ def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
             "arms: a, b; average, worst case; judges: x (standard); budget: 5.00",
         ),
         ("build_profiles", ["--include-tests"], "with test data"),
-        ("analyse", ["--radar"], "without test data; radar figures"),
+        ("analyse", ["--radar"], "without test data; radar charts"),
         ("plan", ["--judge", "x"], ""),
     ],
 )  # fmt: skip

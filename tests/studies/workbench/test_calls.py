@@ -127,7 +127,7 @@ def test_many_calls_are_on_their_own_page_alone(desk, run, monkeypatch):
     response = desk.get(conversation(run))
 
     assert response.context["calls"] == []
-    assert "They are too many for this page." in response.content.decode()
+    assert "There are too many for this page." in response.content.decode()
     assert len(desk.get(f"{conversation(run)}calls/").context["page"]) == 3
 
 

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.django_db
 
 DOOR = "/research/sign-in/"
 RIGHT, WRONG = "a long enough one", "wrong"
-WAIT = "Too many tries. Please wait some minutes and try again."
-MISMATCH = "The name or the password is not right."
+WAIT = "Too many attempts. Please wait a few minutes and try again."
+MISMATCH = "The user name or the password is wrong."
 STRANGER, OFFICE = "198.51.100.7", "203.0.113.20"
 
 
@@ -104,7 +104,7 @@ def test_page_after_it_says_nothing_of_it():
 
 def test_sign_in_is_for_researchers_whose_account_is_open(ada):
     User.objects.filter(pk=ada.pk).update(is_staff=False)
-    assert faults(sign_in()) == ["This account may not see the researchers' pages."]
+    assert faults(sign_in()) == ["This account has no access to the researchers' pages."]
     User.objects.filter(pk=ada.pk).update(is_staff=True, is_active=False)
     assert faults(sign_in()) == [MISMATCH]
 

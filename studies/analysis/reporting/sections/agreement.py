@@ -56,13 +56,14 @@ def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
 def _opening() -> Iterator[Part]:
     yield prose(
         _(
-            "Pearson's r says whether a judge puts conversations in the order in which people put them. It is blind "
-            "to a judge who is too lenient or too severe: read the bias beside it. An r over all conversations mixes "
-            "what people differ in with what they felt about each arm; within_r looks within persons only."
+            "Pearson's r shows whether a judge puts conversations in the same order as people do. It does not show "
+            "whether a judge is too lenient or too severe, so read it together with the bias. An r over all "
+            "conversations mixes differences between people with what they felt about each arm; within_r compares "
+            "conversations within each person only."
         ),
         _(
-            "system_r is over the means of the arms: of few arms it says next to nothing, and its interval, for which "
-            "people are drawn and not arms, tells nothing of other arms."
+            "system_r is the correlation of the arms' means. With few arms it says very little. Its interval "
+            "resamples people and not arms, so it says nothing about other arms."
         ),
     )
 
@@ -88,7 +89,7 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
         yield figure(
             f"agreement-map-{human}-{instrument}-{moment}",
             _("Judges against {human} ({scale}): Pearson's r").format(**of),
-            _("Darker is closer agreement; a dash could not be computed (the table says why)."),
+            _("Darker cells show closer agreement. A dash could not be computed (the table says why)."),
             heat_map(_map(rows, instrument)),
         )
         yield _intervals(rows, human, instrument, moment)
@@ -125,7 +126,7 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
         _("Judges against {human} ({scale}): Pearson's r with {level} intervals").format(
             human=raters_name(human), scale=scale_name(instrument, moment), level=LEVEL
         ),
-        _("One panel for each judge, one sign for each strategy; lines are cluster bootstrap intervals."),
+        _("One panel per judge and one marker per strategy. Lines are cluster bootstrap intervals."),
         dot_panels(panels, _("Pearson's r"), series=names if len(names) > 1 else (), at=0),
     )
 
@@ -172,8 +173,8 @@ def _drawn(human: str, judge: str, strategy: str, instrument: str, moment: str, 
         joined(
             [
                 _(
-                    "One dot for each conversation, moved a little so that equal ones can be seen; on the dashed line "
-                    "both say the same. The bars count how often each score was given."
+                    "Each dot is one conversation, moved a little so that equal ones stay visible. On the dashed "
+                    "line both scores are equal. The bars count how often each score was given."
                 ),
                 _chosen(panels),
             ]
@@ -184,9 +185,9 @@ def _drawn(human: str, judge: str, strategy: str, instrument: str, moment: str, 
         f"bland-altman-{address}",
         _("{judge} minus {human} ({scale}): bias and limits of agreement").format(**who),
         _(
-            "Bland and Altman's plot: above 0 the judge is the more lenient. The line is the mean difference, between "
-            "the dashes, the limits of agreement, lie about 95 of 100 differences; all three stand above each panel. "
-            "The limits are no interval of the mean."
+            "Bland–Altman plot: above 0 the judge is more lenient. The line is the mean difference. About 95 of 100 "
+            "differences lie between the dashed lines, the limits of agreement. All three values are printed above "
+            "each panel. The limits are not an interval of the mean."
         ),
         bland_altman(panels, _("mean of both"), _("judge minus human")),
     )
@@ -219,7 +220,7 @@ def _chosen(panels: Panels) -> str:
     most = max(len(x) for x, _y in panels.values())
     if most <= MOST:
         return ""
-    return _("{drawn} of {all} conversations are drawn, evenly chosen; the bars count all.").format(
+    return _("{drawn} of {all} conversations are shown, selected evenly; the bars count all.").format(
         drawn=MOST, all=count(most)
     )
 
@@ -230,9 +231,9 @@ def _strategies(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("Do strategies differ?"))
     yield prose(
         _(
-            "Both strategies are compared on the same conversations and on the same resamples of people. The table has "
-            "the tests of Williams, Steiger and Meng beside it; they take conversations as independent and are too "
-            "sure where a person had several."
+            "Both strategies are compared on the same conversations and on the same resamples of people. The table "
+            "also has the tests of Williams, Steiger and Meng. They treat conversations as independent, so they are "
+            "too confident where a person had several."
         ),
     )
     yield from first_unfolded(
@@ -254,10 +255,10 @@ def _tests(human: str, table: pd.DataFrame) -> Iterator[Part]:
 
 def tested_strategies(tested: pd.DataFrame) -> str:
     return ngettext(
-        "Of {count} comparison of two strategies {kept} stays below p = .05 after Holm's correction over the items of "
-        "a pair of strategies, and {kept_of_all} after that of Benjamini and Hochberg over the whole table.",
-        "Of {count} comparisons of two strategies {kept} stay below p = .05 after Holm's correction over the items of "
-        "a pair of strategies, and {kept_of_all} after that of Benjamini and Hochberg over the whole table.",
+        "{kept} of {count} comparison of two strategies stays below p = .05 after Holm's correction over the items "
+        "of a pair of strategies, and {kept_of_all} after Benjamini and Hochberg's over the whole table.",
+        "{kept} of {count} comparisons of two strategies stay below p = .05 after Holm's correction over the items "
+        "of a pair of strategies, and {kept_of_all} after Benjamini and Hochberg's over the whole table.",
         len(tested),
     ).format(count=len(tested), kept=kept(tested), kept_of_all=kept(tested, "p_bh"))
 
@@ -278,7 +279,7 @@ def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -
             human=raters_name(human), scale=scale_name(instrument, moment), level=LEVEL
         ),
         _(
-            "Right of the line the strategy that is named first agrees better. Lines are paired cluster bootstrap "
+            "To the right of the line, the strategy named first agrees better. Lines are paired cluster bootstrap "
             "intervals."
         ),
         dot_panels(panels, _("difference in Pearson's r"), series=series, at=0),
@@ -288,17 +289,17 @@ def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -
 def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
     if table.empty:
         return
-    yield subheading(_("May a judge stand in for a person?"))
+    yield subheading(_("Can a judge replace a person?"))
     yield prose(
         _(
-            "The alternative annotator test leaves out each rater in turn and asks whether the judge or that rater is "
-            "nearer to the others. A judge passes where it holds its own against half of the raters or more (winning "
-            "rate .5), being allowed to be a little worse because it is cheaper (epsilon)."
+            "The alternative annotator test leaves out each rater in turn and asks whether the judge or that rater "
+            "is closer to the others. A judge passes if it does at least as well as half of the raters (winning "
+            "rate .5). It may be slightly worse, because it is cheaper (epsilon)."
         )
     )
     rates = table[table["statistic"] == "winning_rate"]
     if rates["estimate"].isna().all():
-        yield prose(_("There were too few raters or conversations for it."), left_out(rates))
+        yield prose(_("There were too few raters or conversations for this test."), left_out(rates))
         return
     for humans, rows in by_raters(rates, "humans"):
         caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))

@@ -48,14 +48,14 @@ def arms(results: Results) -> Section | None:
     parts = [
         prose(
             _(
-                "Each dot is the mean over the conversations of an arm, each line its interval; raters of the same "
-                "conversation count as one, their mean. Scores that are missing are in no mean."
+                "Each dot is the mean over the conversations of an arm, and each line its interval. Several raters "
+                "of the same conversation count as one, with their mean. Missing scores are not part of any mean."
             )
         ),
         *first_unfolded(groups),
         *_discrimination(results.table("discrimination")),
     ]
-    return Section("arms", _("The arms compared"), parts, TABLES)
+    return Section("arms", _("Comparison of the arms"), parts, TABLES)
 
 
 def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:
@@ -74,7 +74,7 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
         yield figure(
             f"arms-{raters}-{instrument}-{moment}",
             _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
-            joined([said, _("Beside them the mean and, in brackets, the number of conversations.")]),
+            joined([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
             dot_panels(_panels(rows, instrument), _("mean score")),
         )
         caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
@@ -92,11 +92,11 @@ def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
     if not known.any():
         return rows, _("Lines are cluster bootstrap intervals.")
     said = _(
-        "So few counsellors make a bootstrap's intervals too narrow: means and lines are those of the mixed model of "
-        "rater_effects.csv, score ~ arm + (1|counsellor) + (1|card), with Student's t. arms.csv has the plain means "
-        "with bootstrap intervals."
+        "With so few counsellors, bootstrap intervals are too narrow. Means and lines therefore come from the mixed "
+        "model of rater_effects.csv, score ~ arm + (1|counsellor) + (1|card), with Student's t. arms.csv has the "
+        "plain means with bootstrap intervals."
     )
-    rest = "" if known.all() else _("Where the model could not be fitted, they are those of arms.csv.")
+    rest = "" if known.all() else _("Where the model could not be fitted, they come from arms.csv.")
     shown = {name: modelled[name].where(known, rows[name]) for name in ("mean", "low", "high")}
     return rows.assign(**shown), joined([said, rest])
 
@@ -155,7 +155,7 @@ def with_coverage(wide: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     if found.empty:
         return wide
     said = {str(arm): f"{scored} / {asked}" for arm, scored, asked in found.itertuples()}
-    return wide.assign(**{_("scored / asked"): wide["arm"].map(said).fillna("–")})
+    return wide.assign(**{_("scored / requested"): wide["arm"].map(said).fillna("–")})
 
 
 def _differences(table: pd.DataFrame) -> Iterator[Part]:
@@ -174,9 +174,9 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             found=int((tested["p_bh"] < SIGNIFICANT).sum()),
             tested=len(tested),
         ),
-        _("Differences are over those who met both arms: the same {seekers}, each compared with themselves.").format(
-            seekers=listed([seekers_name(kind) for kind in sorted(set(table["seekers"]))])
-        ),
+        _(
+            "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
+        ).format(seekers=listed([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
     )
     for (raters, instrument, moment, seekers, condition), rows in table.groupby(PAIRED):
         yield figure(
@@ -187,10 +187,10 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             joined(
                 [
                     _(
-                        "The first arm minus the second, in points. Beside each: the difference and, in brackets, how "
-                        "many met both. Each interval stands by itself: if no two arms differed, about one in twenty "
-                        "of these {count} would miss the line all the same. What is left after correction, p_holm and "
-                        "p_bh in arm_pairs.csv tell."
+                        "The first arm minus the second, in points. Next to each line: the difference and, in "
+                        "brackets, how many met both. Each interval stands alone: even if no two arms differed, "
+                        "about one in twenty of these {count} would miss the line. See p_holm and p_bh in "
+                        "arm_pairs.csv for the results after correction."
                     ).format(count=int(rows["low"].notna().sum())),
                     few_users(rows),
                 ]
@@ -205,7 +205,7 @@ def few_users(rows: pd.DataFrame) -> str:
     few = users[users < FEW_CLUSTERS]
     if few.empty:
         return ""
-    return _("Few met both ({users}): with fewer than {enough} an interval may be too narrow.").format(
+    return _("Few met both ({users}). With fewer than {enough}, an interval may be too narrow.").format(
         users=span(few), enough=FEW_CLUSTERS
     )
 
@@ -225,8 +225,8 @@ def _pairs(rows: pd.DataFrame, instrument: str) -> dict[str, list[Line]]:
 def _ranks(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "How sure is the order of the arms? In each resample of the people the arms are ranked anew; the maps "
-            "tell how often each arm came to each rank. An order that another sample might turn round is no finding."
+            "How certain is the order of the arms? The arms are ranked again in each resample of the people. The "
+            "maps show how often each arm had each rank. An order that another sample could reverse is not a finding."
         )
     )
     shares = table[table["statistic"].str.fullmatch(r"rank_\d+")]
@@ -246,7 +246,7 @@ def _rank_map(
             of=_of(instrument, moment, seekers, condition),
             item=item_name(instrument, item),
         ),
-        _("The share of resamples in which the arm has that rank; rank 1 is the best. Rows add up to 1."),
+        _("The share of resamples in which the arm has that rank. Rank 1 is the best. Rows add up to 1."),
         heat_map(places.pivot(index="arm", columns="rank", values="estimate"), low=0, high=1),
     )
 
@@ -256,11 +256,11 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "How well do the ratings tell the arms apart? MSR sets the variance between the arms against that within "
-            "them (msr_corrected takes off what noise alone gives), mac is msr / (1 + msr) and says the same again. "
-            "Three F values go by that name and differ: f_oneway takes ratings as independent, f_eq13 is the formula "
-            "as EmoHarbor prints it, f_repeated compares each person with themselves. pairwise_share is the share of "
-            "pairs of arms that differ by this test: {test}; {correction}."
+            "How well do the ratings tell the arms apart? MSR compares the variance between the arms with the "
+            "variance within them (msr_corrected removes the part that noise alone adds). mac is msr / (1 + msr) "
+            "and carries the same information. There are three F values, and they differ: f_oneway treats ratings "
+            "as independent, f_eq13 is the formula as EmoHarbor prints it, f_repeated compares each person with "
+            "themselves. pairwise_share is the share of pairs of arms that differ by this test: {test}; {correction}."
         ).format(**_tested(table))
     )
     shown = [
@@ -282,7 +282,7 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     over_items = rows[rows["item"] == ALL_ITEMS]
     rows = rows if over_items.empty else over_items
     values = ["msr", "f_oneway", "f_repeated", "kendall_w", "pairwise_share"]
-    yield excerpt("discrimination", _("How well arms are told apart"), rows, shown, values)
+    yield excerpt("discrimination", _("How well the arms can be told apart"), rows, shown, values)
 
 
 def _tested(table: pd.DataFrame) -> dict[str, str]:

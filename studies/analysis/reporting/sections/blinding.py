@@ -28,14 +28,14 @@ STATISTICS = DIFFERENCES | {
     "carry_over_f": gettext_noop("carry-over (F)"),
     "carry_over_test": gettext_noop("carry-over (chi-square)"),
     "bang": gettext_noop("Bang's index"),
-    "one_vs_rest": gettext_noop("named where met minus where not"),
+    "one_vs_rest": gettext_noop("named where met, minus where not met"),
     "cannot_tell": gettext_noop("could not tell: share"),
     "certainty": gettext_noop("how sure, 1 to 5"),
     "james": gettext_noop("index of James"),
     "accuracy": gettext_noop("right guesses: share"),
-    "accuracy_corrected": gettext_noop("right guesses, chance taken off"),
+    "accuracy_corrected": gettext_noop("right guesses, corrected for chance"),
 }
-OWN_TIME = gettext_noop("Times are the model's own, before a study evens them out on the page.")
+OWN_TIME = gettext_noop("Times are the model's own, before the study evens them out on the page.")
 LENGTHS = {  # measure: title, unit and a remark
     "characters": (
         gettext_noop("Length of the replies"),
@@ -63,19 +63,20 @@ def order(results: Results) -> Section | None:
 def _order(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "People met the arms one after the other. A score may rise or fall with the place of a conversation in "
-            "that order, and may hang on which arm came before (carry-over)."
+            "People met the arms one after another. A score may rise or fall with the position of a conversation in "
+            "that order, and may depend on the arm before it (carry-over)."
         ),
         _(
-            "Where the order was balanced, the place adds noise to the means of the arms, not bias. Carry-over is not "
-            "balanced out: no arm comes after itself, so what an arm does to the next conversation reaches the means "
-            "of the others alone. With few people read the F of carry-over; the chi-square's p is then too small."
+            "Where the order was balanced, the position adds noise to the means of the arms, not bias. Balancing "
+            "does not remove carry-over: no arm follows itself, so what an arm does to the next conversation only "
+            "affects the means of the other arms. With few people, read the F of carry-over, because the p of the "
+            "chi-square is then too small."
         ),
     )
     effects = table[table["statistic"].isin([SLOPE, *CARRY_OVER])]
     effects = effects.assign(statistic=effects["statistic"].map(_statistic))
     shown = ["raters", "instrument", "item", "statistic", "estimate", "low", "high", "p", "p_holm", "n", "clusters"]
-    yield excerpt("order", _("Place in the order, and what came before"), effects, shown)
+    yield excerpt("order", _("Position in the order, and the previous arm"), effects, shown)
     yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
         yield from _drawn(rows, *key)
@@ -90,8 +91,8 @@ def _arms(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "An arm minus the mean of the arms, without and with the previous arm in the model: what changes from the "
-            "one to the other is carry-over. The second is less certain, so its intervals are wider."
+            "An arm minus the mean of the arms, without and with the previous arm in the model. The change between "
+            "the two is carry-over. The second estimate is less certain, so its intervals are wider."
         )
     )
     rows = rows.assign(statistic=rows["statistic"].map(_statistic))
@@ -111,7 +112,7 @@ def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Ite
         yield figure(
             f"order-slopes-{raters}-{instrument}-{moment}",
             _("Points per place in the order, as rated by {raters} ({scale}), with {level} intervals").format(**of),
-            _("Right of the line later conversations were rated higher. In brackets: conversations."),
+            _("To the right of the line, later conversations were rated higher. In brackets: conversations."),
             dot_panels({"": named}, _("points per place"), at=0),
         )
     means = rows[(rows["statistic"] == "position_mean") & rows["estimate"].notna()].assign(series="")
@@ -125,7 +126,7 @@ def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Ite
             _("Mean scores at each place in the order, as rated by {raters} ({scale}), with {level} bands").format(
                 **of
             ),
-            _("Below: how many conversations. People who stopped early are in the first places only."),
+            _("Below: the number of conversations. People who stopped early only appear in the first positions."),
             curves(panels, _("mean score"), _("place")),
         )
 
@@ -144,11 +145,11 @@ def blinding(results: Results) -> Section | None:
 def _blinding(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "At the end people guessed which system they had talked to. Bang's index of an arm is 0 where they "
-            "guessed as by chance, 1 where all were right and below 0 where they were wrong more often than by "
-            "chance. The index of James is over all arms: 0 where all were right, 1 where nobody could tell. What "
-            "chance gives (by_chance) is half of 1 plus the share of those who could not tell, so a high value alone "
-            "may mean many of these."
+            "At the end people guessed which system they had talked to. Bang's index of an arm is 0 when people "
+            "guessed as by chance, 1 when all were right, and below 0 when they were wrong more often than by "
+            "chance. James's index covers all arms: 0 when all were right, 1 when no one could tell. Its value by "
+            "chance (by_chance) is half of 1 plus the share who could not tell, so a high value may only mean that "
+            "many could not tell."
         )
     )
     shown = ["arm", "statistic", "estimate", "low", "high", "by_chance", "n", "clusters"]
@@ -161,7 +162,7 @@ def _blinding(table: pd.DataFrame) -> Iterator[Part]:
             "blinding",
             _("Bang's blinding index of each arm with {level} intervals").format(level=LEVEL),
             _(
-                "Right of the line people knew better than by chance. Lines are score intervals, of which one in "
+                "To the right of the line, people knew better than by chance. Lines are score intervals; one in "
                 "twenty leaves the line by chance alone. In brackets: guesses."
             ),
             dot_panels({"": lines_of(rows, lambda row: str(row["arm"]))}, _("Bang's index"), at=0),
@@ -177,17 +178,17 @@ def lengths(results: Results) -> Section | None:
 
 def _replies(results: Results) -> Iterator[Part]:
     if results.export.replies is None:
-        yield prose(_("There is no turns.csv, so nothing is known of the replies."))
+        yield prose(_("There is no turns.csv, so nothing is known about the replies."))
         return
     table = results.table("lengths")
     yield prose(
         _(
-            "Longer replies are often rated better, and arms whose replies differ in length or speed can be told "
-            "apart: read the ratings beside these figures."
+            "Longer replies are often rated better, and people can tell arms apart if their replies differ in "
+            "length or speed. Read the ratings together with these figures."
         ),
         _(
-            "Named itself: replies in which the model named itself or its maker. Masked: replies in place of which, "
-            "or of a part of which, something else was shown."
+            "Named itself: replies in which the model named itself or its maker. Masked: replies that were "
+            "replaced, in whole or in part, by other text."
         ),
     )
     rows = [_of_arm(arm, language, found) for (arm, language), found in table.groupby(["arm", "language"])]

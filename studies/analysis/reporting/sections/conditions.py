@@ -47,9 +47,9 @@ def conditions(results: Results) -> Section | None:
 def _both(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so that "
-            "a drop is negative. Pairs are profiles (or people) that were met in both. All items: the mean over an "
-            "instrument's items."
+            "The same arms with average and with worst-case seekers, final ratings: worst case minus average, so a "
+            "drop is negative. Pairs are profiles (or people) that met the arm in both conditions. All items: the "
+            "mean over an instrument's items."
         )
     )
     shown = ["arm", "item", *CONDITIONS, "difference", "low", "high", "p_holm", "rank_biserial", "pairs", "raters"]
@@ -66,8 +66,8 @@ def _drawn(table: pd.DataFrame) -> Iterator[Part]:
                 raters=raters_name(raters), scale=scale_name(instrument, moment), level=LEVEL
             ),
             _(
-                "Lines are the cluster bootstrap interval of each mean. Beside them: worst case minus average with the "
-                "interval of that difference and, in brackets, its number of pairs."
+                "Lines are the cluster bootstrap interval of each mean. Next to them: worst case minus average with "
+                "the interval of that difference and, in brackets, the number of pairs."
             ),
             dot_panels(
                 {item: _lines(found) for item, found in by_item(rows, instrument).items()},
@@ -100,9 +100,9 @@ def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "Over all arms, by a mixed model in which every profile has a level of its own: what worst-case seekers do "
-            "to the scores, whether that depends on the arm (an F), and how much profiles differ. The model takes the "
-            "worst case to do the same to every profile; the last line of each item does without that."
+            "Results over all arms, from a mixed model with one level for each profile: how worst-case seekers "
+            "change the scores, whether this depends on the arm (an F), and how much profiles differ. The model "
+            "assumes that the worst case has the same effect on every profile. The last line of each item does not."
         )
     )
     shown = ["item", "statistic", "estimate", "low", "high", "numerator_df", "df", "p_holm", "clusters", "raters"]
@@ -117,7 +117,7 @@ def ablation(results: Results) -> Section | None:
     known = table[table["estimate"].notna()] if len(table) else table
     if known.empty:
         return None
-    heading = _("What each behaviour of the seeker does")
+    heading = _("Effect of each behaviour of the seeker")
     lacking = [prose(said)] if (said := left_out(table)) else []
     return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)], ("ablation",))
 
@@ -125,8 +125,8 @@ def ablation(results: Results) -> Section | None:
 def _changes(known: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Final ratings when a behaviour of the simulated seeker is left out, or the seeker is made simpler, minus "
-            "those of the whole seeker on the same profiles. These conversations are in no other table."
+            "Final ratings with a behaviour of the simulated seeker left out, or with a simpler seeker, minus those "
+            "with the whole seeker on the same profiles. These conversations are not in any other table."
         )
     )
     for (raters, instrument), rows in known.groupby(["raters", "instrument"]):
@@ -145,11 +145,11 @@ def _effects(known: pd.DataFrame) -> Iterator[Part]:
         yield figure(
             f"ablation-{arm}-{condition}-{raters}-{instrument}",
             _(
-                "What leaving a behaviour out does to {arm} ({condition}), as rated by {raters}: {level} intervals"
+                "Effect of leaving out a behaviour on {arm} ({condition}), as rated by {raters}: {level} intervals"
             ).format(arm=arm, condition=condition_name(condition), raters=raters_name(raters), level=LEVEL),
             _(
-                "Scores with the changed seeker minus those with the whole, on the same profiles. In brackets: "
-                "conversations of both."
+                "Scores with the changed seeker minus scores with the whole seeker, on the same profiles. In "
+                "brackets: conversations of both."
             ),
             dot_panels(_setups(rows, instrument), _("difference in score"), at=0),
         )

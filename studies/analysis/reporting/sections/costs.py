@@ -10,7 +10,7 @@ from studies.analysis.results import Results
 from studies.analysis.tables import costs as measures
 
 PURPOSES = {
-    measures.EVERYTHING: gettext_noop("everything together"),
+    measures.EVERYTHING: gettext_noop("total"),
     "reply": gettext_noop("replies"),
     "judge": gettext_noop("judging"),
     "thinker": gettext_noop("Thinker"),
@@ -26,12 +26,12 @@ def costs(results: Results) -> Section | None:
         return None
     told = prose(
         _(
-            "Means for a conversation: seconds, tokens and money of all attempts, failed ones too. An empty cell is "
-            "not known, for instance where no price is."
+            "Means per conversation: seconds, tokens and money of all attempts, including failed ones. An empty "
+            "cell is unknown, for example where there is no price."
         )
     )
-    excerpt = Excerpt("costs", _("Means for a conversation, as Table 4 of EmoHarbor"), by_purpose(table))
-    return Section("costs", _("What a conversation costs"), [told, excerpt], ("costs",))
+    excerpt = Excerpt("costs", _("Means per conversation, as Table 4 of EmoHarbor"), by_purpose(table))
+    return Section("costs", _("Cost of a conversation"), [told, excerpt], ("costs",))
 
 
 def by_purpose(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,19 +15,19 @@ from studies.analysis.tables import quality as indices
 
 RULES = {  # of quality.FLAGS, so that they can be said in another language
     "straight_arms": gettext_noop("the same answer to every item in {arms} arms or more"),
-    "rating_seconds": gettext_noop("a final rating in under {seconds} seconds an item (20 for ten)"),
-    "turns": gettext_noop("ended with fewer turns than the study asks for (where that is not known, {turns})"),
+    "rating_seconds": gettext_noop("a final rating in under {seconds} seconds per item (20 for ten)"),
+    "turns": gettext_noop("ended with fewer turns than the study asks for (if that is unknown, {turns})"),
     "message_words": gettext_noop("median message under {words} words"),
     "message_characters": gettext_noop("median message under {characters} characters"),
     "pasted": gettext_noop("text was pasted into a message"),
-    "instructed_missed": gettext_noop("an item that tells what to answer was answered otherwise"),
+    "instructed_missed": gettext_noop("an instructed item was answered differently"),
     "technical": gettext_noop("a message got no reply, or the conversation ended by a technical failure"),
 }
 ALL_ARMS = "*"
 SAMPLES = {
-    "with_left_out": gettext_noop("with what was left out"),
-    "without_flagged": gettext_noop("without what is flagged"),
-    "without_incidents": gettext_noop("without incidents"),
+    "with_left_out": gettext_noop("including what was left out"),
+    "without_flagged": gettext_noop("excluding what is flagged"),
+    "without_incidents": gettext_noop("excluding incidents"),
 }
 STATISTICS = {
     "pearson": gettext_noop("Pearson's r of judges and people"),
@@ -43,7 +43,7 @@ def coverage(results: Results) -> Section | None:
     table = results.table("coverage")
     if table.empty:
         return None
-    return Section("coverage", _("What is missing"), [*_judges(table), *_people(table)], ("coverage",))
+    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)], ("coverage",))
 
 
 def _judges(table: pd.DataFrame) -> Iterator[Part]:
@@ -52,11 +52,11 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "A score that a judge did not give is never a number. In coverage.csv each mean stands beside the two "
-            "that it would be if everything missing were at the lowest and at the highest of the scale; move_by is "
-            "the largest distance between these two."
+            "A score that a judge did not give is never replaced by a number. In coverage.csv each mean stands next "
+            "to two others: what it would be if everything missing were at the lowest, and at the highest, point of "
+            "the scale. move_by is the largest distance between these two."
         ),
-        _("No judge left a score out.") if not shares["estimate"].any() else "",
+        _("No judge left out a score.") if not shares["estimate"].any() else "",
     )
     rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
     yield Excerpt("coverage", _("Scores that judges did not give"), named(pd.DataFrame(filter(None, rows))))
@@ -128,15 +128,15 @@ def _flags(table: pd.DataFrame) -> Iterator[Part]:
     known = table.loc[table["estimate"].notna(), "statistic"].value_counts()
     yield prose(
         _(
-            "A flag asks somebody to look: flags leave nobody out. Two coders decide who is left out. looked_at is how "
-            "often the rule could be tried: nothing is known of what was not measured."
+            "A flag asks someone to check; flags do not leave anyone out. Two coders decide who is left out. "
+            "looked_at is how often the rule could be checked. Nothing is known about what was not measured."
         )
     )
     rows = [_flag(name, flagged) | {"looked_at": int(known.get(name, 0))} for name in indices.FLAGS]
     yield Excerpt("flags", _("Flags"), pd.DataFrame(rows))
     by_person = flagged.groupby("person")["statistic"].agg(lambda names: "; ".join(map(rule, sorted(set(names)))))
     if len(by_person):
-        yield Excerpt("flagged", _("Who has a flag"), by_person.rename("flags").reset_index())
+        yield Excerpt("flagged", _("People with a flag"), by_person.rename("flags").reset_index())
 
 
 def _flag(name: str, flagged: pd.DataFrame) -> dict[str, str | int]:
@@ -173,9 +173,10 @@ def _correlations(table: pd.DataFrame) -> Iterator[Part]:
     change = max(_largest(table, name) for name in SAMPLES)
     yield prose(
         _(
-            "Pearson's r of judges and people, final ratings: as everywhere in this report; with the ratings that two "
-            "coders left out; without what is flagged; and without conversations with an incident (held or ended for "
-            "safety's sake, ended by a technical failure, a message without a reply, a failed attempt at one)."
+            "Pearson's r of judges and people, final ratings: as in the rest of this report; including the ratings "
+            "that two coders left out; excluding what is flagged; and excluding conversations with an incident "
+            "(held or ended for safety, ended by a technical failure, a message without a reply, a failed attempt "
+            "at a reply)."
         ),
         _("The largest change of an r is {change}.").format(change=decimal(change)),
     )
@@ -200,7 +201,10 @@ def _moved(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
     if not changed:
         if not of_pairs:
             yield prose(
-                _("Nothing was left out, flagged or met with an incident: the results with and without are one.")
+                _(
+                    "Nothing was left out or flagged, and there were no incidents, so all versions give the same "
+                    "results."
+                )
             )
         return
     wide = wide.reindex(columns=["all", *changed])
@@ -211,8 +215,9 @@ def _moved(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
     ]
     yield prose(
         _(
-            "How far the main results move, in points (r and ICC in their own unit). turned is how many differences "
-            "between two arms point the other way; lost is how many the sample leaves too few ratings for."
+            "How much the main results change, in points (r and ICC in their own unit). turned is the number of "
+            "differences between two arms that change direction; lost is the number that have too few ratings in "
+            "the sample."
         )
     )
     yield Excerpt("moved", _("Estimates with and without"), pd.DataFrame(rows))
@@ -224,7 +229,7 @@ def _move(sample: str, statistic: str, other: pd.Series, usual: pd.Series) -> di
     return {
         _("sample"): _(SAMPLES[sample]),
         _("estimates"): _(STATISTICS[statistic]),
-        _("how many"): len(change),
+        _("number"): len(change),
         _("median change"): decimal(float(change.median())),
         _("largest change"): decimal(float(change.max())),
         _("turned"): turned,

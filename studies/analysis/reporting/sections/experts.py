@@ -26,8 +26,8 @@ def _tables(results: Results) -> Iterator[Part]:
     yield prose(
         _("Means of counsellors' final ratings, one line for each system."),
         _(
-            "The columns of the ten dimensions are those of Table 3 of Yang et al. (2026, arXiv:2605.28228), which "
-            "prints no average. Per. is response appropriateness, Help. problem resolution."
+            "The columns of the ten dimensions follow Table 3 of Yang et al. (2026, arXiv:2605.28228), which prints "
+            "no average. Per. is response appropriateness, Help. problem resolution."
         )
         if mapped.any()
         else "",

@@ -42,16 +42,20 @@ def feelings(results: Results) -> Section | None:
 def _told(changes: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Change is after minus before. Valence, arousal and intensity are people's own; the supposed emotion score "
-            "is what a Thinker supposed, of simulated seekers their own, in the first and the last state."
+            "Change is after minus before. Valence, arousal and intensity are people's own. The supposed emotion "
+            "score is a Thinker's estimate in the first and the last state; simulated seekers estimate their own."
         ),
-        _("Without a comparison group a change may be what time alone brings: compare the arms, not one arm with 0."),
+        _(
+            "Without a comparison group, a change may be what time alone brings. Compare the arms with each other, "
+            "not one arm with 0."
+        ),
     )
     if (changes["measure"] == IMPORTED).any():
         yield prose(
             _(
-                "Emotion as imported is what the file says, on its own scale, at the seeker's first and last message. "
-                "Conversations whose file names a participant, a profile, or neither, are never in one row (source)."
+                "Emotion as imported is the value in the file, on its own scale, at the seeker's first and last "
+                "message. Conversations whose file names a participant, a profile, or neither are always in "
+                "separate rows (source)."
             )
         )
     shown = ["arm", "condition", "seekers", "source", "measure", "estimate", "low", "high", "n", "clusters"]

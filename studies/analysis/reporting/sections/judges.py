@@ -30,7 +30,7 @@ STATISTICS = {
     "share_consistent": gettext_noop("the same in both orders: share"),
     "first_bias": gettext_noop("for what stood first minus second"),
     "slope_per_100_characters": gettext_noop("points per 100 characters"),
-    "interaction": gettext_noop("beside judges of other makers"),
+    "interaction": gettext_noop("compared with judges of other makers"),
 }
 
 
@@ -40,8 +40,8 @@ def panels(results: Results) -> Section | None:
         return None
     told = prose(
         _(
-            "Do several judges together agree with people better than one? Members' replicates are averaged first. "
-            "The best member is chosen by these same data, so its r is too high."
+            "Do several judges together agree better with people than one judge? Each member's replicates are "
+            "averaged first. The best member is chosen from these same data, so its r is too high."
         )
     )
     medians = medians_of(table)
@@ -66,8 +66,8 @@ def probes(results: Results) -> Section | None:
         return None
     told = prose(
         _(
-            "A judge that is asked in another way should say the same. Differences are the variant minus the judge as "
-            "it is; share_changed is how many of its scores are not the same."
+            "A judge that is asked in a different way should say the same. Differences are the variant minus the "
+            "unchanged judge. share_changed is the share of scores that are not the same."
         )
     )
     probed, over_all = table["variant"] + " " + table["statistic"], table["item"] == "*"
@@ -79,7 +79,7 @@ def probes(results: Results) -> Section | None:
     )
     small = excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
     parts: list[Part] = [told, small, *_fields(results.table("field_tests"))]
-    return Section("probes", _("What judges' scores hang on"), parts, ("probes", "field_tests"))
+    return Section("probes", _("What influences judges' scores"), parts, ("probes", "field_tests"))
 
 
 def _variant(key: str) -> str:
@@ -94,9 +94,9 @@ def _fields(table: pd.DataFrame) -> list[Part]:
         return []
     told = prose(
         _(
-            "A judge that was not told one field of the seeker is compared with the same judge that was told all, on "
-            "the same conversations. Where r falls, the field helped; where its scores alone change, it moved them "
-            "without bringing them nearer to people."
+            "A judge without one field about the seeker is compared with the same judge with all fields, on the "
+            "same conversations. If r falls, the field helped. If only the scores change, the field moved them "
+            "without bringing them closer to people."
         )
     )
     shown = ["human", "judge", "strategy", "without", "item", "r_a", "r_b", "difference", "low", "high", "p_holm", "n"]

@@ -17,41 +17,49 @@ from studies.analysis.tables.cross_check import NO, YES
 
 NOTHING = {  # why a table is empty
     "agreement": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
-    "strategy_tests": gettext_noop("No judge rated under two strategies what a person rated too."),
-    "alt_test": gettext_noop("No conversation that a judge scored has two or more raters of a kind."),
-    "reliability": gettext_noop("No conversation has several raters of a kind, and no instrument several items."),
-    "decision_study": gettext_noop("No conversation has several raters of a kind."),
-    "arms": gettext_noop("No rating names an arm."),
-    "arm_pairs": gettext_noop("Nobody met two arms."),
-    "ranks": gettext_noop("Nobody met two arms."),
-    "discrimination": gettext_noop("Nobody met two arms."),
-    "conditions": gettext_noop("There is no arm that met both average and worst-case seekers."),
-    "condition_effects": gettext_noop("There is no arm that met both average and worst-case seekers."),
+    "strategy_tests": gettext_noop("No judge rated with two strategies what a person also rated."),
+    "alt_test": gettext_noop("No conversation that a judge scored has two or more raters of the same kind."),
+    "reliability": gettext_noop(
+        "No conversation has several raters of the same kind, and no instrument has several items."
+    ),
+    "decision_study": gettext_noop("No conversation has several raters of the same kind."),
+    "arms": gettext_noop("No rating belongs to an arm."),
+    "arm_pairs": gettext_noop("No one met two arms."),
+    "ranks": gettext_noop("No one met two arms."),
+    "discrimination": gettext_noop("No one met two arms."),
+    "conditions": gettext_noop("No arm met both average and worst-case seekers."),
+    "condition_effects": gettext_noop("No arm met both average and worst-case seekers."),
     "ablation": gettext_noop("No simulated seeker was changed for an ablation."),
-    "survival": gettext_noop("There is no conversations.csv that tells turns and ends."),
+    "survival": gettext_noop("There is no conversations.csv with turns and ends."),
     "trends": gettext_noop("No score belongs to a turn."),
-    "emotion": gettext_noop("No conversation has a feeling from before and after."),
+    "emotion": gettext_noop("No conversation has a feeling from both before and after."),
     "costs": gettext_noop("There is no calls.csv."),
-    "lengths": gettext_noop("No reply belongs to a conversation that names an arm."),
+    "lengths": gettext_noop("No reply belongs to a conversation with a known arm."),
     "expert_table": gettext_noop("No counsellor rated a conversation with a known arm."),
-    "rater_effects": gettext_noop("Neither counsellors' own conversations nor conversations with several raters."),
-    "quality": gettext_noop("No ratings of people by instruments of several items, and no conversations of theirs."),
+    "rater_effects": gettext_noop(
+        "There are neither counsellors' own conversations nor conversations with several raters."
+    ),
+    "quality": gettext_noop(
+        "There are no ratings of people with instruments of several items, and no conversations of theirs."
+    ),
     "sensitivity": gettext_noop(
         "No final score belongs to an arm, and no judge and person scored the same conversation."
     ),
-    "order": gettext_noop("Nobody met several arms one after the other."),
-    "blinding": gettext_noop("Nobody was asked which arm they had met."),
-    "coverage": gettext_noop("There is no rating."),
-    "flow": gettext_noop("There is neither a participants.csv nor a conversations.csv."),
-    "people": gettext_noop("There is no participants.csv that names those who rated or whose conversations were."),
+    "order": gettext_noop("No one met several arms one after another."),
+    "blinding": gettext_noop("No one was asked which arm they had met."),
+    "coverage": gettext_noop("There are no ratings."),
+    "flow": gettext_noop("There is no participants.csv and no conversations.csv."),
+    "people": gettext_noop(
+        "There is no participants.csv that describes the raters or the people in the conversations."
+    ),
     "pairwise": gettext_noop("No pair of different arms or seekers was compared."),
     "bradley_terry": gettext_noop("No pair of different arms or seekers was compared."),
     "panels": gettext_noop("No judge rated anything."),
     "probes": gettext_noop("No judge rated anything."),
     "primary": gettext_noop("No primary contrast was declared, so all tests are exploratory."),
     "item_tests": gettext_noop("No judge and person scored two items of an instrument."),
-    "field_tests": gettext_noop("No judge that people can be compared with was asked without a field."),
-    "cross_check": gettext_noop("No table has a number that another package computes too."),
+    "field_tests": gettext_noop("No judge that can be compared with people was asked without a field."),
+    "cross_check": gettext_noop("No table has a number that another package also computes."),
 }
 
 
@@ -70,25 +78,25 @@ def methods(results: Results) -> Section:
 
 def _resampling(results: Results) -> Iterator[str]:
     yield _(
-        "Bootstrap intervals, and the p values beside them, come from {resamples} resamples of clusters, seed {seed}. "
-        "There are {clusters} clusters in all; each row tells how many it rests on. Other intervals and tests are by "
-        "F, Student's t, chi-square, the normal distribution, Wilson's formula or exact: the column method or the "
-        "list below says which."
+        "Bootstrap intervals, and the p values next to them, come from {resamples} resamples of clusters, seed "
+        "{seed}. There are {clusters} clusters in all; each row says how many it rests on. Other intervals and "
+        "tests use F, Student's t, chi-square, the normal distribution or Wilson's formula, or are exact. The "
+        "column method or the list below says which."
     ).format(
         resamples=count(results.bootstrap.replicates),
         clusters=count(results.export.conversations["cluster"].nunique()),
         seed=results.bootstrap.seed,
     )
     yield _(
-        "A cluster is a participant with all of their conversations, of simulated seekers the profile, or the "
-        "conversation where neither is named. BCa corrections are left out where they do not exist; the column method "
-        "says so."
+        "A cluster is a participant with all of their conversations. For simulated seekers it is the profile, or "
+        "the conversation if neither is named. BCa corrections are left out where they do not exist; the column "
+        "method says so."
     )
-    yield _("A score that is missing is left out, never counted as 0.")
+    yield _("A missing score is left out, never counted as 0.")
     yield _(
-        "Corrected for multiple testing are p_holm and p_bh, within the family that the list below tells, p_adjusted "
-        "of the alternative annotator test, with the winning rate that follows from it, and what pairwise_share "
-        "counts; no other p and no interval is."
+        "These are corrected for multiple testing: p_holm and p_bh, within the family that the list below names; "
+        "p_adjusted of the alternative annotator test, with the winning rate that follows from it; and the count "
+        "behind pairwise_share. No other p and no interval is corrected."
     )
     yield _declaration(results)
 
@@ -98,10 +106,10 @@ def _of_the_paper(results: Results) -> Iterator[Part]:
     if len(results.table("discrimination")):
         yield prose(
             _(
-                "MSR, MAC and F are computed by EmoHarbor's formulas as they are written. The numbers of its own Table "
-                "2 do not all follow from them: of the MSR of .745, with 100 profiles and 20 models, equation 13 makes "
-                "an F of 77.6, and 112 is printed; the MAC of .427 does follow. So do not compare an F of this report "
-                "with the printed one."
+                "MSR, MAC and F are computed with EmoHarbor's formulas as they are written. Not all numbers of its "
+                "Table 2 follow from them: with an MSR of .745, 100 profiles and 20 models, equation 13 gives an F "
+                "of 77.6, but 112 is printed; the MAC of .427 does follow. Do not compare an F of this report with "
+                "the printed one."
             )
         )
 
@@ -109,11 +117,11 @@ def _of_the_paper(results: Results) -> Iterator[Part]:
 def _declaration(results: Results) -> str:
     if results.table("primary").empty:
         return _(
-            "No primary contrast was declared in the study file, so all tests are exploratory, but for what the "
+            "No primary contrast was declared in the study file, so all tests are exploratory, except those the "
             "authors registered elsewhere beforehand."
         )
     return _(
-        "Primary are the contrasts of primary.csv alone, which the study file declares; all other tests are "
+        "Only the contrasts in primary.csv, which the study file declares, are primary. All other tests are "
         "exploratory."
     )
 
@@ -127,7 +135,7 @@ def _chart(results: Results) -> Iterator[Part]:
     yield prose(
         _(
             "What the reporting guideline for studies of chatbots (CHART 2025, doi 10.1136/bmjmed-2025-001632) asks "
-            "for, as far as the exported data tell it. The rest is for the authors to write."
+            "for, as far as the exported data contain it. The authors must write the rest."
         )
     )
     yield Excerpt("chart", _("CHART items that the data answer"), pd.DataFrame(rows))
@@ -145,7 +153,7 @@ def _items(results: Results) -> Iterator[tuple[str, str, str]]:
     yield "9", _("data analysis"), _("the whole of this section")
     yield "12c", _("ethics"), _consent(results)
     yield "12d", _("protocol"), _protocol(results)
-    yield "12e", _("data availability"), _("SHA-256 of what was read: {hash}").format(hash=results.data_hash())
+    yield "12e", _("data availability"), _("SHA-256 of the files read: {hash}").format(hash=results.data_hash())
 
 
 def _design(results: Results) -> str:
@@ -208,8 +216,8 @@ def _checks(results: Results) -> Iterator[Part]:
     yield subheading(_("Checked by other packages"))
     yield prose(
         _(
-            "{compared} numbers were computed a second time by {packages}, from the same complete rows: {agreeing} "
-            "agree, and {differing} differ by more than the tolerance."
+            "{packages} computed {compared} numbers a second time, from the same complete rows: {agreeing} agree, "
+            "and {differing} differ by more than the tolerance."
         ).format(
             compared=count(agreeing + differing),
             packages=listed(sorted(set(table["library_name"]))),
@@ -219,7 +227,7 @@ def _checks(results: Results) -> Iterator[Part]:
         _("{count} cannot be compared; cross_check.csv says why.").format(
             count=count(len(table) - agreeing - differing)
         ),
-        _("Where there are very many numbers or ratings, the check takes a random part of them."),
+        _("If there are very many numbers or ratings, the check uses a random part of them."),
         *differing_numbers(results.tables),
     )
 
@@ -236,7 +244,7 @@ def _left_out(results: Results) -> Iterator[Part]:
 
 
 def _reason(name: str) -> str:
-    return _(NOTHING[name]) if name in NOTHING else _("There is nothing to compute it from.")
+    return _(NOTHING[name]) if name in NOTHING else _("There are no data to compute it from.")
 
 
 COUNTED = {
@@ -244,7 +252,7 @@ COUNTED = {
     "repeated_ratings_averaged": gettext_noop("repeated ratings, averaged"),
     "excluded_participants": gettext_noop("excluded participants"),
     "invalid_conversations": gettext_noop("conversations left out"),
-    "ratings_left_out_for_them": gettext_noop("ratings left out for them"),
+    "ratings_left_out_for_them": gettext_noop("ratings left out with them"),
     "conversations_without_arm": gettext_noop("conversations without arm"),
 }
 
@@ -258,8 +266,8 @@ def data(results: Results) -> Section:
     versions = ", ".join(f"{name} {number}" for name, number in results.versions().items())
     gone = _("{files}. What needs them is left out.").format(files=", ".join(absent)) if absent else ""
     parts: list[Part] = [
-        Excerpt("files", _("Files that were read"), pd.DataFrame(files)),
-        *([subheading(_("Files that were not there")), prose(gone)] if absent else []),
+        Excerpt("files", _("Files read"), pd.DataFrame(files)),
+        *([subheading(_("Missing files")), prose(gone)] if absent else []),
         subheading(_("Counted")),
         listing(_counted(results)),
         subheading(_("Software")),

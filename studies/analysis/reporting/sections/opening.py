@@ -29,7 +29,7 @@ FINAL = ("final", "")
 
 
 def summary(results: Results) -> Section:
-    where = _("Every table is also a CSV file beside this page, with all digits; results.json holds everything.")
+    where = _("Every table is also a CSV file next to this page, with all digits; results.json contains everything.")
     found = [joined(said) for rule in FINDINGS if (said := list(rule(results)))]
     return Section("summary", _("Summary"), [prose(*_who(results)), listing(found), prose(where)])
 
@@ -51,7 +51,7 @@ def _who(results: Results) -> Iterator[str]:
     ]
     if arms:
         numbers.append(_counted(ngettext("{count} arm", "{count} arms", arms), arms))
-    yield _("This is what {counts} say.").format(counts=listed(numbers))
+    yield _("These results come from {counts}.").format(counts=listed(numbers))
 
 
 def _counted(text: str, number: int) -> str:
@@ -80,8 +80,8 @@ def _agreement(results: Results) -> Iterator[str]:
         "all": len(medians),
     }
     if len(medians) > 1:
-        yield _("Of {all} judges and strategies {judge} agreed most with {human}.").format(**found)
-        yield _("As the best of several, picked by these same data, it may agree less in others.")
+        yield _("Of {all} combinations of judge and strategy, {judge} agreed most with {human}.").format(**found)
+        yield _("As the best of several, chosen from these same data, it may agree less in other data.")
     else:
         yield _("{judge} was compared with {human}.").format(**found)
     if len(best) > 1:
@@ -114,8 +114,8 @@ def _strategies(results: Results) -> Iterator[str]:
     largest = tested.loc[tested["difference"].abs().idxmax()]
     yield tested_strategies(tested)
     yield _(
-        "The largest difference in r is {difference}, with an interval of {interval} that is not corrected for having "
-        "been picked ({judge}, {item}: {b} minus {a})."
+        "The largest difference in r is {difference}, with an interval of {interval} that is not corrected for this "
+        "selection ({judge}, {item}: {b} minus {a})."
     ).format(
         difference=signed(largest["difference"]),
         interval=bounds(largest["low"], largest["high"]),
@@ -168,14 +168,15 @@ def _between(pairs: pd.DataFrame, best: str, worst: str) -> Iterator[str]:
         yield _difference(rows.iloc[0], 1 if rows["arm_a"].iloc[0] == best else -1)
         if len(pairs) > 1:
             yield _(
-                "p is after Holm's correction over the pairs; that these two lie farthest apart was seen in the data."
+                "p is after Holm's correction over the pairs. These two were chosen because they lie farthest apart "
+                "in the data."
             )
 
 
 def _difference(pair: "pd.Series[Any]", sign: int) -> str:
     low, high = sorted((sign * pair["low"], sign * pair["high"]))
     return _(
-        "For the {users} who met both the difference is {difference}, interval {interval}, {p} by Wilcoxon's test."
+        "For the {users} who met both, the difference is {difference}, interval {interval}, {p} by Wilcoxon's test."
     ).format(
         users=pair["users"],
         difference=signed(sign * pair["difference"]),
@@ -195,10 +196,10 @@ def _differences(results: Results) -> Iterator[str]:
     if tested.empty:
         return
     yield ngettext(
-        "Of {count} difference between two arms on a single item {kept} stays below p = .05 after Holm's correction "
-        "within the item, and {kept_of_all} after that of Benjamini and Hochberg over all items.",
-        "Of {count} differences between two arms on single items {kept} stay below p = .05 after Holm's correction "
-        "within each item, and {kept_of_all} after that of Benjamini and Hochberg over all items.",
+        "{kept} of {count} difference between two arms on a single item stays below p = .05 after Holm's correction "
+        "within the item, and {kept_of_all} after Benjamini and Hochberg's over all items.",
+        "{kept} of {count} differences between two arms on single items stay below p = .05 after Holm's correction "
+        "within each item, and {kept_of_all} after Benjamini and Hochberg's over all items.",
         len(tested),
     ).format(count=len(tested), kept=kept(tested), kept_of_all=kept(tested, "p_bh"))
 
@@ -222,7 +223,7 @@ def _conditions(results: Results) -> Iterator[str]:
         smallest=signed(rows["difference"].max()),
     )
     if not raters:
-        yield _("These are not of the same people or profiles, so that what differs may be the seekers.")
+        yield _("These are not the same people or profiles, so the difference may come from the seekers.")
 
 
 def _reliability(results: Results) -> Iterator[str]:
@@ -233,8 +234,8 @@ def _reliability(results: Results) -> Iterator[str]:
         return
     alphas = people["alpha_ordinal"]
     yield ngettext(
-        "People who rated the same agree among themselves with an alpha of {median}.",
-        "People who rated the same agree among themselves with an alpha between {lowest} and {highest}, and a median "
+        "People who rated the same conversations agree with an alpha of {median}.",
+        "People who rated the same conversations agree with an alpha between {lowest} and {highest}, and a median "
         "of {median}.",
         len(alphas),
     ).format(

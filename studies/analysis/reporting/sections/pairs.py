@@ -22,20 +22,20 @@ def pairs(results: Results) -> Section | None:
     if results.table("pairwise").empty:
         return None
     parts = [*_contests(results), *_strengths(results.table("bradley_terry"))]
-    return Section("pairwise", _("Side by side: who was preferred"), parts, ("pairwise", "bradley_terry"))
+    return Section("pairwise", _("Side-by-side preferences"), parts, ("pairwise", "bradley_terry"))
 
 
 def _contests(results: Results) -> Iterator[Part]:
     yield prose(
         _(
-            "Two conversations or replies stood side by side. Win, tie and loss are those of contestant_a; "
-            "first_share is the share of the preferences that went to whichever was shown first, .5 where the place "
-            "made no difference."
+            "Two conversations or replies were shown side by side. Win, tie and loss are those of contestant_a. "
+            "first_share is the share of preferences for the side shown first; .5 means the position made no "
+            "difference."
         ),
         *_not_counted(results),
     )
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
-    caption = _("Who was preferred to whom, with {level} intervals").format(level=LEVEL)
+    caption = _("Preferences, with {level} intervals").format(level=LEVEL)
     yield excerpt("pairwise", caption, with_intervals(results.table("pairwise"), SHARES), shown, ["win"])
 
 
@@ -43,14 +43,14 @@ def _not_counted(results: Results) -> Iterator[str]:
     verdicts = read_verdicts(results.export.folder)
     if verdicts and verdicts.alike:
         yield ngettext(
-            "{count} verdict on a pair of one arm and one kind of seekers tells of neither.",
-            "{count} verdicts on pairs of one arm and one kind of seekers tell of neither.",
+            "{count} verdict on a pair with the same arm and the same kind of seekers says nothing about either.",
+            "{count} verdicts on pairs with the same arm and the same kind of seekers say nothing about either.",
             verdicts.alike,
         ).format(count=verdicts.alike)
     if verdicts and verdicts.left_out:
         yield ngettext(
-            "{count} verdict of or about what a decision left out is not counted.",
-            "{count} verdicts of or about what a decision left out are not counted.",
+            "{count} verdict is not counted because its rater or conversation was left out.",
+            "{count} verdicts are not counted because their raters or conversations were left out.",
             verdicts.left_out,
         ).format(count=verdicts.left_out)
 
@@ -69,8 +69,8 @@ def _strengths(table: pd.DataFrame) -> Iterator[Part]:
             f"bradley-terry-{raters}-{instrument}",
             _("Side by side, as preferred by {who}: strengths with {level} intervals").format(who=who, level=LEVEL),
             _(
-                "Bradley–Terry strengths on the log scale, 0 their mean: one more means that the odds of being "
-                "preferred are 2.7 times as high. Lines are bootstrap intervals. In brackets: verdicts."
+                "Bradley–Terry strengths on the log scale, with 0 as their mean: one more means that the odds of "
+                "being preferred are 2.7 times as high. Lines are bootstrap intervals. In brackets: verdicts."
             ),
             dot_panels(panels, _("log strength"), at=0),
         )

@@ -42,23 +42,23 @@ BEGINS = "conversations_begun"  # people end there, their conversations begin
 NAMES = {
     "invited": gettext_noop("invited"),
     "arrived": gettext_noop("opened their link"),
-    "screened_out": gettext_noop("turned away by the screening"),
-    "in_review": gettext_noop("not yet decided on"),
+    "screened_out": gettext_noop("screened out"),
+    "in_review": gettext_noop("not yet decided"),
     "declined": gettext_noop("did not consent"),
     "consented": gettext_noop("gave consent"),
     "started_chatting": gettext_noop("began a conversation"),
     "withdrawn": gettext_noop("withdrew"),
     "stopped": gettext_noop("stopped"),
-    "held": gettext_noop("held for safety's sake"),
+    "held": gettext_noop("held for safety"),
     "timed_out": gettext_noop("did not come back"),
-    "active": gettext_noop("still under way"),
+    "active": gettext_noop("still in the study"),
     "completed": gettext_noop("completed the study"),
     "excluded": gettext_noop("left out by decision"),
     "analysed": gettext_noop("are in the results"),
-    "conversations_begun": gettext_noop("conversations begun"),
+    "conversations_begun": gettext_noop("conversations started"),
     "conversations_early": gettext_noop("ended early by the person"),
     "conversations_walked_out": gettext_noop("left by the seeker"),
-    "conversations_safety": gettext_noop("stopped for safety's sake"),
+    "conversations_safety": gettext_noop("stopped for safety"),
     "conversations_technical": gettext_noop("technical failures"),
     "conversations_withdrawn": gettext_noop("withdrawn"),
     "conversations_open": gettext_noop("still open"),
@@ -90,17 +90,17 @@ def flow(results: Results) -> Section | None:
     if counts.empty:
         return None
     parts: list[Part] = [
-        prose(_("Everybody whom the files name is counted here, those too who are left out of the results."))
+        prose(_("Everyone the files name is counted here, including people who are left out of the results."))
     ]
     for track, rows in sorted(counts.groupby("track"), key=_participants_first):
         found = dict(zip(rows["stage"], rows["estimate"].astype(int), strict=True))
         parts.append(
             figure(
                 f"flow-{track}",
-                _("How many came how far: {track}").format(track=_track(str(track))),
+                _("How far people came: {track}").format(track=_track(str(track))),
                 _(
-                    "On the left who went on, on the right who did not, and why. Who stopped after a rating is in the "
-                    "results with what they gave."
+                    "The left side shows who continued. The right side shows who did not, and why. People who "
+                    "stopped after a rating are in the results with their data so far."
                 ),
                 flow_chart(boxes(found)),
             )
@@ -138,7 +138,7 @@ def _line(stage: str, number: int) -> str:
 
 def people(results: Results) -> Section:
     parts = [*_people(results.table("people")), *_arms(results), *_raters(results)]
-    return Section("people", _("Who took part"), parts, ("people",))
+    return Section("people", _("Participants"), parts, ("people",))
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:
@@ -147,8 +147,8 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         return
     yield prose(
         _(
-            "Those who are in the results, as they answered about themselves. Numbers below five are not told, nor "
-            "those from which one would follow, so that nobody can be found in the table."
+            "The people in the results, as they described themselves. Numbers below five are hidden, and so are "
+            "numbers from which one would follow, so that no one can be identified."
         ),
         _scales(table),
     )
@@ -179,7 +179,7 @@ def _said(row: Mapping[str, Any]) -> str:
         return f"{decimal(row['mean'])} ({decimal(row['sd'])})"
     if pd.notna(row["count"]):
         return f"{count(row['count'])} ({percent(row['share'])})"
-    return f"<{FEWEST}" if row["note"].endswith(SMALL) else _("not told")
+    return f"<{FEWEST}" if row["note"].endswith(SMALL) else _("hidden")
 
 
 def _characteristic(instrument: str, item: str, level: str) -> str:
@@ -196,12 +196,12 @@ def _arms(results: Results) -> Iterator[Part]:
     chats = results.export.whole()
     chats = chats[chats["arm"] != ""]
     if chats.empty:
-        yield prose(_("No conversation names an arm."))
+        yield prose(_("No conversation belongs to an arm."))
         return
     yield prose(
         _(
-            "Conversations of each arm, whether or not somebody rated them; turns are turns with a reply. Ends that "
-            "differ between arms leave different conversations to be rated."
+            "Conversations of each arm, whether or not someone rated them. Turns are turns with a reply. If ends "
+            "differ between arms, different conversations remain to be rated."
         )
     )
     rows = [_arm(str(arm), found, results) for arm, found in chats.groupby("arm")]
@@ -225,7 +225,7 @@ def _end(reason: str) -> str:
 def _raters(results: Results) -> Iterator[Part]:
     ratings = results.export.ratings
     rows = [_group(group, rated, results) for group, rated in by_raters(ratings, "group")]
-    yield Excerpt("raters", _("Who rated"), pd.DataFrame(rows))
+    yield Excerpt("raters", _("Raters"), pd.DataFrame(rows))
 
 
 def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, object]:
@@ -236,7 +236,7 @@ def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, objec
         who = profiles[profiles != ""]
     return {
         _("raters"): raters_name(group),
-        _("how many"): who.nunique() or "–",
+        _("number"): who.nunique() or "–",
         _("conversations"): rated["conversation"].nunique(),
         _("scores"): len(rated),
         _("instruments"): ", ".join(map(instrument_name, _values(rated["instrument"]))),

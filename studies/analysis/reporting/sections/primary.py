@@ -32,11 +32,11 @@ def _parts(table: pd.DataFrame) -> Iterator[Part]:
         _("All other comparisons in this report are exploratory."),
     )
     if known.any():
-        yield Excerpt("primary-contrasts", _("What was declared, and what was found"), _found(table[known]))
+        yield Excerpt("primary-contrasts", _("Declared contrasts and results"), _found(table[known]))
         yield prose(
             _(
-                "The estimate is the first that is named minus the second: of strategies the difference in Pearson's "
-                "r, of arms that in points."
+                "The estimate is the first one named minus the second: for strategies the difference in Pearson's "
+                "r, for arms the difference in points."
             )
         )
     if not known.all():

@@ -25,10 +25,10 @@ def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export
     of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment)}
     axis = common_scale(export, instrument, means.columns)
     if axis is None:
-        yield prose(_("No radar of {scale}: its items do not share one scale.").format(**of))
+        yield prose(_("There is no radar chart of {scale}, because its items do not share one scale.").format(**of))
         return
     named = means.rename(columns=lambda item: item_name(instrument, item))
-    title = _("Radar of the arms as rated by {raters} ({scale}): means without intervals").format(**of)
+    title = _("Radar chart of the arms as rated by {raters} ({scale}): means without intervals").format(**of)
     foot = _foot(axis, len(means))
     yield fitting(
         figure(f"radar-{raters}-{instrument}-{moment}", title, _caption(axis, means), radar(named, axis, foot))
@@ -61,11 +61,11 @@ def _caption(axis: Scale, means: pd.DataFrame) -> str:
     return joined(
         [
             _what(axis),
-            _("Grey is the mean over the arms, each counting once.") if len(means) > TOGETHER else "",
-            _("Where an arm has no mean of an item, its line breaks.") if means.isna().any(axis=None) else "",
+            _("Grey is the mean over the arms, and each arm counts once.") if len(means) > TOGETHER else "",
+            _("If an arm has no mean for an item, its line has a gap.") if means.isna().any(axis=None) else "",
             _(
-                "It is not shown unless asked for: its areas grow with the square of the means and change with the "
-                "order of the axes, and it has no intervals. To compare arms, read the dot plots."
+                "The radar chart is only shown on request. Its areas grow with the square of the means and change "
+                "with the order of the axes, and it has no intervals. To compare arms, read the dot plots."
             ),
         ]
     )
@@ -74,12 +74,12 @@ def _caption(axis: Scale, means: pd.DataFrame) -> str:
 def _what(axis: Scale) -> str:
     if axis.note:
         said = _(
-            "The means of the dot plots above. The axes begin at {lowest} in the centre and end at {highest} at the "
-            "rim, the lowest and the highest score: codebook.csv tells no scale that holds for every item."
+            "The means of the dot plots above. The axes start at {lowest} in the centre and end at {highest} at the "
+            "rim, the lowest and the highest score, because codebook.csv has no scale that holds for every item."
         )
     else:
         said = _(
-            "The means of the dot plots above. The axes begin at {lowest} in the centre, the lowest score that the "
+            "The means of the dot plots above. The axes start at {lowest} in the centre, the lowest score that the "
             "scale allows, and end at {highest} at the rim, the highest."
         )
     return said.format(lowest=f"{axis.lowest:g}", highest=f"{axis.highest:g}")

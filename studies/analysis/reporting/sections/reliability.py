@@ -46,7 +46,7 @@ def reliability(results: Results) -> Section | None:
         *_users_by_raters(results.table("decision_study")),
         *_strictness(results.table("rater_effects")),
     ]
-    return Section("reliability", _("Raters among themselves"), parts, TABLES)
+    return Section("reliability", _("Agreement between raters"), parts, TABLES)
 
 
 def _agreement(table: pd.DataFrame) -> Iterator[Part]:
@@ -54,17 +54,18 @@ def _agreement(table: pd.DataFrame) -> Iterator[Part]:
     if items.empty:
         yield prose(
             _(
-                "No conversation was rated by several raters of a kind, so nobody knows how reliable a single rating "
-                "is. Even a judge that knew what a conversation deserves could not correlate with ratings more than "
-                "the root of their reliability: without second ratings that bound is unknown."
+                "No conversation was rated by several raters of the same kind, so the reliability of a single "
+                "rating is unknown. Even a judge that knew the true score of a conversation could not correlate "
+                "with ratings more than the square root of their reliability. Without second ratings, that bound is "
+                "unknown."
             )
         )
         return
     yield prose(
         _(
-            "Reliability says how much of the difference between two scores lies in what was rated and not in who "
-            "rated it. ICC(A,1) is of a single rater whose level counts, alpha is Krippendorff's for ordered "
-            "categories, ICC(1,1) is all that can be said where each rater rated a conversation of their own."
+            "Reliability is the share of the difference between two scores that comes from what was rated and not "
+            "from who rated it. ICC(A,1) is for a single rater whose level counts, alpha is Krippendorff's for "
+            "ordered categories, and ICC(1,1) is the only form available when each rater rated different conversations."
         )
     )
     yield from first_unfolded(
@@ -81,10 +82,13 @@ def _among(raters: str, table: pd.DataFrame) -> Iterator[Part]:
     for (unit, instrument, moment), rows in table.groupby(["unit", "instrument", "moment"]):
         yield figure(
             f"reliability-{raters}-{unit}-{instrument}-{moment}",
-            _("{raters} among themselves ({scale}): reliability with {level} intervals").format(
+            _("Agreement between {raters} ({scale}): reliability with {level} intervals").format(
                 raters=_capital(raters_name(raters)), scale=scale_name(instrument, moment), level=LEVEL
             ),
-            _("1 is perfect agreement, 0 what chance gives. Beside each: how many were rated, times raters."),
+            _(
+                "1 is perfect agreement, and 0 is agreement by chance. Next to each line: the number rated, times "
+                "raters."
+            ),
             dot_panels({"": _lines(rows, instrument, FORMS[unit])}, _("reliability"), series=_series(unit), at=0),
         )
 
@@ -113,9 +117,9 @@ def _decisions(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("How many raters does a score need?"))
     yield prose(
         _(
-            "From the variances that were found: how reliable the mean over so many raters (k) would be, where only "
-            "the order of what was rated counts (E ρ²) and where the level of each rater counts too (Φ). Where a "
-            "curve grows flat, more raters buy little."
+            "Based on the estimated variances: how reliable the mean over several raters (k) would be, if only the "
+            "order of what was rated counts (E ρ²) and if the level of each rater counts too (Φ). Where a curve "
+            "becomes flat, more raters help little."
         )
     )
     yield from first_unfolded(
@@ -134,7 +138,7 @@ def _curves(raters: str, table: pd.DataFrame) -> Iterator[Part]:
             _("Reliability of a mean over several {raters} ({scale}), with {level} bands").format(
                 raters=raters_name(raters), scale=scale_name(instrument, moment), level=LEVEL
             ),
-            _("{signs}. Below: how many were rated.").format(
+            _("{signs}. Below: the number rated.").format(
                 signs=", ".join(f"{sign} {name}" for sign, name in zip(SIGNS, CURVES.values(), strict=False))
             ),
             curves(panels, _("reliability"), "k"),
@@ -150,12 +154,12 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("How many people tell the arms apart?"))
     yield prose(
         _(
-            "How surely the means over so many people (k) would put arms in their order, which all of them meet (E ρ²; "
-            "1 is surely). Arms are taken as drawn from others like them. decision_study.csv also tells how it is "
-            "where each arm has people of its own (phi_users)."
+            "How reliably the means over several people (k) would put the arms in order, if all these people met "
+            "all arms (E ρ²; 1 is perfectly reliable). Arms are treated as drawn from others like them. "
+            "decision_study.csv also shows the case where each arm has its own people (phi_users)."
         )
     )
-    caption = _("E ρ² of the arms' means over so many people, with {level} intervals").format(level=LEVEL)
+    caption = _("E ρ² of the arms' means over several people, with {level} intervals").format(level=LEVEL)
     yield Excerpt("decision_study", caption, _by_k(known), left_out(people))
 
 
@@ -168,14 +172,13 @@ def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
     yield subheading(_("How many people and raters tell the arms apart?"))
     yield prose(
         _(
-            "Where several raters or judges scored the same conversations of people who met several arms: how surely "
-            "the means over so many people (columns) and so many raters of each of their conversations (k_raters) "
-            "would put arms in their order (E ρ²). A rater who orders the arms in a way of their own is made up for "
-            "by more raters alone, however many people there are. decision_study.csv has the variances and the single "
-            "items too."
+            "Several raters or judges scored the same conversations of people who met several arms. The table shows "
+            "how reliably the means over several people (columns) and several raters of each of their conversations "
+            "(k_raters) would put the arms in order (E ρ²). If raters order the arms differently, only more raters "
+            "help, however many people there are. decision_study.csv also has the variances and the single items."
         )
     )
-    caption = _("E ρ² of the arms' means over so many people and raters, with {level} intervals").format(level=LEVEL)
+    caption = _("E ρ² of the arms' means over several people and raters, with {level} intervals").format(level=LEVEL)
     remark = joined([left_out(rows), gaps(known, ["low"])])
     yield Excerpt("people-and-raters", caption, _by_k(known, "k_raters"), remark)
 
@@ -198,12 +201,12 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
     variances = table[table["term"] == "variance"] if len(table) else table
     if variances.empty:
         return
-    yield subheading(_("How strict the raters are"))
+    yield subheading(_("Strictness of the raters"))
     yield prose(
         _(
-            "Variances by a mixed model of each item (counsellors' own conversations: score ~ arm + (1 | counsellor) "
-            "+ (1 | card); second raters: score ~ arm + (1 | conversation) + (1 | reviewer)). What lies between "
-            "raters is strictness, not the systems."
+            "Variances from a mixed model of each item (counsellors' own conversations: score ~ arm + (1 | "
+            "counsellor) + (1 | card); second raters: score ~ arm + (1 | conversation) + (1 | reviewer)). The "
+            "variance between raters is strictness. It does not come from the systems."
         )
     )
     for raters, rows in variances.groupby("raters"):

@@ -63,16 +63,16 @@ def staying(results: Results) -> Section | None:
 def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Conversations end in ways that compete with each other. The first table counts every end: of all "
-            "conversations so many had ended in that way after the last turn. A walk-out and a satisfied goodbye both "
-            "close a conversation, so read them apart."
+            "Conversations end in ways that compete with each other. The first table counts every kind of end: the "
+            "share of all conversations that had ended in that way after the last turn. A walk-out and a satisfied "
+            "goodbye both close a conversation, so read them separately."
         ),
         _(
-            "The curves below ask how long the arms keep a seeker. There a walk-out, a person's early end, a satisfied "
-            "goodbye and a stop for safety's sake count as ends. Everything else is censored, that is, the "
-            "conversation counts as open until then: the cap and a person's regular end stop what might have gone on, "
-            "a technical failure is no choice of the seeker's. This takes those who ended regularly for people who "
-            "would have gone on like the others, which may well be wrong."
+            "The curves below show how long the arms keep a seeker. A walk-out, a person's early end, a satisfied "
+            "goodbye and a stop for safety count as ends. Everything else is censored, which means that the "
+            "conversation counts as open until then: the maximum number of turns and a person's regular end stop "
+            "what might have continued, and a technical failure is not the seeker's choice. This assumes that "
+            "people who ended regularly would have continued like the others, which may be wrong."
         ),
     )
     caption = _("How conversations had ended after the last turn: shares")
@@ -83,8 +83,8 @@ def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
     if tests["estimate"].notna().any():
         yield prose(
             _(
-                "The log-rank test asks whether the curves of all arms are the same. Where the same people or profiles "
-                "met several arms, the second one compares the arms within each of them and finds more."
+                "The log-rank test asks whether the curves of all arms are the same. If the same people or profiles "
+                "met several arms, the second test compares the arms within each of them and detects more."
             )
         )
         shown = ["condition", "seekers", "statistic", "estimate", "df", "p", "n", "clusters", "method"]
@@ -114,8 +114,8 @@ def _survival(table: pd.DataFrame) -> Iterator[Part]:
                 seekers=seekers_name(str(seekers)), level=LEVEL
             ),
             _(
-                "Kaplan–Meier estimates with Wilson's intervals, n by the jackknife of clusters. "
-                "{signs} Below: how many conversations had so many turns."
+                "Kaplan–Meier estimates with Wilson's intervals, n by the jackknife of clusters. {signs} Below: the "
+                "number of conversations that reached that turn."
             ).format(signs=_signs(conditions)),
             curves(_by_arm(rows, "at_risk", conditions), _("share still open"), _("turn"), stepped=True),
         )
@@ -143,8 +143,8 @@ def over_turns(results: Results) -> Section | None:
 def _fewer(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
-            "Later turns are of the conversations that were still open, which may not be like the others: read the "
-            "numbers below the curves. Slopes are within conversations, in points per turn."
+            "Later turns only include conversations that were still open, and these may differ from the others. "
+            "Read the numbers below the curves. Slopes are within conversations, in points per turn."
         )
     )
     rows = table[table["statistic"] == trends.SLOPE]
@@ -182,8 +182,8 @@ def _trends(table: pd.DataFrame) -> Iterator[Part]:
                 item=_item(instrument, item), of=of, level=LEVEL
             ),
             _(
-                "Means over the conversations scored at that turn, of which there are so many as stand below; those "
-                "that ended before are in none. {signs}"
+                "Means over the conversations scored at that turn; their number is below. Conversations that ended "
+                "earlier are not included. {signs}"
             ).format(signs=_signs(conditions)),
             curves(_by_arm(rows, "n", conditions), _item(instrument, item), _("turn")),
         )

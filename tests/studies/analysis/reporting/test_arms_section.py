@@ -54,7 +54,7 @@ def test_arms_of_few_counsellors_are_the_mixed_models(tmp_path: Path, counsellor
     if by_model:
         expected = effects[effects["term"] == "arm"].set_index("level")[["estimate", "low", "high"]]
         assert shown.set_index("arm")[bounds].to_numpy() == pytest.approx(expected.loc[shown["arm"]].to_numpy())
-        assert "those of the mixed model of rater_effects.csv" in said
+        assert "from the mixed model of rater_effects.csv" in said
         assert "could not be fitted" not in said
     else:
         pd.testing.assert_frame_equal(shown, plain)
@@ -73,7 +73,7 @@ def test_an_item_without_a_model_is_shown_as_in_the_table(tmp_path: Path) -> Non
     same = shown["item"] == "same"
     pd.testing.assert_frame_equal(shown[same], plain[same])
     assert (shown.loc[~same, "low"] != plain.loc[~same, "low"]).all()
-    assert said.endswith("Where the model could not be fitted, they are those of arms.csv.")
+    assert said.endswith("Where the model could not be fitted, they come from arms.csv.")
 
 
 def test_arms_that_counsellors_rated_as_others_too_are_shown_as_in_the_table(tmp_path: Path) -> None:
@@ -158,13 +158,13 @@ def test_with_and_without_tells_how_far_estimates_move_and_turn(tmp_path: Path) 
     results = results_of(write_export(tmp_path / "export", six_people()), sensitivity=rows)
     [moved] = parts_of(sensitivity(results), Excerpt)
     assert moved.frame.to_numpy().tolist() == [
-        ["without incidents", "differences between two arms", 1, "1.40", "1.40", 1, 0],
-        ["without incidents", "means of the arms", 2, "0.30", "0.50", "", 0],
+        ["excluding incidents", "differences between two arms", 1, "1.40", "1.40", 1, 0],
+        ["excluding incidents", "means of the arms", 2, "0.30", "0.50", "", 0],
     ]
     alone = results_of(tmp_path / "export", sensitivity=rows[::2])
     section = sensitivity(alone)
     assert section is not None
-    assert "the results with and without are one" in text_of(section.parts)
+    assert "so all versions give the same results" in text_of(section.parts)
 
 
 def test_a_sample_that_leaves_nothing_is_no_sample_that_changes_nothing(tmp_path: Path) -> None:
@@ -176,7 +176,7 @@ def test_a_sample_that_leaves_nothing_is_no_sample_that_changes_nothing(tmp_path
     assert section is not None
     assert "are one" not in text_of(section.parts)
     [moved] = parts_of(section, Excerpt)
-    assert moved.frame.to_numpy().tolist() == [["without what is flagged", "means of the arms", 0, "–", "–", "", 1]]
+    assert moved.frame.to_numpy().tolist() == [["excluding what is flagged", "means of the arms", 0, "–", "–", "", 1]]
 
 
 def test_pairs_that_a_sample_lacks_are_no_sample_that_changes_nothing(tmp_path: Path) -> None:

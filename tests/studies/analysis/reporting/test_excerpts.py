@@ -60,12 +60,12 @@ def test_rows_without_an_estimate_are_counted_below_with_their_reasons() -> None
     found = excerpt("x", "X", rows, ["item", "estimate", "low"])
     assert isinstance(found, Excerpt)
     assert found.frame.to_dict("records") == [{"item": "Safety", "estimate": 0.5, "low": 0.25}]
-    assert found.remark == "3 rows without a value are left out: fewer than two positions (2); no r (1)."
+    assert found.remark == "3 rows have no value and are left out: fewer than two positions (2); no r (1)."
 
 
 def test_a_table_of_which_no_row_has_an_estimate_is_a_sentence() -> None:
     said = excerpt("x", "Slopes", pd.DataFrame([SEEN | NOTHING]), ["item", "estimate"])
-    assert said == "<p>Slopes: 1 row without a value is left out: fewer than two positions (1).</p>"
+    assert said == "<p>Slopes: 1 row has no value and is left out: fewer than two positions (1).</p>"
 
 
 def test_a_row_without_a_reason_says_so_and_full_rows_say_nothing() -> None:
@@ -161,7 +161,7 @@ def test_coverage_stands_beside_the_means(folder: Path) -> None:
         of | {"judge": "", "strategy": "", "raters": "seeker", "statistic": "skipped_share", "n": 12, "estimate": 0.25}
     )
     tables = small(arms(results_of(folder, arms=means, coverage=told)))
-    said = {name: table.frame.get("scored / asked") for name, table in tables.items()}
+    said = {name: table.frame.get("scored / requested") for name, table in tables.items()}
     assert said["means-judge:standard-ten"].tolist() == ["38 / 40"]  # type: ignore[union-attr]
     assert said["means-seeker-ten"].tolist() == ["9 / 12"]  # type: ignore[union-attr]
     assert said["means-reviewer-ten"] is None
@@ -286,7 +286,7 @@ def test_purposes_of_calls_have_names(folder: Path) -> None:
     measures = ("seconds", "input_tokens", "output_tokens", "cost", "calls", "failed_calls")
     rows = [of | {"purpose": purpose, "measure": name} for purpose in ("*", "reply") for name in measures]
     assert small(costs(results_of(folder, costs=rows)))["costs"].frame["purpose"].tolist() == [
-        "everything together",
+        "total",
         "replies",
     ]
 
@@ -347,7 +347,7 @@ def test_tests_and_corrections_can_be_said_in_another_language(folder: Path, mon
 
 
 def test_methods_say_where_the_paper_does_not_follow_its_formulas(folder: Path) -> None:
-    said = "of the MSR of .745, with 100 profiles and 20 models, equation 13 makes an F of 77.6, and 112 is printed"
+    said = "with an MSR of .745, 100 profiles and 20 models, equation 13 gives an F of 77.6, but 112 is printed"
     assert said in text_of(methods(results_of(folder, discrimination=[SEEN | {"msr": 0.5}])))
     assert said not in text_of(methods(results_of(folder)))
     assert pytest.approx(77.6, abs=0.05) == 0.745 * 100 * 20 / 19 * 99 / 100
@@ -365,6 +365,11 @@ def test_no_bare_key_is_left_in_a_cell(folder: Path) -> None:
     )
     tables = [table.frame for section in sections_of(results) for table in small(section).values()]
     cells = {str(cell) for frame in tables for cell in frame.to_numpy().ravel()}
-    assert {"carry-over (F)", "right guesses, chance taken off", "variance between profiles", "best member"} <= cells
+    assert {
+        "carry-over (F)",
+        "right guesses, corrected for chance",
+        "variance between profiles",
+        "best member",
+    } <= cells
     keys = {"carry_over_f", "accuracy_corrected", "profile_variance", "best_member", "judge:standard", "expert"}
     assert not cells & {*keys, "seeker", "state_aware", "emoharbor_10"}

@@ -35,7 +35,7 @@ SPELLED_OUT = {
     "no profile in the model: {}": ["no profile in the model: every rating has its own profile"],
 }
 CATALOGUE = {
-    "fewer than two clusters": "少于两个群组",
+    "fewer than two clusters": "少于两个聚类",
     "interval": "区间",
     "{count} of {all} resamples had no variance and are left out": "{all} 次中 {count} 次未计入",
     "no {term} in the model": "模型中没有{term}",
@@ -118,14 +118,14 @@ def catalogue(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("said", "chinese"),
     [
-        ("fewer than two clusters", "少于两个群组"),
-        ("low, high: fewer than two clusters", "low, high：少于两个群组"),
+        ("fewer than two clusters", "少于两个聚类"),
+        ("low, high: fewer than two clusters", "low, high：少于两个聚类"),
         (
             "p: fewer than two clusters; interval: 3 of 2000 resamples had no variance and are left out",
-            "p：少于两个群组；区间：2000 次中 3 次未计入",
+            "p：少于两个聚类；区间：2000 次中 3 次未计入",
         ),
         ("no card in the model: card and counsellor go together", "模型中没有角色卡：角色卡与counsellor无法区分"),
-        ("a sentence that is new; fewer than two clusters", "a sentence that is new；少于两个群组"),
+        ("a sentence that is new; fewer than two clusters", "a sentence that is new；少于两个聚类"),
         ("", ""),
     ],
 )

@@ -76,7 +76,7 @@ def test_summary_begins_with_what_was_declared(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([ROW], "Primary are the contrasts of primary.csv alone"),
+        ([ROW], "Only the contrasts in primary.csv"),
         ([], "No primary contrast was declared in the study file, so all tests are exploratory"),
     ],
 )
@@ -90,9 +90,9 @@ def test_a_declaration_that_came_late_or_was_taken_back_is_a_limit(folder: Path)
     before = results_of(folder).limits()
     declaring(folder, STRATEGIES, ARMS | {"before_first_answer": False}, STRATEGIES | {"item": "x", "withdrawn_in": 2})
     assert [limit for limit in results_of(folder).limits() if limit not in before] == [
-        "Declared as primary only after the first answer, and so no better than exploratory: "
+        "Declared as primary only after the first answer, so treat as exploratory: "
         "a − b: care, as rated by participants.",
-        "Declared as primary once, and left out by a later version of the study file: "
+        "Declared as primary, but removed in a later version of the study file: "
         "user-aware − standard: agreement of J with participants on x.",
     ]
 

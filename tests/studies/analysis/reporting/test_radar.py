@@ -175,29 +175,32 @@ def test_axes_are_those_of_the_codebook_and_the_caption_says_where_they_begin(tm
     assert [said for said in texts(drawing) if said.isdigit()] == ["1", "2", "3", "4", "5"]
     assert "centre 1, rim 5" in texts(drawing)
     assert "The axes begin at 1 in the centre, the lowest score that the scale allows, and end at 5" in drawing.caption
-    assert "its areas grow with the square of the means and change with the order of the axes" in drawing.caption
+    assert "Its areas grow with the square of the means and change with the order of the axes" in drawing.caption
     assert "it has no intervals. To compare arms, read the dot plots." in drawing.caption
     assert "Grey" not in drawing.caption
-    assert "its line breaks" not in drawing.caption
+    assert "its line has a gap" not in drawing.caption
 
 
 def test_without_a_codebook_the_axes_are_those_of_the_scores_and_the_caption_says_so(tmp_path: Path) -> None:
     [drawing] = drawn(results_of(tmp_path, answers({"amber": [4, 3, 2], "birch": [2, 2, 6]}), {}))
     assert "centre 2, rim 6" in texts(drawing)
-    assert "the lowest and the highest score: codebook.csv tells no scale that holds for every item." in drawing.caption
+    assert (
+        "the lowest and the highest score, because codebook.csv has no scale that holds for every item."
+        in drawing.caption
+    )
 
 
 def test_seven_arms_are_told_what_is_grey(tmp_path: Path) -> None:
     scores = {f"arm {number}": [3, 4, 1 + number % 5] for number in range(7)}
     [drawing] = drawn(results_of(tmp_path, answers(scores), dict.fromkeys(TEN, (1, 5))))
-    assert "Grey is the mean over the arms, each counting once." in drawing.caption
+    assert "Grey is the mean over the arms, and each arm counts once." in drawing.caption
     assert "centre 1, rim 5; grey: mean over the arms" in texts(drawing)
 
 
 def test_an_arm_without_a_mean_has_a_broken_line(tmp_path: Path) -> None:
     scores = {"amber": [4, 3, 2], "birch": [2, float("nan"), 4]}
     [drawing] = drawn(results_of(tmp_path, answers(scores), dict.fromkeys(TEN, (1, 5))))
-    assert "Where an arm has no mean of an item, its line breaks." in drawing.caption
+    assert "If an arm has no mean for an item, its line has a gap." in drawing.caption
 
 
 @pytest.mark.parametrize(
@@ -214,10 +217,8 @@ def test_items_without_a_scale_in_common_have_no_radar_and_the_report_says_so(
     assert drawn(results) == []
     with style():
         said = "".join(part for part in parts_of(arms(results)) if isinstance(part, str))
-    assert (
-        "No radar of Ten dimensions of personalised emotional support, at the end: its items do not share one scale."
-        in said
-    )
+    why = "at the end, because its items do not share one scale."
+    assert f"There is no radar chart of Ten dimensions of personalised emotional support, {why}" in said
 
 
 def test_two_items_have_no_radar(tmp_path: Path) -> None:

@@ -74,11 +74,11 @@ def test_fields_left_out_are_shown_where_there_are_some(folder: Path) -> None:
 def test_summary_tells_the_judge_that_agreed_most_and_of_how_many(folder: Path) -> None:
     rows = [agreed("A", "care", 0.2, -0.1), agreed("B", "care", 0.5, 0.1), agreed("B", "safety", 0.3, -0.2, 0.3)]
     text = text_of(summary(results_of(folder, agreement=rows)))
-    assert "Of 2 judges and strategies B · standard agreed most with participants." in text
+    assert "Of 2 combinations of judge and strategy, B · standard agreed most with participants." in text
     assert (
         "r on 2 items lay between 0.30 and 0.50, with a median of 0.40; p is below .05 on 1 of them after Holm" in text
     )
-    assert "As the best of several, picked by these same data, it may agree less in others." in text
+    assert "As the best of several, chosen from these same data, it may agree less in other data." in text
     assert "range" not in text
 
 
@@ -122,8 +122,8 @@ def test_summary_compares_the_highest_and_lowest_arm_the_right_way_round(folder:
         pair("a", "c", 9, 0.9, "care"),
     ]
     text = text_of(summary(results_of(folder, arms=means, arm_pairs=pairs)))
-    assert "For the 9 who met both the difference is +2.00, interval [1.75, 2.50], p = .012 by Wilcoxon" in text
-    assert "that these two lie farthest apart was seen in the data." in text
+    assert "For the 9 who met both, the difference is +2.00, interval [1.75, 2.50], p = .012 by Wilcoxon" in text
+    assert "These two were chosen because they lie farthest apart in the data." in text
     alone = text_of(summary(results_of(folder, arms=[*means[:2], *means[4:]], arm_pairs=pairs[1:2])))
     assert "farthest apart" not in alone
     twice = [pairs[1] | {"condition": condition} for condition in ("average", "worst_case")]
@@ -136,7 +136,7 @@ def test_summary_counts_differences_on_single_items_and_both_corrections(folder:
     pairs.append(pair("a", "b", 1, 0.01, "care", moment="checkpoint"))
     text = text_of(summary(results_of(folder, arm_pairs=pairs)))
     assert "Of 3 differences between two arms on single items 1 stay below p = .05 after Holm" in text
-    assert "and 2 after that of Benjamini and Hochberg over all items." in text
+    assert "and 2 after Benjamini and Hochberg's over all items." in text
 
 
 def test_summary_says_that_the_largest_difference_of_strategies_was_picked(folder: Path) -> None:
@@ -147,7 +147,7 @@ def test_summary_says_that_the_largest_difference_of_strategies_was_picked(folde
     ]
     text = text_of(summary(results_of(folder, strategy_tests=rows)))
     assert "Of 2 comparisons of two strategies 1 stay below p = .05 after Holm" in text
-    assert "and 2 after that of Benjamini and Hochberg over the whole table." in text
+    assert "and 2 after Benjamini and Hochberg's over the whole table." in text
     assert "-0.30, with an interval of [-0.40, -0.20] that is not corrected for having been picked" in text
 
 
@@ -164,11 +164,11 @@ def test_summary_says_whose_worst_case_seekers_were_rated_by_whom(folder: Path) 
         "As rated by simulated seekers, the mean over all items changes by -1.20 to -0.40 points with worst-case "
         "seekers, depending on the arm (simulated seekers)." in text
     )
-    assert "what differs may be the seekers" not in text
+    assert "so the difference may come from the seekers" not in text
     alone = text_of(summary(results_of(folder, conditions=[apart, of_judges])))
     assert "As rated by counsellors, the mean over all items changes by +0.30" in alone
     assert "depending on the arm (counsellors in a role)." in alone
-    assert "These are not of the same people or profiles, so that what differs may be the seekers." in alone
+    assert "These are not the same people or profiles, so the difference may come from the seekers." in alone
 
 
 def test_summary_tells_between_what_alphas_lie(folder: Path) -> None:
@@ -232,7 +232,7 @@ def test_flow_has_the_stages_that_the_study_had_and_names_losses() -> None:
         {"arrived": 62, "screened_out": 9, "declined": 0, "started_chatting": 50, "completed": 17, "stopped": 33}
     )
     assert [(box.lines, box.beside) for box in found] == [
-        (["opened their link: 62"], ["turned away by the screening: 9"]),
+        (["opened their link: 62"], ["screened out: 9"]),
         (["began a conversation: 50", "completed the study: 17"], ["stopped: 33"]),
     ]
 
@@ -253,7 +253,7 @@ def test_who_has_a_flag_is_told_in_words(folder: Path) -> None:
     assert section is not None
     [who] = [part for part in section.parts if isinstance(part, Excerpt) and part.name == "flagged"]
     assert who.frame["flags"].tolist() == [
-        "an item that tells what to answer was answered otherwise; the same answer to every item in 3 arms or more"
+        "an instructed item was answered differently; the same answer to every item in 3 arms or more"
     ]
 
 
@@ -291,7 +291,9 @@ def test_arms_whose_conversations_were_rated_unevenly_are_a_limit(export_of: Exp
     lines = [f"C{n},P{n},{'ab'[n % 2]},5" for n in range(8)] + [f"D{n},Q{n},b,5" for n in range(4)] + ["E,R,a,0"]
     (folder / "conversations.csv").write_text("conversation,participant,arm,turns\n" + "\n".join(lines) + "\n")
     results = results_of(folder)
-    said = [limit for limit in limits_of(results.export, results.tables, results.bootstrap) if "spread evenly" in limit]
+    said = [
+        limit for limit in limits_of(results.export, results.tables, results.bootstrap) if "spread unevenly" in limit
+    ]
     assert len(said) == 1
     assert "4 of 8 with b, 0 of 4 with a" in said[0]  # a conversation without a turn did not begin
     assert "not missing completely at random" in said[0]
@@ -316,12 +318,13 @@ def about_clusters(results: Results) -> list[str]:
 
 def test_many_profiles_do_not_make_few_people_more(export_of: ExportOf) -> None:
     few = of_kinds(export_of, {"person": 20, "counsellor": 8, "simulated": 30}, "judge")
-    said = "Few independent clusters (counsellors in a role: 8 and people: 20): intervals that rest on these alone"
+    clusters = "counsellors in a role: 8 and people: 20"
+    said = f"There are few independent clusters ({clusters}). Intervals that rest only on these"
     assert [limit[: len(said)] for limit in about_clusters(few)] == [said]
 
 
 @pytest.mark.parametrize(
-    ("count", "said"), [(29, ["Only 29 independent clusters: the intervals may be too narrow."]), (30, [])]
+    ("count", "said"), [(29, ["There are only 29 independent clusters, so the intervals may be too narrow."]), (30, [])]
 )
 def test_one_kind_of_seekers_needs_thirty_clusters(export_of: ExportOf, count: int, said: list[str]) -> None:
     assert about_clusters(of_kinds(export_of, {"person": count}, "judge")) == said
@@ -349,8 +352,8 @@ def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> No
     row = {"judge": "J", "arm": "a", "item": "care", "statistic": "missing_share", "estimate": 0.06}
     results = results_of(folder, coverage=[row])
     said = limits_of(results.export, results.tables, Bootstrap(999, 1))
-    assert said[0].startswith("These are data of a demonstration")
-    assert "Intervals rest on 999 resamples only: another seed would move them." in said
+    assert said[0].startswith("These are demonstration data")
+    assert "Intervals rest on only 999 resamples. Another seed would change them." in said
     assert any(limit.startswith("More than one in twenty scores of J is missing") for limit in said)
     section = keep_in_mind(results)
     assert section
@@ -360,8 +363,8 @@ def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> No
 @pytest.mark.parametrize(
     ("unblinded", "said"),
     [
-        ({"when": "earlier"}, "Researchers saw the results by arm before the collection of data was over."),
-        ({"when": "reopened"}, "The study was opened again after its end had shown researchers the results by arm."),
+        ({"when": "earlier"}, "Researchers saw the results by arm before data collection was finished."),
+        ({"when": "reopened"}, "The study was opened again after researchers had seen the results by arm."),
         ({"when": "over"}, None),
         (None, None),
     ],

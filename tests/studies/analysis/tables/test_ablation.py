@@ -72,4 +72,4 @@ def test_ratings_of_ablations_alone_are_refused(export_of: Callable[[Any], Path]
 def test_results_count_ratings_of_ablations_and_say_where_they_are(tmp_path: Path) -> None:
     summary = analyse(write_benchmark(tmp_path / "export", profiles=3, seed=5), tmp_path / "out", bootstrap=20)
     assert summary.ratings == 3 * 3 * 2 * 2
-    assert "Ratings of seekers that were changed for an ablation are in ablation.csv alone." in summary.warnings
+    assert "Ratings of seekers that were changed for an ablation are only in ablation.csv." in summary.warnings

@@ -198,7 +198,8 @@ def test_the_warning_stands_at_the_top_of_the_page(wrong: Results, results: Resu
 def test_methods_say_what_was_checked(results: Results) -> None:
     said = "".join(part for part in methods(results).parts if isinstance(part, str))
     count = len(results.table("cross_check"))
-    assert f"{count} numbers were computed a second time by krippendorff" in said
+    assert f"computed {count} numbers a second time" in said
+    assert "krippendorff" in said
     assert f"{count} agree, and 0 differ" in said
 
 

@@ -165,7 +165,7 @@ def test_without_turns_every_arm_says_why_nothing_could_be_computed(export_of: E
     files = analyse(folder, tmp_path / "out", bootstrap=20).files
     assert [name for name in files if "lengths" in name] == ["lengths.csv"]
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert "There is no turns.csv, so nothing is known of the replies." in page.text
+    assert "There is no turns.csv, so nothing is known about the replies." in page.text
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ def test_report_tells_length_speed_and_how_often_a_model_named_itself(folder: Pa
         counts = [f"{replies[flag].sum()} of {len(replies)}" for flag in ("names_itself", "masked")]
         assert "".join([arm, language, str(len(replies)), *means, *counts]) in text
     assert "Longer replies are often rated better" in text
-    assert "who read one may have known the arm." in text
+    assert "People who read one may have known the arm." in text
     assert {f"figures/lengths-{name.replace('_', '-')}.svg" for name in MEASURES[:3]} <= set(files)
 
 
@@ -212,6 +212,6 @@ def test_names_that_were_all_hidden_are_no_limit(export_of: ExportOf, tmp_path: 
     write(folder / "turns.csv", TURNS, [reply("C", "I am Bot.", names_itself="true", masked="false")])
     shown = analyse(folder, tmp_path / "out", bootstrap=20).warnings
     assert [limit for limit in shown if limit not in hidden] == [
-        "Some replies in which a model named itself or its maker were shown as they were: "
-        "who read one may have known the arm."
+        "Some replies in which a model named itself or its maker were shown unchanged. "
+        "People who read one may have known the arm."
     ]

@@ -319,7 +319,7 @@ def test_report_shows_the_strengths_and_who_won(export_of: ExportOf, tmp_path: P
     files = analyse(exported(export_of, rows), tmp_path / "out", bootstrap=50).files
     assert "figures/bradley-terry-reviewer-own.svg" in files
     page = Page((tmp_path / "out" / "report.html").read_text(encoding="utf-8"))
-    assert "Side by side: who was preferred" in page.text
+    assert "Side-by-side preferences" in page.text
     assert "Side by side, as preferred by reviewers, own: strengths with 95\u00a0% intervals" in page.text
     results = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     assert (len(results["tables"]["pairwise"]), len(results["tables"]["bradley_terry"])) == (12, 8)

@@ -126,7 +126,7 @@ def test_one_judge_is_no_panel(export_of: ExportOf) -> None:
     because = "one judge is no panel: two or more with the same strategy make one"
     assert only["note"] == f"alpha_ordinal, alpha_interval, percent_agreement, pearson, low, high: {because}"
     table = pd.DataFrame([only], columns=COLUMNS)
-    assert left_out(table, ["pearson"]) == f"1 row without a value is left out: {because} (1)."
+    assert left_out(table, ["pearson"]) == f"1 row has no value and is left out: {because} (1)."
 
 
 def test_judges_of_different_strategies_are_no_panel(export_of: ExportOf) -> None:

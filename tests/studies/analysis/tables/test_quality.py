@@ -392,6 +392,6 @@ def test_sensitivity_shows_the_agreement_with_what_was_left_out_and_without_flag
 def test_report_counts_flags_and_says_that_they_leave_nobody_out(export_of: ExportOf, tmp_path: Path) -> None:
     analyse(export_of(careful_and_careless()), tmp_path / "out", bootstrap=5)
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "flags leave nobody out" in report
+    assert "flags do not leave anyone out" in report
     row = '<td>straight_arms</td><td class="long">the same answer to every item in 3 arms or more</td>'
     assert f'{row}<td class="number">1</td><td class="number">0</td><td class="number">3</td>' in report

@@ -1,4 +1,4 @@
-"""Main results with what was left out, and without flags and incidents."""
+"""Main results including what was left out, and without flags and incidents."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -303,6 +303,6 @@ def test_researchers_read_a_dialogue_with_its_emotions(tmp_path: Path) -> None:
         assert all(paragraph in page for paragraph in (turn["supporter"] or "").split("\n"))
         assert f"emotion as imported: {turn['emotion']}" in page
     assert line["turns"][-1]["supporter"] is None
-    assert page.count("The file has no reply to this.") == 1
+    assert page.count("The file has no reply to this message.") == 1
     [drawn] = response.context["emotions"]
     assert drawn.rows == [(number, [str(turn["emotion"])]) for number, turn in enumerate(line["turns"], 1)]

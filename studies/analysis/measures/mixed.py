@@ -28,7 +28,7 @@ EXACT = 1e-9
 FEWEST_DEGREES = 1.0  # of freedom: below, the upper bound of a variance means nothing
 _DEPENDENT = 1e-10  # a singular value, relative to the largest, that counts as 0
 _SMALL = 0.05  # a standard deviation, relative to the residual one, that may be 0
-_STARTS = (1.0, 0.05)  # relative standard deviations
+_STARTS = (1.0, 0.05, 20.0)  # relative standard deviations
 _AS_GOOD = 1e-8  # by how much a criterion may be higher and count as the same
 _TAIL = 0.975
 _STEP = 1e-3  # relative, of numerical derivatives
@@ -344,8 +344,8 @@ def profiled(data: Data, relative: Array) -> float:
 def best(data: Data) -> Array:
     """Return the relative standard deviations at which the profiled criterion is least.
 
-    That of a term without which it is no higher is exactly 0. Of few ratings the criterion can have two minima, one of
-    them at 0, so it is sought from large and from small deviations.
+    That of a term without which it is no higher is exactly 0. Of few ratings the criterion can have several minima, one of
+    them at 0 or without an error, so it is sought from several deviations.
     """
     found = [_best_from(data, start) for start in _STARTS]
     lowest = min(profiled(data, one) for one in found)

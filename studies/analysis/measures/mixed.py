@@ -344,8 +344,8 @@ def profiled(data: Data, relative: Array) -> float:
 def best(data: Data) -> Array:
     """Return the relative standard deviations at which the profiled criterion is least.
 
-    That of a term without which it is no higher is exactly 0. Of few ratings the criterion can have several minima, one of
-    them at 0 or without an error, so it is sought from several deviations.
+    That of a term without which it is no higher is exactly 0. Of few ratings the criterion can have several minima,
+    one of them at 0 or without an error, so it is sought from several deviations.
     """
     found = [_best_from(data, start) for start in _STARTS]
     lowest = min(profiled(data, one) for one in found)

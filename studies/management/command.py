@@ -21,7 +21,7 @@ from studies.workbench.tasks import TASK_VARIABLE
 PART_FAILED = 1
 BAD_INPUT = 2
 BUDGET_REACHED = 3
-TAKE_TESTS = "Add --include-tests to take it in."
+TAKE_TESTS = "Add --include-tests to include it."
 OF_TESTS = "There is test data: --include-tests plans for bots."
 LINES = 10  # how many plain lines a long work prints where there is no terminal
 
@@ -97,7 +97,9 @@ class Command(BaseCommand):
         except DatabaseError:
             if Study._meta.db_table in connection.introspection.table_names():
                 raise
-            self.refuse("The database is empty: `make run` sets it up, or `manage.py migrate` by itself.")
+            self.refuse(
+                "The database is empty. Start `make run`, or run `manage.py migrate` to create the tables only."
+            )
 
     def leave_plainly(self, refusal: CommandError) -> None:
         """On a command line the message alone, one fault a line, without the name of a Python class before it."""

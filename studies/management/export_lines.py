@@ -42,10 +42,10 @@ class ExportLines(Command):
             type=Path,
             required=True,
             metavar="FILE.jsonl",
-            help="a file that is not there yet, or an earlier one",
+            help="a new file, or an earlier export",
         )
         parser.add_argument(
-            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
         )
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ class ExportLines(Command):
         if only.include_tests or self.count(study, only):
             return
         if number := self.count(study, Filter(include_tests=True)):
-            told = f"{number} {one_or_more(number, self.one, self.more)}, of test data alone."
+            told = f"{number} {one_or_more(number, self.one, self.more)}, all of test data."
             self.hint_at_test_data(told, out=out)
 
 

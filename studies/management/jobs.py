@@ -33,8 +33,8 @@ TOO_MUCH, SMALLEST = 10**6, Decimal("0.000001")  # what Job.budget has room for
 LOOK = 0.5  # seconds between two looks at how far it is
 States = JobItem.State
 HOW_TO_GO_ON = {
-    JOB_SPENT: "The same command with a higher --budget goes on.",
-    DAY_SPENT: "The same command goes on tomorrow (UTC), or with a higher DAILY_BUDGET.",
+    JOB_SPENT: "Run the same command with a higher --budget to continue.",
+    DAY_SPENT: "Run the same command tomorrow (UTC), or with a higher DAILY_BUDGET, to continue.",
 }
 
 
@@ -60,7 +60,7 @@ class JobCommand(Command):
             "--concurrency", type=int, default=4, metavar="C", help="calls at once at one endpoint (default 4)"
         )
         parser.add_argument(
-            "--budget", metavar="X", help="stop before more than X is spent, in the price table's money"
+            "--budget", metavar="X", help="stop before more than X is spent, in the price table's currency"
         )
         parser.add_argument(
             "--background", action="store_true", help="only plan it; the runner beside the server does it"
@@ -68,12 +68,12 @@ class JobCommand(Command):
         parser.add_argument(
             "--retry-quarantined",
             action="store_true",
-            help="try again also what failed the same way in three commands in a row, or is too long for the model",
+            help="also retry what failed the same way in three commands in a row, or is too long for the model",
         )
         parser.add_argument(
             "--estimate",
             action="store_true",
-            help="say what it would take in calls, tokens and money, by the prompts of three of them, and ask nobody",
+            help="estimate calls, tokens and cost from the prompts of three of them; asks no model",
         )
 
     def add_limit_argument(self, parser: CommandParser) -> None:
@@ -244,7 +244,7 @@ async def work(job: Job, progress: Progress, *, at_once: int) -> None:
         finally:
             watching.cancel()
         if runner.stopping.is_set():
-            await in_database(store.end, job.pk, Job.State.STOPPED, "by hand; the same command goes on with it.")
+            await in_database(store.end, job.pk, Job.State.STOPPED, "by hand; run the same command again to continue.")
     await in_database(show, job, progress, label)
 
 

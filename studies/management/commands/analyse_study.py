@@ -16,7 +16,7 @@ class Command(Base):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument(
-            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
         )
         parser.add_argument(RADAR, action="store_true", help="also draw radar figures")
 
@@ -24,7 +24,7 @@ class Command(Base):
         arguments = [*(["--include-tests"] if include_tests else []), *([RADAR] if radar else [])]
         task, is_new = get_or_create_task(self.study(study), "analyse", arguments)
         if not is_new:
-            self.refuse(f"An analysis of {study} is at work already.")
+            self.refuse(f"An analysis of {study} is already running.")
         call_command("run_task", task.pk)
         report = folder_of(task) / "report" / "report.html"
         self.say(f"{report}\nIt is on the study's Analysis page too: /research/{study}/analysis/")

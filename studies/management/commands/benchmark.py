@@ -26,7 +26,7 @@ EXPORT, REPORT = "export", "report"  # within --out
 class Command(SimulatingCommand, JudgingCommand):
     help = (
         "A benchmark run: lets every arm of a study talk with the same simulated seekers in each condition, lets "
-        "judges rate these conversations, and analyses what came of it. Started again it does only what is missing."
+        "judges rate these conversations, and analyses what came of it. Run it again to do only what is missing."
     )
 
     def add(self, parser: CommandParser) -> None:
@@ -60,7 +60,7 @@ class Command(SimulatingCommand, JudgingCommand):
         for told in self.parts(run, summary, options):
             summary.add(told)
             if summary.is_over() and not options["background"]:
-                self.say("The rest is left for the next time: the same command goes on from here.")
+                self.say("The rest is not done: run the same command again to continue.")
                 return summary.as_dict()
         if options["out"] and not options["background"]:
             summary.report = self.reported(run, options["out"])

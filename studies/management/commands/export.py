@@ -13,21 +13,21 @@ from studies.management.command import Command as Base
 
 class Command(Base):
     help = (
-        "Writes a study as CSV files with a codebook and a manifest; real people only unless told otherwise. Who has "
-        "given no sign of life for the study's gone_after_days is put down as timed_out first."
+        "Writes a study as CSV files with a codebook and a manifest; test data only with --include-tests. People who "
+        "have been away longer than the study's gone_after_days are first set to timed_out."
     )
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder, or an earlier export")
         parser.add_argument(
-            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
         )
 
     def work(self, study: str, out: Path, include_tests: bool, **_options: Any) -> dict[str, Any]:
         found = self.study(study)
         if not include_tests and has_test_data_alone(found):
-            self.hint_at_test_data(f"The study {study} has test data alone.", out=out)
+            self.hint_at_test_data(f"The study {study} has only test data.", out=out)
         with self.progress(len(TABLES) + 1, "export") as progress:
             try:
                 manifest = export(found, out, only=Filter(include_tests), on_file=lambda _name, _rows: progress.step())

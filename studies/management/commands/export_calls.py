@@ -8,7 +8,7 @@ from studies.management.export_lines import ExportLines
 from studies.models import Study
 
 NO_CALL = "No model has been asked yet."
-NONE_OF_PEOPLE = "Models have been asked about test data alone."
+NONE_OF_PEOPLE = "Models have been asked only about test data."
 SCRIPTED_ALONE = (
     "Only scripted models have been asked. They need no recording; calls.csv of an export lists their calls."
 )
@@ -17,7 +17,7 @@ SCRIPTED_ALONE = (
 class Command(ExportLines):
     help = (
         "Writes what models answered, a line of JSON for each call. Where REPLAY names the file they are played again: "
-        "the same work once more, without a network; real people only unless told otherwise. See docs/models.md."
+        "the same work once more, without a network. Test data only with --include-tests. See docs/models.md."
     )
     one, more = "call", "calls"
 

@@ -10,7 +10,7 @@ from studies.models import Study
 class Command(ExportLines):
     help = (
         "Writes what judges were asked and answered, a line of JSON for each judged conversation, in the form of "
-        "inspect_ai's samples; real people only unless told otherwise. See docs/judges.md."
+        "inspect_ai's samples; test data only with --include-tests. See docs/judges.md."
     )
     one, more = "judged conversation", "judged conversations"
 
@@ -26,5 +26,5 @@ class Command(ExportLines):
 
     def why_nothing(self, study: Study) -> str:
         if judged(study, Filter(include_tests=True)).exists():
-            return "Judges have answered about test data alone."
+            return "Judges have answered only about test data."
         return "No judge has answered yet."

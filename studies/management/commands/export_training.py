@@ -49,7 +49,7 @@ class Command(Base):
         parser.add_argument(
             "--rater",
             metavar="KEY",
-            help="only this judge or person (default: all, but for variants of judges)",
+            help="only this judge or person (default: all, without variants of judges)",
         )
         parser.add_argument("--strategy", metavar="S", help="only this strategy of judges (default: all)")
         parser.add_argument(
@@ -60,7 +60,7 @@ class Command(Base):
         )
         parser.add_argument("--seed", type=int, default=1, metavar="S", help="of the split (default 1)")
         parser.add_argument(
-            "--include-tests", action="store_true", help="with the data of bots and of researchers' tries"
+            "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
         )
         parser.add_argument(
             "--include-imported", action="store_true", help="with imported conversations, whose licence you know"
@@ -71,7 +71,7 @@ class Command(Base):
         self.refuse_odd(given)
         self.refuse_unknown_raters(found, given)
         if not given["include_tests"] and has_test_data_alone(found):
-            self.hint_at_test_data(f"The study {study} has test data alone.", out=out)
+            self.hint_at_test_data(f"The study {study} has only test data.", out=out)
         options = Options(
             measure=self.measure(found, given) if needs_scores(given) else None,
             **{name: given[name] for name in Options.__dataclass_fields__ if name != "measure"},

@@ -4,7 +4,7 @@ from studies.management.import_lines import ImportLines
 
 class Command(ImportLines):
     help = (
-        "Adds finished conversations from a JSONL file, one a line. What is there already is left as it is; with any "
+        "Adds finished conversations from a JSONL file, one a line. What is already there stays unchanged; with any "
         "fault, nothing is changed. Messages of the role 'system' are no part of a conversation and are left out. "
         "A conversation without 'language' is Chinese where at least a quarter of its letters are Chinese characters, "
         "English otherwise, and in the study's first language where there are no letters."

@@ -4,7 +4,7 @@ from studies.management.import_lines import ImportLines
 
 class Command(ImportLines):
     help = (
-        "Adds verdicts on pairs of conversations from a CSV file. What is there already is left as it is; with any "
+        "Adds verdicts on pairs of conversations from a CSV file. What is already there stays unchanged; with any "
         f"fault, nothing is changed. Columns: {', '.join(NEEDED)}; where wanted {', '.join(OPTIONAL)}; "
         f"{', '.join(IGNORED)} of an exported pairs.csv are not read."
     )

@@ -6,7 +6,7 @@ from studies.management.import_lines import ImportLines
 
 class Command(ImportLines):
     help = (
-        "Adds ratings from a CSV file. What is there already is left as it is; with any fault, nothing is changed. "
+        "Adds ratings from a CSV file. What is already there stays unchanged; with any fault, nothing is changed. "
         "Instruments and items must be those of emostudy, and each score a step of the item's scale. "
         "A row without score and missing_reason is not answered yet, and left out. "
         f"Columns: {', '.join(NEEDED)}; where wanted {', '.join(OPTIONAL)}; {', '.join(IGNORED)} of an exported "

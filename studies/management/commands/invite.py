@@ -13,7 +13,7 @@ from studies.participation.enrolment import admits, invite
 
 
 class Command(Base):
-    help = "Makes personal links. They are shown this once: only a hash of each is stored."
+    help = "Makes personal links and shows them once: only a hash of each is stored."
 
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
@@ -30,7 +30,9 @@ class Command(Base):
     def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
         if not admits(found, is_test=test):
-            self.refuse(f"{study} is closed: nobody could begin by a new link. Open it again on its page first.")
+            self.refuse(
+                f"{study} is closed: nobody could start with a new link. Open the study again on its page first."
+            )
         if count < 1:
             self.refuse("--count must be at least 1.")
         path: Path | None = options["csv"]
@@ -51,7 +53,7 @@ class Command(Base):
             with private(path) as file:
                 csv.writer(file).writerows([("code", "track", "url"), *rows])
         except FileExistsError:
-            self.refuse(f"{path}: is there already, and links in it could not be had again. Name another file.")
+            self.refuse(f"{path}: already exists, and its links cannot be shown again. Choose another file.")
         except OSError as error:
             path.unlink(missing_ok=True)  # what was written of it are links to nobody
             self.refuse(f"{path}: {error.strerror}")

@@ -65,7 +65,7 @@ class Command(JudgingCommand):
             f"KEY~{fields.variant_without('FIELD')}, after the judge as it is: {told_by_strategy()}",
         )
         parser.add_argument(
-            "--preview", metavar="CONVERSATION", help="print the prompts about this conversation, and ask nobody"
+            "--preview", metavar="CONVERSATION", help="print the prompts about this conversation; asks no model"
         )
         parser.add_argument(
             "--batch", action="store_true", help="first ask in batches, at the provider's lower price, within a day"

@@ -81,7 +81,7 @@ class Command(Base):
     def precision(self, study: str, bootstrap: int, seed: int, include_tests: bool, **options: Any) -> dict[str, Any]:
         wanted = {name: options[name] for name in OF if options[name] is not None}
         if not include_tests and has_test_data_alone(self.study(study)):
-            self.refuse(f"The study {study} has test data alone. {TAKE_TESTS}")
+            self.refuse(f"The study {study} has only test data. {TAKE_TESTS}")
         with tempfile.TemporaryDirectory() as folder, self.progress(0, "plan") as progress:
             tests = ["--include-tests"] if include_tests else []
             call_command("export", study, "--out", folder, *tests, verbosity=0)
@@ -127,7 +127,9 @@ def add_precision(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("study", metavar="STUDY")
     for name in OF:
         parser.add_argument(f"--{name}", metavar=name.upper(), help="as in agreement.csv; the first that fits is taken")
-    parser.add_argument("--include-tests", action="store_true", help="with the data of bots and of researchers' tries")
+    parser.add_argument(
+        "--include-tests", action="store_true", help="include test data: of bots and of links for trying out"
+    )
     parser.add_argument("--bootstrap", type=int, default=2000, help="resamples of the interval now (default 2000)")
     parser.add_argument("--seed", type=int, default=1, help="of the resamples (default 1)")
     add_out(parser)

@@ -26,8 +26,8 @@ from studies.simulation.workers import work_through
 
 class Command(Base):
     help = (
-        "Lets artificial people walk the whole study through the pages and websockets of a running server. They are "
-        "marked as test data. With --seed, the same people: who has finished stays, who has not goes on."
+        "Lets artificial people take the whole study through the pages and websockets of a running server. Their data "
+        "are test data. The same --seed gives the same people: those who have not finished continue."
     )
 
     def add(self, parser: CommandParser) -> None:
@@ -42,7 +42,7 @@ class Command(Base):
             type=float,
             default=0.0,
             metavar="X",
-            help="1: at a person's speed; 0 (default): as fast as it goes",
+            help="1: at a person's speed; 0 (default): as fast as possible",
         )
 
     def work(self, *, study: str, count: int, track: str, base_url: str, **options: Any) -> dict[str, Any]:

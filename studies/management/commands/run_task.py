@@ -26,7 +26,7 @@ HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the pr
 
 
 class Command(BaseCommand):
-    help = "Does what a researcher's page asked for. Pages start it; nobody needs to."
+    help = "Does what a researcher's page asked for. Pages start it; you need not."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("task", type=int, metavar="NUMBER")

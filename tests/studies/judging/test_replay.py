@@ -159,7 +159,7 @@ def test_tests_are_left_out_until_they_are_asked_for_and_nothing_leaves_no_file(
     judge()
     ArmRun.objects.filter(pk=run.pk).update(is_test=True)
     out = tmp_path / "calls.jsonl"
-    with pytest.raises(CommandError, match=r"1 call, of test data alone\. Add --include-tests") as refusal:
+    with pytest.raises(CommandError, match=r"1 call, all of test data\. Add --include-tests") as refusal:
         export_calls(out)
     assert (refusal.value.returncode, out.exists()) == (2, False)
     assert export_calls(out, "--include-tests")["rows"] == 1

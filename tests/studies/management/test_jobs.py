@@ -132,14 +132,14 @@ def test_budget_of_the_day_holds_over_commands(shell: Shell, prices: str) -> Non
         (
             ["--budget", "0.002"],
             {},
-            "Budget reached: Less is left of the job's budget than the next call may cost. The same command with a "
-            "higher --budget goes on.",
+            "Budget reached: Less is left of the job's budget than the next call may cost. Run the same command with "
+            "a higher --budget to continue.",
         ),
         (
             [],
             {"DAILY_BUDGET": "0.002"},
-            "Budget reached: Less is left of the day's budget than the next call may cost. The same command goes on "
-            "tomorrow (UTC), or with a higher DAILY_BUDGET.",
+            "Budget reached: Less is left of the day's budget than the next call may cost. Run the same command "
+            "tomorrow (UTC), or with a higher DAILY_BUDGET, to continue.",
         ),
     ],
 )
@@ -202,7 +202,7 @@ def test_command_that_is_stopped_stops_its_job_and_the_same_command_goes_on(how:
     said, _ = process.communicate(timeout=60)
     summary = json.loads(said.splitlines()[-1])
     assert (process.returncode, summary["done"], summary["left"]) == (1, shell.asked(), 6 - shell.asked())
-    assert "Stopped: by hand; the same command goes on with it." in said
+    assert "Stopped: by hand; run the same command again to continue." in said
     assert shell.run("run_jobs", "--until-done")[1] == 0
     assert shell.asked() == summary["done"]
     assert told(shell.judge("standard"), "done", "left") == (summary["left"], 0, 0)

@@ -13,7 +13,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-HINT = "Add --include-tests to take it in."
+HINT = "Add --include-tests to include it."
 PLANS = [
     ("plan_reviews", "--source", "all", "--instruments", "emoharbor_10"),
     ("plan_pairs", "--between", "arms", "--instrument", "pairwise_support"),
@@ -55,7 +55,7 @@ def refusal(command, *arguments):
 def test_an_export_is_refused_with_the_hint_and_made_with_the_option(command, option, value, tried, tmp_path):
     more = [word for each in WRITE if each[0] == command for word in each[1:]]
 
-    assert refusal(command, "demo", *more).endswith(f"test data alone. {HINT}")
+    assert refusal(command, "demo", *more).endswith(f" test data. {HINT}")
     assert list(tmp_path.iterdir()) == []
     run(command, "demo", *more, "--include-tests")
     assert (tmp_path / value).exists()
@@ -73,7 +73,7 @@ def test_an_earlier_export_is_emptied_all_the_same(command, tried, tmp_path):
 
 
 def test_precision_says_it_too(tried):
-    assert refusal("plan", "precision", "demo") == f"The study demo has test data alone. {HINT}"
+    assert refusal("plan", "precision", "demo") == f"The study demo has only test data. {HINT}"
 
 
 @pytest.mark.parametrize("plan", PLANS)
@@ -147,4 +147,4 @@ def test_what_is_analysed_by_command_is_on_the_page(tried, tmp_path, settings, m
     assert "No results yet" not in page.content.decode()
     assert str(tmp_path / "tasks" / "demo") in told
     Task.objects.update(state=Task.State.RUNNING)
-    assert refusal("analyse_study", "demo") == "An analysis of demo is at work already."
+    assert refusal("analyse_study", "demo") == "An analysis of demo is already running."

@@ -166,7 +166,7 @@ def test_invite_keeps_links_that_nobody_could_have_again_and_shows_them_to_nobod
     assert path.stat().st_mode & 0o077 == 0
     assert before.startswith(b"code,track,url\r\n")
     for taken in (path, tmp_path):
-        with pytest.raises(CommandError, match="is there already") as refusal:
+        with pytest.raises(CommandError, match="already exists") as refusal:
             call_command("invite", "demo", "--count", "1", "--csv", str(taken), verbosity=0)
         assert refusal.value.returncode == 2
     assert path.read_bytes() == before

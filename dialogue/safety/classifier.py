@@ -57,27 +57,24 @@ def load_weights() -> dict[str, Weights]:
 
 
 @cache
-def load_groups(name: str) -> tuple[dict[str, str], re.Pattern[str], dict[str, str]]:
-    """Return the group of each English word, a pattern of all Chinese words in groups, and the group of each.
-
-    `name` is "words" for people's messages or "reply_words" for supporters' replies.
-    """
-    data = tomllib.loads((FOLDER / f"{name}.toml").read_text(encoding="utf-8"))
+def load_groups() -> tuple[dict[str, str], re.Pattern[str], dict[str, str]]:
+    """Return the group of each English word, a pattern of all Chinese words in groups, and the group of each."""
+    data = tomllib.loads((FOLDER / "words.toml").read_text(encoding="utf-8"))
     english = {word: group for group, words in data["en"].items() for word in words.split()}
     chinese = {word: group for group, words in data["zh"].items() for word in words.split()}
     return english, re.compile("|".join(sorted(chinese, key=len, reverse=True))), chinese
 
 
 @cache
-def load_signs(name: str) -> dict[str, str]:
+def load_signs() -> dict[str, str]:
     """Return one private character for each Chinese group, to stand for its words in a run of characters."""
-    _, _, chinese = load_groups(name)
+    _, _, chinese = load_groups()
     return {group: chr(0xE000 + at) for at, group in enumerate(dict.fromkeys(chinese.values()))}
 
 
-def features(span: str, lang: str, name: str = "words") -> set[str]:
+def features(span: str, lang: str) -> set[str]:
     """Return the features of a sentence: runs of words or characters, and groups that follow one another."""
-    return {one for one in _english(span, name) if _says_something(one)} if lang == "en" else set(_chinese(span, name))
+    return {one for one in _english(span) if _says_something(one)} if lang == "en" else set(_chinese(span))
 
 
 def _says_something(feature: str) -> bool:
@@ -86,8 +83,8 @@ def _says_something(feature: str) -> bool:
     return not PLAIN.issuperset(feature.split(" "))
 
 
-def _english(span: str, name: str) -> Iterator[str]:
-    groups_of, _, _ = load_groups(name)
+def _english(span: str) -> Iterator[str]:
+    groups_of, _, _ = load_groups()
     words = TOKEN.findall(span)
     padded = [START, *words, END]
     yield from words
@@ -107,15 +104,15 @@ def _english(span: str, name: str) -> Iterator[str]:
     yield from _pairs([group for group in lifted if group[0] == "#"])
 
 
-def _chinese(span: str, name: str) -> Iterator[str]:
-    _, words, groups_of = load_groups(name)
+def _chinese(span: str) -> Iterator[str]:
+    _, words, groups_of = load_groups()
     text = START + NOT_WORD.sub("", span) + END
     for size in (1, 2, 3, 4):
         for at in range(len(text) - size + 1):
             yield text[at : at + size]
     groups = [f"#{groups_of[word]}" for word in words.findall(text)]
     yield from _pairs(groups)
-    order = load_signs(name)
+    order = load_signs()
     lifted = words.sub(lambda found: order[groups_of[found[0]]], text)
     for size in (2, 3):
         for at in range(len(lifted) - size + 1):

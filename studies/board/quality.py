@@ -39,7 +39,7 @@ INDICES = {
     "longstring": gettext_lazy("Longest run of equal answers"),
     "irv": gettext_lazy("Spread within a rating"),
     "identical_rows": gettext_lazy("Share of equal ratings"),
-    "straight_arms": gettext_lazy("Partners with the same rating on every item"),
+    "straight_arms": gettext_lazy("Partners with equal ratings"),
     "seconds_per_item": gettext_lazy("Seconds per item"),
     "even_odd": gettext_lazy("Big Five: even against odd items"),
     "reverse_items": gettext_lazy("Big Five: difference from reversed items"),

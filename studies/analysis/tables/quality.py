@@ -66,8 +66,8 @@ METHODS = {
 }
 FLAGS = {
     "straight_arms": f"the same answer to every item in {STRAIGHT_ARMS} arms or more",
-    "rating_seconds": f"a final rating in under {SECONDS_PER_ITEM:g} seconds an item (20 for ten)",
-    "turns": f"ended with fewer turns than the study asks for (where that is not known, {USUAL_MIN_TURNS})",
+    "rating_seconds": f"a final rating in under {SECONDS_PER_ITEM:g} seconds per item (20 for ten)",
+    "turns": f"ended with fewer turns than the study asks for (if that is unknown, {USUAL_MIN_TURNS})",
     "message_words": f"median message under {WORDS} words",
     "message_characters": f"median message under {CHARACTERS} characters",
     "pasted": "text was pasted into a message",

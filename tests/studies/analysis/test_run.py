@@ -191,7 +191,7 @@ def test_report_of_a_benchmark_has_its_sections_and_figures(benchmark: Path, out
     sections = set(OF_BENCHMARKS)
     assert sections <= set(found.ids)
     assert not sections & set(plain.ids)
-    assert "Only 5 independent clusters" in found.text
+    assert "only 5 independent clusters" in found.text
     assert "Worst case minus average, over the arms" in found.text
     assert "Worst case minus average, over the arms" not in plain.text
 

@@ -111,7 +111,7 @@ def test_opening_again_with_open_results_needs_a_reason_and_is_told(desk, closed
     assert unblinding_of(closed).when == "reopened"
     text = text_of(desk.get(address("analysis")))
     assert "Opened again by ada, " in text
-    assert "after the results by arm had been open: Ten more are needed." in text
+    assert "after the results by arm had been shown: Ten more are needed." in text
 
 
 def test_who_finishes_meanwhile_makes_opening_again_ask_for_a_reason(desk, closed):

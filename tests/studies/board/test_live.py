@@ -132,7 +132,7 @@ def test_a_blinded_page_shows_the_rest_of_the_report(desk, hearts):
     assert "the answer could not be read 3, no reason stored 1" in text
     assert "2 people left out by two coders" in text
     assert "Text was pasted into a message: 1" in text
-    assert "Only 4 independent clusters" in text
+    assert "only 4 independent clusters" in text
     assert "1 more note, hidden because it names an arm." in text
     assert "6 of 30 closed conversations have no final rating by their own people." in text
     assert [each.scored for each in page.context["results"].coverage if each.raters == "demo standard"] == [30]

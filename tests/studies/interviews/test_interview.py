@@ -499,13 +499,13 @@ BAD = [
     ("a.exe", b"MZ", "Only these kinds of file can be attached"),
     ("a.html", b"<script>", "Only these kinds of file can be attached"),
     ("noending", b"x", "Only these kinds of file can be attached"),
-    ("a.mp3", b"<html>", "no mp3, whatever its name says"),
-    ("a.mp3", b"\xff\xf1\x50\x80" + bytes(60), "no mp3, whatever its name says"),
-    ("a.wav", b"RIFF\x00\x00\x00\x00AVI ", "no wav, whatever its name says"),
-    ("a.webm", b"\x1a\x45\xdf\xa3matroska", "no webm, whatever its name says"),
-    ("a.txt", b"\xff\xfe\x00", "no txt, whatever its name says"),
-    ("a.txt", b"a\x00b", "no txt, whatever its name says"),
-    ("a.vtt", b"Hello", "no vtt, whatever its name says"),
+    ("a.mp3", b"<html>", "not in mp3 format, although its name says so"),
+    ("a.mp3", b"\xff\xf1\x50\x80" + bytes(60), "not in mp3 format, although its name says so"),
+    ("a.wav", b"RIFF\x00\x00\x00\x00AVI ", "not in wav format, although its name says so"),
+    ("a.webm", b"\x1a\x45\xdf\xa3matroska", "not in webm format, although its name says so"),
+    ("a.txt", b"\xff\xfe\x00", "not in txt format, although its name says so"),
+    ("a.txt", b"a\x00b", "not in txt format, although its name says so"),
+    ("a.vtt", b"Hello", "not in vtt format, although its name says so"),
     ("a.txt", b"", "empty"),
 ]
 
@@ -595,7 +595,7 @@ def test_a_file_is_removed_with_its_passages_after_asking(study, desk, var):
     kept = Attachment.objects.get()
     code(desk, person, f"file:{kept.pk}", "She paused.")
     place = address("interview-file-remove", person, kept.pk)
-    assert "1 coded passage quotes it" in text(desk.get(place))
+    assert "1 coded passage from this file is removed too" in text(desk.get(place))
     assert (var / kept.path).exists()
     desk.post(place)
     assert (Attachment.objects.count(), Passage.objects.count(), (var / kept.path).exists()) == (0, 0, False)

@@ -113,7 +113,7 @@ def test_changed_judge_is_refused_under_the_key_that_has_compared(server: str) -
     reload(here, judge_at(server, always(1)))
     since = Asked(server)
     for arguments in ([], ["--estimate"]):
-        with pytest.raises(CommandError, match="Give the changed judge its own key") as refusal:
+        with pytest.raises(CommandError, match="Give the changed judge a key of its own") as refusal:
             judge_pairs(*arguments)
         assert refusal.value.returncode == 2
     assert (Comparison.objects.count(), since.bodies()) == (2, [])

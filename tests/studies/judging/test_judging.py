@@ -408,7 +408,7 @@ def test_changed_judge_is_refused_under_the_key_that_has_answered(server: str, c
     before, since = list(Response.objects.values()), Asked(server)
     for strategy in ("standard", "user_aware"):
         for arguments in ([], ["--estimate"], ["--variant", "padding"]):
-            with pytest.raises(CommandError, match="Give the changed judge its own key") as refusal:
+            with pytest.raises(CommandError, match="Give the changed judge a key of its own") as refusal:
                 judge(*arguments, strategy=strategy)
             assert refusal.value.returncode == 2
     assert (list(Response.objects.values()), since.bodies()) == (before, [])

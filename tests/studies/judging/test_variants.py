@@ -195,7 +195,7 @@ def test_preview_says_why_it_would_not_be_sent(server: str, capsys: pytest.Captu
     Conversation.objects.update(status="open", end_reason="")
     call_command("judge", "demo", "--judge", "real", "--strategy", "standard", "--preview", run.conversation.code)
     out = capsys.readouterr().out
-    assert "# This would not be sent. The person's latest consent does not name “ACME”." in out
-    assert "# This would not be sent. The conversation is not over" in out
+    assert "# It would not be sent. The person's latest consent does not name “ACME”." in out
+    assert "# It would not be sent. The conversation is still open" in out
     assert "## user\n<dialogue>\n[1] Seeker: Seeker says 1" in out
     assert not Rater.objects.filter(kind="judge").exists()

@@ -93,7 +93,7 @@ def test_changed_judge_is_refused_under_the_key_that_has_answered(tmp_path: Path
     calls, before = Call.objects.count(), Conversation.objects.count()
     study.current().judges.filter(key="demo").update(temperature=0.7)
     for more in ([], ["--estimate"]):
-        with pytest.raises(CommandError, match="Give the changed judge its own key"):
+        with pytest.raises(CommandError, match="Give the changed judge a key of its own"):
             benchmark(*few(tmp_path), "--judge", "demo", *more)
     assert (Call.objects.count(), Conversation.objects.count()) == (calls, before)
 

@@ -180,8 +180,8 @@ def test_page_says_continue_to_the_person_whose_browser_it_is(link):
     press(client, link)
     page = client.get(link).content.decode()
     assert "Continue" in page
-    assert "another person" not in page
-    assert "another person" in client.get(Person("hearts").link).content.decode()
+    assert "Another person" not in page
+    assert "Another person" in client.get(Person("hearts").link).content.decode()
 
 
 def test_token_stays_out_of_what_a_browser_tells_on(link):

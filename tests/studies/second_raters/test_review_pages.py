@@ -231,7 +231,7 @@ def test_after_a_vignette_the_reviewer_sees_how_far_they_were(study):
     shown = page_of(reviewer)
 
     exact = sum(known.score == 4 for known in one.known.values())
-    assert f"{exact} of 10 are the same" in shown
+    assert f"{exact} of 10 scores are the same" in shown
     assert "You: 4 · known: 1" in shown
     assert one.known["redundancy"].why["en"] in shown
     review = Review.objects.get()

@@ -274,7 +274,7 @@ def test_profile_too_mild_for_the_worst_case_is_named_at_once_and_on_its_page(st
     content = as_content(PROFILES["en01"]) | {"worst_case_default": {"low_engagement": 1}}
     told = upload(desk, json.dumps({"profiles": [content]}).encode()).content.decode()
     assert "Too mild for the worst case, so left out there: en01." in told
-    assert "worst_case_default is too mild for a worst case" in page(desk)
+    assert "worst_case_default is too mild for the worst case" in page(desk)
 
 
 def test_faults_of_a_file_are_shown_and_nothing_is_stored(study: Study, desk: Client) -> None:

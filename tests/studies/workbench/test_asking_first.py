@@ -207,7 +207,7 @@ def test_finished_work_tells_counts_and_cost_and_no_arguments(desk: Client, stud
     Task.objects.create(study=study, command="judge", arguments=arguments, state="done", outcome=outcome)
     html = desk.get(address("analysis")).content.decode()
     assert "far: standard; Padded replies; 3 answers to each question" in html
-    assert "12 done · 3 done before · 2 failed (" in html
+    assert "12 done · 3 already done · 2 failed (" in html
     assert "1 of them set aside: too long, or failed in the same way three times · 1 not sent" in html
     assert "cost: 0.12 EUR" in html
     assert "--variant" not in html

@@ -324,7 +324,7 @@ def test_people_are_counted_by_kind_and_simulated_seekers_are_none(tmp_path: Pat
     chart = small(methods(results))["chart"].frame
     said = chart[chart["CHART"] == "8"].iloc[0, 2]
     assert said == "4 conversations, 1 participant, 1 counsellor, 1 reviewer, 2 simulated seekers and 1 judge"
-    raters = small(people(results))["raters"].frame.set_index("raters")["how many"].to_dict()
+    raters = small(people(results))["raters"].frame.set_index("raters")["number"].to_dict()
     assert raters == {"participants": 1, "counsellors": 1, "reviewers": 1, "simulated seekers": 2, "judges": 1}
 
 

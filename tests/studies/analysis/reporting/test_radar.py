@@ -174,7 +174,7 @@ def test_axes_are_those_of_the_codebook_and_the_caption_says_where_they_begin(tm
     assert drawing.name == "radar-seeker-emoharbor-10-final"
     assert [said for said in texts(drawing) if said.isdigit()] == ["1", "2", "3", "4", "5"]
     assert "centre 1, rim 5" in texts(drawing)
-    assert "The axes begin at 1 in the centre, the lowest score that the scale allows, and end at 5" in drawing.caption
+    assert "The axes start at 1 in the centre, the lowest score that the scale allows, and end at 5" in drawing.caption
     assert "Its areas grow with the square of the means and change with the order of the axes" in drawing.caption
     assert "it has no intervals. To compare arms, read the dot plots." in drawing.caption
     assert "Grey" not in drawing.caption

@@ -135,8 +135,8 @@ def test_summary_counts_differences_on_single_items_and_both_corrections(folder:
     pairs = [pair("a", "b", 1, p, item) for p, item in ((0.01, "*"), (0.01, "care"), (0.08, "safety"), (0.3, "x"))]
     pairs.append(pair("a", "b", 1, 0.01, "care", moment="checkpoint"))
     text = text_of(summary(results_of(folder, arm_pairs=pairs)))
-    assert "Of 3 differences between two arms on single items 1 stay below p = .05 after Holm" in text
-    assert "and 2 after Benjamini and Hochberg's over all items." in text
+    assert "1 of 3 differences between two arms on single items stay below p = .05 after Holm" in text
+    assert "and 2 after Benjamini and Hochberg&#x27;s over all items." in text
 
 
 def test_summary_says_that_the_largest_difference_of_strategies_was_picked(folder: Path) -> None:
@@ -146,9 +146,9 @@ def test_summary_says_that_the_largest_difference_of_strategies_was_picked(folde
         for item, r, p in (("care", 0.1, 0.06), ("safety", -0.3, 0.04))
     ]
     text = text_of(summary(results_of(folder, strategy_tests=rows)))
-    assert "Of 2 comparisons of two strategies 1 stay below p = .05 after Holm" in text
-    assert "and 2 after Benjamini and Hochberg's over the whole table." in text
-    assert "-0.30, with an interval of [-0.40, -0.20] that is not corrected for having been picked" in text
+    assert "1 of 2 comparisons of two strategies stay below p = .05 after Holm" in text
+    assert "and 2 after Benjamini and Hochberg&#x27;s over the whole table." in text
+    assert "-0.30, with an interval of [-0.40, -0.20] that is not corrected for this selection" in text
 
 
 def dropped(raters: str, seekers: str, difference: float, pairs: int) -> dict[str, Any]:
@@ -332,11 +332,11 @@ def test_one_kind_of_seekers_needs_thirty_clusters(export_of: ExportOf, count: i
 
 def test_seekers_that_count_together_are_a_limit(export_of: ExportOf) -> None:
     def pooled(results: Results) -> list[str]:
-        return [limit for limit in results.limits() if "count together" in limit]
+        return [limit for limit in results.limits() if "arms.csv combine" in limit]
 
     assert pooled(of_kinds(export_of, {"person": 4}, "reviewer")) == []
     (kinds,) = pooled(of_kinds(export_of, {"person": 4, "simulated": 4}, "reviewer"))
-    assert "several kinds of seekers count together (as rated by reviewers)" in kinds
+    assert "combine several kinds of seekers (as rated by reviewers)" in kinds
     folder = export_of(
         [
             {"conversation": f"C{n}", "rater": "J", "rater_kind": "judge", "score": 3, "condition": condition}
@@ -344,7 +344,7 @@ def test_seekers_that_count_together_are_a_limit(export_of: ExportOf) -> None:
         ]
     )
     (conditions,) = pooled(results_of(folder))
-    assert "average and worst-case seekers count together (as rated by judges)" in conditions
+    assert "combine average and worst-case seekers (as rated by judges)" in conditions
 
 
 def test_coverage_demonstration_and_few_resamples_are_limits(folder: Path) -> None:

@@ -14,6 +14,13 @@ class RiskEvent(models.Model):
         REPLY = "reply", gettext_lazy("Reply")
         ANSWER = "answer", gettext_lazy("Answer")
 
+    class SafeAnswer(models.TextChoices):
+        """Answers to "Are you safe right now?" """
+
+        NO = "no", gettext_lazy("No, or I am not sure")
+        HARD = "hard", gettext_lazy("Yes, but it is hard")
+        SAFE = "safe", gettext_lazy("Yes, I am safe")
+
     conversation = models.ForeignKey(
         Conversation, null=True, blank=True, on_delete=models.CASCADE, related_name="risks"
     )
@@ -28,6 +35,19 @@ class RiskEvent(models.Model):
         default=list, blank=True, help_text="What the patterns are about, 'means' or 'farewell'."
     )
     screen = models.CharField(max_length=20, blank=True, help_text="The version of the screen.")
+    first_level = models.PositiveSmallIntegerField(default=0, help_text="What the first line found.")
+    second_level = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="What the second line found; empty where there is none, or no answer."
+    )
+    second_screen = models.CharField(
+        max_length=200, blank=True, help_text="The second line: kind, model and the version of its prompt."
+    )
+    suspected = models.BooleanField(
+        default=False, help_text="No pattern of level 3 fired: only the classifier or the second line found it."
+    )
+    safe_answer = models.CharField(max_length=10, choices=SafeAnswer, blank=True)
+    safe_answered_at = models.DateTimeField(null=True, blank=True)
+    is_test = models.BooleanField(default=False, help_text="Of a test person, a bot or a simulated seeker.")
     role_answer = models.CharField(max_length=10, blank=True, help_text="In role-play: 'role' or 'me'.")
     created_at = models.DateTimeField(auto_now_add=True)
     mail_due = models.BooleanField(default=False)

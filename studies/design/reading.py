@@ -11,6 +11,7 @@ from typing import Any
 import tomli_w
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from pydantic import ValidationError as SchemaError
 
 from dialogue.incoming import is_storable
 from dialogue.prompts import read_prompt
@@ -19,6 +20,7 @@ from studies.design.card_files import CardFileError, CardSpec, read_cards
 from studies.design.contradictions import contradictions
 from studies.design.contrasts import read_contrasts
 from studies.design.fields import LANGUAGES, Fault, Table, suggestion, unkept_values
+from studies.design.safety_rules import RULES, SafetyRules
 from studies.design.spec import (
     BLINDING,
     CONSENT_KEYS,
@@ -172,6 +174,7 @@ def _study(table: Table, around: Surroundings, instrument_folder: Path) -> Study
         display=_display(table.table("display"), around),
         role_play=_role_play(table.table("role_play"), around, chat.min_turns),
         seeker=_seeker(table.table("seeker")) if table.has("seeker") else None,
+        safety=_safety(table),
     )
     spec = replace(spec, primary=read_contrasts(table, spec, around.instruments, instrument_folder))
     table.refuse_unknown()
@@ -457,6 +460,33 @@ def _seeker(table: Table) -> ArmSpec:
     return seeker
 
 
+def _safety(table: Table) -> SafetyRules:
+    rules, faults = _read_safety(table.table("safety").values)
+    table.faults += faults
+    return rules
+
+
+def _read_safety(values: Mapping[str, Any]) -> tuple[SafetyRules, list[Fault]]:
+    """Return the rules, and each fault with its place; where there is a fault the rules are the usual ones."""
+    try:
+        return RULES.validate_python(dict(values)), []
+    except SchemaError as error:
+        return SafetyRules(), [Fault(_safety_place(each["loc"]), _safety_wording(each)) for each in error.errors()]
+
+
+def _safety_place(path: tuple[int | str, ...]) -> str:
+    """Members of a list are counted from 1, as everywhere in the study file."""
+    return ".".join(["safety", *(str(part + 1) if isinstance(part, int) else part for part in path)])
+
+
+def _safety_wording(error: Mapping[str, Any]) -> str:
+    if error["type"] == "value_error":
+        return str(error["ctx"]["error"])
+    if error["type"] in ("missing", "unexpected_keyword_argument"):
+        return "is missing" if error["type"] == "missing" else "unknown key"
+    return str(error["msg"])[:1].lower() + str(error["msg"])[1:]
+
+
 def _extra(table: Table) -> Mapping[str, Any]:
     extra = table.table("extra")
     for name in OF_JUDGES:
@@ -572,6 +602,7 @@ def dump_study(spec: StudySpec) -> str:
         },
         "role_play": _given(asdict(spec.role_play)),
         "seeker": _seeker_table(spec.seeker),
+        "safety": _safety_table(spec.safety),
         "primary": [_given(asdict(contrast)) for contrast in spec.primary],
     }
     return tomli_w.dumps(_given(document))
@@ -586,6 +617,20 @@ def _plainly(text: Text, languages: Sequence[str]) -> str | dict[str, str]:
     if set(text) == set(languages) and len(set(text.values())) == 1:
         return text[languages[0]]
     return dict(text)
+
+
+def _safety_table(rules: SafetyRules) -> dict[str, Any]:
+    """What differs from the usual."""
+    usual = asdict(SafetyRules())
+    table: dict[str, Any] = _plain({key: value for key, value in asdict(rules).items() if value != usual[key]})
+    return table
+
+
+def _plain(value: Any) -> Any:
+    """Tables and lists without the keys that are not given, at every depth."""
+    if isinstance(value, Mapping):
+        return _given({key: _plain(member) for key, member in value.items()})
+    return [_plain(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 def _consent_table(spec: StudySpec) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from studies.design.safety_rules import RULES
 from studies.design.spec import (
     ArmSpec,
     ChatSpec,
@@ -41,6 +42,7 @@ def spec_from_json(values: Mapping[str, Any]) -> StudySpec:
         "arms": tuple(ArmSpec(**arm) for arm in values["arms"]),
         "judges": tuple(ArmSpec(**judge) for judge in values["judges"]),
         "seeker": ArmSpec(**values["seeker"]) if values.get("seeker") else None,
+        "safety": RULES.validate_python(values.get("safety", {})),
         "primary": tuple(ContrastSpec(**_with_tuples(one, "strategies", "arms")) for one in values.get("primary", ())),
     }
     return StudySpec(**{**values, **built})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
+from studies.design.safety_rules import SafetyRules
 from studies.instruments.definitions import COUNSELLOR
 
 Text = Mapping[str, str]
@@ -179,6 +180,7 @@ class StudySpec:
     role_play: RolePlaySpec = RolePlaySpec()
     seeker: ArmSpec | None = None  # the model that plays simulated seekers
     gone_after_days: int | None = None  # without a sign of life, before a person counts as gone; None: never
+    safety: SafetyRules = field(default_factory=SafetyRules)
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
 
     def records_timings(self) -> bool:

@@ -7,6 +7,7 @@ from studies.models.participation import ArmRun, Consent, Participation
 from studies.models.response import Answer, Rater, Response
 from studies.models.review import Adjudication, Review, ReviewItem, ReviewPlan
 from studies.models.role_play import Card, Flag, RolePlay
+from studies.models.safety import AdverseEvent, Alarm, SafetyAct, StoppedArm
 from studies.models.seeker_profile import SeekerProfile
 from studies.models.study import Arm, Judge, Protocol, Study
 from studies.models.task import Task
@@ -14,6 +15,8 @@ from studies.models.unblinding import Unblinding
 
 __all__ = [
     "Adjudication",
+    "AdverseEvent",
+    "Alarm",
     "Answer",
     "Arm",
     "ArmRun",
@@ -40,7 +43,9 @@ __all__ = [
     "ReviewItem",
     "ReviewPlan",
     "RolePlay",
+    "SafetyAct",
     "SeekerProfile",
+    "StoppedArm",
     "Study",
     "Submission",
     "Task",

@@ -1,0 +1,152 @@
+"""What happened around a sign of danger: alarms, what was done, adverse events, arms that a rule has paused."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy
+
+from dialogue.models import RiskEvent
+from studies.models.study import Arm, Study
+
+
+class Alarm(models.Model):
+    """One message to one contact on call, about one event; without an event it is a drill."""
+
+    class Channel(models.TextChoices):
+        EMAIL = "email", gettext_lazy("E-mail")
+        WEBHOOK = "webhook", gettext_lazy("Webhook")
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="alarms")
+    event = models.ForeignKey(RiskEvent, null=True, blank=True, on_delete=models.CASCADE, related_name="alarms")
+    round = models.PositiveIntegerField(default=1, help_text="Counts up when the person says that they are not safe.")
+    position = models.PositiveIntegerField(help_text="The contact's place in the order, from 1.")
+    contact = models.CharField(max_length=100)
+    channel = models.CharField(max_length=10, choices=Channel)
+    address = models.CharField(max_length=500)
+    token_hash = models.CharField(max_length=64, unique=True, help_text="Of the link that acknowledges it.")
+    created_at = models.DateTimeField(default=timezone.now)
+    due_at = models.DateTimeField(default=timezone.now, help_text="Not before this.")
+    sent_at = models.DateTimeField(null=True, blank=True, help_text="When the server took it.")
+    attempts = models.PositiveIntegerField(default=0)
+    error = models.TextField(blank=True)
+    acknowledged_at = models.DateTimeField(null=True, blank=True)
+    acknowledged_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["created_at", "pk"]
+        indexes = [models.Index(fields=["due_at"], condition=Q(sent_at=None), name="alarms_to_send")]
+
+    def __str__(self) -> str:
+        return f"{self.study} {self.contact} {self.created_at:%Y-%m-%d %H:%M}"
+
+    def is_drill(self) -> bool:
+        return self.event_id is None
+
+
+class SafetyAct(models.Model):
+    """One step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
+
+    class Kind(models.TextChoices):
+        ALARMED = "alarmed", gettext_lazy("Alarm sent")
+        FAILED = "failed", gettext_lazy("Alarm not sent")
+        ACKNOWLEDGED = "acknowledged", gettext_lazy("Alarm acknowledged")
+        OVERDUE = "overdue", gettext_lazy("Nobody acknowledged in time")
+        ANSWERED = "answered", gettext_lazy("Answer of the person")
+        WHERE = "where", gettext_lazy("Where the person is")
+        WROTE = "wrote", gettext_lazy("Message to the person")
+        RELEASED = "released", gettext_lazy("Released")
+        ENDED = "ended", gettext_lazy("Study ended kindly")
+        NOTED = "noted", gettext_lazy("Note")
+        REVIEWED = "reviewed", gettext_lazy("Independent review")
+
+    event = models.ForeignKey(RiskEvent, on_delete=models.CASCADE, related_name="acts")
+    kind = models.CharField(max_length=15, choices=Kind)
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    by_name = models.CharField(max_length=150, blank=True, help_text="A contact's name, or 'person'.")
+    text = models.TextField(blank=True)
+    verdict = models.CharField(max_length=20, blank=True, help_text="Of a review: 'real' or 'false_alarm'.")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["at", "pk"]
+
+    def __str__(self) -> str:
+        return f"{self.event_id} {self.kind} {self.at:%Y-%m-%d %H:%M}"
+
+
+class AdverseEvent(models.Model):
+    """What happened to a person and may have to do with the study, for the ethics board."""
+
+    class Severity(models.TextChoices):
+        MILD = "mild", gettext_lazy("Mild")
+        MODERATE = "moderate", gettext_lazy("Moderate")
+        SEVERE = "severe", gettext_lazy("Severe")
+        LIFE_THREATENING = "life_threatening", gettext_lazy("Life-threatening")
+        DEATH = "death", gettext_lazy("Death")
+
+    class Relatedness(models.TextChoices):
+        UNRELATED = "unrelated", gettext_lazy("Unrelated to the study")
+        UNLIKELY = "unlikely", gettext_lazy("Unlikely related")
+        POSSIBLE = "possible", gettext_lazy("Possibly related")
+        PROBABLE = "probable", gettext_lazy("Probably related")
+        DEFINITE = "definite", gettext_lazy("Definitely related")
+
+    class Outcome(models.TextChoices):
+        UNKNOWN = "unknown", gettext_lazy("Unknown")
+        ONGOING = "ongoing", gettext_lazy("Ongoing")
+        RECOVERED = "recovered", gettext_lazy("Recovered")
+        RECOVERED_WITH_EFFECTS = "recovered_with_effects", gettext_lazy("Recovered with lasting effects")
+        DIED = "died", gettext_lazy("Died")
+
+    class Origin(models.TextChoices):
+        SIGN = "sign", gettext_lazy("A sign of danger")
+        REPORT = "report", gettext_lazy("A report of the person")
+        HAND = "hand", gettext_lazy("Entered by hand")
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="adverse_events")
+    event = models.ForeignKey(
+        RiskEvent, null=True, blank=True, on_delete=models.SET_NULL, related_name="adverse_events"
+    )
+    subject = models.CharField(max_length=64, blank=True, help_text="The person's code.")
+    origin = models.CharField(max_length=10, choices=Origin)
+    occurred_at = models.DateTimeField()
+    description = models.TextField()
+    severity = models.CharField(max_length=20, choices=Severity)
+    serious = models.BooleanField(default=False, help_text="Death, danger to life, hospital, lasting harm.")
+    expected = models.BooleanField(default=False, help_text="Named in the protocol or the consent form.")
+    relatedness = models.CharField(max_length=10, choices=Relatedness)
+    action = models.TextField(blank=True)
+    outcome = models.CharField(max_length=25, choices=Outcome, default=Outcome.UNKNOWN)
+    report_due_at = models.DateTimeField(null=True, blank=True)
+    reported_to = models.CharField(max_length=200, blank=True)
+    reported_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
+    created_at = models.DateTimeField(auto_now_add=True)
+    changed_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["-occurred_at", "-pk"]
+
+    def __str__(self) -> str:
+        return f"{self.study} {self.subject} {self.severity}"
+
+
+class StoppedArm(models.Model):
+    """A stopping rule of the study was met, and its arm was paused."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="stopped_arms")
+    arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="stops")
+    rule = models.JSONField(help_text="The rule as it stood in the study file.")
+    count = models.PositiveIntegerField()
+    of = models.PositiveIntegerField(help_text="Conversations with the arm.")
+    at = models.DateTimeField(default=timezone.now)
+    officer_told_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"{self.study} {self.arm_id} {self.at:%Y-%m-%d %H:%M}"

@@ -83,9 +83,9 @@ def conversations_of(person: Participation) -> QuerySet[Conversation]:
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
-    events, _by_model = RiskEvent.objects.filter(subject=person.code).delete()
+    _rows, by_model = RiskEvent.objects.filter(subject=person.code).delete()  # with their alarms and acts
     removed = remove_rows(person)
-    removed.rows["risk_events"] = events
+    removed.rows["risk_events"] = by_model.get("dialogue.RiskEvent", 0)
     blank(person)
     return removed
 

@@ -6,7 +6,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
-from dialogue.models import RiskEvent
+from dialogue.models import RiskEvent, Turn
 from studies.models.study import Arm, Study
 
 
@@ -61,13 +61,13 @@ class SafetyAct(models.Model):
         ENDED = "ended", gettext_lazy("Study ended kindly")
         NOTED = "noted", gettext_lazy("Note")
         REVIEWED = "reviewed", gettext_lazy("Independent review")
+        REPORTED = "reported", gettext_lazy("Entered as an adverse event")
 
     event = models.ForeignKey(RiskEvent, on_delete=models.CASCADE, related_name="acts")
     kind = models.CharField(max_length=15, choices=Kind)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150, blank=True, help_text="A contact's name, or 'person'.")
     text = models.TextField(blank=True)
-    verdict = models.CharField(max_length=20, blank=True, help_text="Of a review: 'real' or 'false_alarm'.")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -123,6 +123,7 @@ class AdverseEvent(models.Model):
     report_due_at = models.DateTimeField(null=True, blank=True)
     reported_to = models.CharField(max_length=200, blank=True)
     reported_at = models.DateTimeField(null=True, blank=True)
+    changes = models.JSONField(default=list, blank=True, help_text="Who changed which fields, and when.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
@@ -150,3 +151,18 @@ class StoppedArm(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} {self.arm_id} {self.at:%Y-%m-%d %H:%M}"
+
+
+class ScreenReview(models.Model):
+    """A second person says whether one message showed grave danger; with it the screen is measured in real use."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="screen_reviews")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    grave = models.BooleanField(help_text="A reader would call it level 3 or 4.")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn"], name="one_review_per_message")]
+
+    def __str__(self) -> str:
+        return f"{self.turn_id} {'grave' if self.grave else 'not grave'}"

@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import F, Max, Min, OuterRef, QuerySet
+from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, QuerySet, Subquery, When
 from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent, Turn
 from studies.care import alarms, oncall
 from studies.care.acts import record_act
-from studies.models import Participation, SafetyAct, Study
+from studies.models import Alarm, Participation, SafetyAct, Study
 from studies.participation import counts
 
 Kind = SafetyAct.Kind
@@ -56,9 +56,13 @@ def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
 
 
 def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
+    """With an alarm that nobody has answered, a new round say, an event is unacknowledged again."""
     acknowledgements = SafetyAct.objects.filter(event=OuterRef("pk"), kind=Kind.ACKNOWLEDGED)
-    first = acknowledgements.order_by().values("event").annotate(first=Min("at")).values("first")
-    return events.annotate(acknowledged=first)
+    last = acknowledgements.order_by().values("event").annotate(last=Max("at")).values("last")
+    pending = Exists(Alarm.objects.filter(event=OuterRef("pk"), acknowledged_at=None))
+    return events.annotate(
+        acknowledged=Case(When(pending, then=None), default=Subquery(last), output_field=DateTimeField())
+    )
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Sign:
     person: Participation | None
     turns: Sequence[Turn]
     acts: Sequence[SafetyAct]
+    alarms: Sequence[Alarm]
     acknowledged: datetime | None
 
     def is_open(self) -> bool:
@@ -83,13 +88,14 @@ class Sign:
 
 def get_sign(event: RiskEvent) -> Sign:
     """Return what somebody on call needs to know of an event, without what was said elsewhere."""
-    acts = list(event.acts.select_related("by"))
+    [acknowledged] = _with_acknowledgement(RiskEvent.objects.filter(pk=event.pk)).values_list("acknowledged", flat=True)
     return Sign(
         event=event,
         person=Participation.objects.filter(code=event.subject).first() if event.subject else None,
         turns=_turns_around(event),
-        acts=acts,
-        acknowledged=next((act.at for act in acts if act.kind == Kind.ACKNOWLEDGED), None),
+        acts=list(event.acts.select_related("by")),
+        alarms=list(event.alarms.all()),
+        acknowledged=acknowledged,
     )
 
 
@@ -104,7 +110,8 @@ def _turns_around(event: RiskEvent) -> list[Turn]:
 
 def acknowledge(event: RiskEvent, *, by: AbstractBaseUser) -> None:
     """Store that `by` looks after this event; no further contact is alarmed."""
-    alarms.acknowledge(event, by=by)
+    if not alarms.acknowledge(event, by=by) and not event.acts.filter(kind=Kind.ACKNOWLEDGED).exists():
+        record_act(event, Kind.ACKNOWLEDGED, by=by)  # nobody had been alarmed: a test person's event
 
 
 @transaction.atomic
@@ -116,8 +123,7 @@ def write_to_person(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> Non
 @transaction.atomic
 def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
     """Settle the event; where the person waits because of it, they can continue."""
-    if oncall.release(event, by=by, note=reason):
-        record_act(event, Kind.RELEASED, by=by, text=reason)
+    oncall.release(event, by=by, note=reason)
 
 
 @transaction.atomic

@@ -1,4 +1,5 @@
-"""The clock of alarms: a thread of each server process that sends what is due and climbs the order of contacts.
+"""The clock of alarms: a thread of each server process that sends what is due, climbs the order of contacts, and pauses
+arms by the studies' stopping rules.
 
 All processes look into the same database, and a row belongs to whoever claims it first, so a message goes out once
 however many processes there are. No other service is needed. `manage.py send_alarms` does the same once, for cron.
@@ -38,12 +39,15 @@ def start() -> None:
 
 def run() -> None:
     """Work for as long as the process lives."""
-    from studies.care import sending
+    from studies.care import sending, stopping_rules
+
+    watch = stopping_rules.Watch()
 
     if settings.SINGLE_PROCESS:
         look(sending.free_claims)
     while True:
         look(work)
+        look(watch.look)
         _due.wait(TICK)
         _due.clear()
 

@@ -1,13 +1,14 @@
 """Stopping rules: how safe each arm has been so far, and when an arm is paused by itself."""
 
 import logging
+import time
 from collections import Counter
 from dataclasses import asdict, dataclass
 
 from django.conf import settings
 from django.core.mail import send_mail
 from django.db import transaction
-from django.db.models import Count
+from django.db.models import Count, Max
 from django.utils import timezone
 
 from dialogue.models import RiskEvent
@@ -17,6 +18,7 @@ from studies.models import Arm, StoppedArm, Study
 log = logging.getLogger(__name__)
 
 WORSENING = "worsening"  # among the entries of an event: the person felt much worse after the conversation
+TELL_AGAIN = 60.0  # seconds between two tries to reach a mail server that refused
 COUNTED = ("events", "worsening", "withheld")
 
 
@@ -118,16 +120,42 @@ def pause_arm(study: Study, arm: ArmSafety, rule: StoppingRule) -> StoppedArm | 
 
 
 def tell_officer(study: Study) -> None:
-    """Mail the safety officer about arms that were paused and of which they do not know yet; tried again next time."""
+    """Mail the safety officer about arms that were paused and of which they do not know yet.
+
+    A row belongs to the process that marks it first; where the mail server refuses, it is free again.
+    """
     officer = study.current().spec().safety.officer_email
     for stop in StoppedArm.objects.filter(study=study, officer_told_at=None).select_related("arm"):
+        row = StoppedArm.objects.filter(pk=stop.pk)
+        if not officer or not row.filter(officer_told_at=None).update(officer_told_at=timezone.now()):
+            continue
         try:
-            if officer:
-                send_mail(_subject(study), _body(study, stop), settings.DEFAULT_FROM_EMAIL, [officer])
+            send_mail(_subject(study), _body(study, stop), settings.DEFAULT_FROM_EMAIL, [officer])
         except OSError as error:  # smtplib's errors are OSErrors
             log.error("study %s: the safety officer could not be told of a paused arm: %s", study.key, error)
-            continue
-        StoppedArm.objects.filter(pk=stop.pk).update(officer_told_at=timezone.now())
+            row.update(officer_told_at=None)
+
+
+class Watch:
+    """Applies the rules of all studies whenever there is a new event, and tells again whom it could not tell.
+
+    The clock of alarms calls it. A new process looks at everything once, so nothing depends on what one remembers.
+    """
+
+    def __init__(self) -> None:
+        self.newest: int | None = None
+        self.told_at = 0.0
+
+    def look(self) -> None:
+        newest = RiskEvent.objects.aggregate(newest=Max("pk"))["newest"] or 0
+        if newest != self.newest:
+            for study in Study.objects.filter(protocols__isnull=False).distinct():
+                apply_rules(study)
+            self.newest = newest
+        elif time.monotonic() - self.told_at > TELL_AGAIN:
+            self.told_at = time.monotonic()
+            for study in Study.objects.filter(stopped_arms__officer_told_at=None).distinct():
+                tell_officer(study)
 
 
 def _subject(study: Study) -> str:

@@ -132,6 +132,37 @@ def test_study_without_rules_counts_nothing(django_assert_num_queries):
     assert mail.outbox == []
 
 
+def test_watch_looks_when_there_is_something_new(study):
+    watch = stopping_rules.Watch()
+    first, second = conversations(study, "amber", 2)
+    event(first)
+    watch.look()
+    assert not StoppedArm.objects.exists()
+
+    event(second)
+    watch.look()
+    watch.look()
+
+    assert StoppedArm.objects.count() == 1
+    assert len(mail.outbox) == 1
+
+
+def test_officer_whom_no_server_reached_is_told_by_a_later_look(study, settings, monkeypatch):
+    watch = stopping_rules.Watch()
+    for run in conversations(study, "amber", 2):
+        event(run)
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1
+    watch.look()
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    monkeypatch.setattr(stopping_rules, "TELL_AGAIN", -1.0)
+
+    watch.look()
+    watch.look()
+
+    assert len(mail.outbox) == 1
+
+
 def test_page_by_arm_is_for_those_with_the_permission_alone(study, desk):
     address = f"/research/{study.key}/risks/arms/"
     assert desk.get(address).status_code == 404

@@ -12,7 +12,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, rank
+from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, agreement_rank
 from studies.board.planner_chart import chart
 from studies.models import Study, Task
 from studies.workbench import labels, tasks
@@ -91,7 +91,7 @@ def agreements(results: Task) -> list[Agreement]:
     file = tasks.folder_of(results) / "report" / "results.json"
     rows = json.loads(file.read_text(encoding="utf-8"))["tables"]["agreement"]
     known = [row for row in rows if ":" not in row["human"] and row["pearson_low"] is not None]
-    return sorted(known, key=rank)
+    return sorted(known, key=agreement_rank)
 
 
 def value_of(row: Agreement) -> str:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
-from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, SIMULATED, Wish, possible
+from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, SIMULATED, Wish, is_possible
 from studies.workbench.access import researchers_only
 
 logger = logging.getLogger(__name__)
@@ -118,7 +118,7 @@ class SampleSizeForm(forms.Form):
         return cleaned
 
     def refuse_what_cannot_be_simulated(self, cleaned: dict[str, Any]) -> None:
-        if self.question == "dependent" and not possible(cleaned["r"], cleaned["r2"], cleaned["between"]):
+        if self.question == "dependent" and not is_possible(cleaned["r"], cleaned["r2"], cleaned["between"]):
             self.add_error("between", _("Three correlations like these cannot occur together."))
         if self.question == "discrimination" and cleaned["within"] == 1:
             self.add_error("within", _("At 1, every difference between two models is the same for all people."))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 
 from dialogue.seekers.identifying import has_name
-from dialogue.seekers.profile_checks import Own
-from dialogue.seekers.profile_writer import Answered
+from dialogue.seekers.profile_checks import OwnAnswers
+from dialogue.seekers.profile_writer import WriterInput
 from dialogue.seekers.profiles import BIG_FIVE
 from studies.instruments.definitions import Item
 from studies.instruments.loading import load
@@ -39,8 +39,8 @@ EMPLOYER = {
 class Person:
     """`answered` goes to the model, `own` to the checks."""
 
-    answered: Answered
-    own: Own
+    answered: WriterInput
+    own: OwnAnswers
 
 
 def of_person(person: Participation) -> Person:
@@ -57,14 +57,14 @@ def of_person(person: Participation) -> Person:
         **{key: told[key] for key in ("gender", "occupation", "relationship") if key in told},
     }
     return Person(
-        Answered(
+        WriterInput(
             language=person.language,
             demographics=demographics,
             category=told.get("topic", ""),
             big_five=big_five,
             answers={key: told[key] for key in TOLD if key in told},
         ),
-        Own(
+        OwnAnswers(
             names=tuple(called),
             texts=tuple(texts),
             demographics={key: demographics[key] for key in CHOSEN if key in demographics},

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from dialogue.seekers.profile_checks import Own, check, is_refused
+from dialogue.seekers.profile_checks import OwnAnswers, check_profile, is_refused
 from dialogue.seekers.profiles import Profile, as_content, from_content
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles.answers import of_person
@@ -12,14 +12,14 @@ State = SeekerProfile.State
 
 def checked(row: SeekerProfile, profile: Profile, others: Iterable[Profile], *, usual: State) -> SeekerProfile:
     """The row with this content, not saved yet. `usual`: its state, unless the checks refuse it."""
-    found = check(profile, own=own_of(row), others=others)
+    found = check_profile(profile, own=own_of(row), others=others)
     row.key, row.language, row.content = profile.id, profile.language, as_content(profile)
     row.checks = [finding.as_json() for finding in found]
     row.state = State.REFUSED if is_refused(found) else usual
     return row
 
 
-def own_of(row: SeekerProfile) -> Own | None:
+def own_of(row: SeekerProfile) -> OwnAnswers | None:
     """What the person gave of whom it was made; None where it was not made of anybody."""
     return of_person(row.made_of).own if row.made_of else None
 

@@ -10,7 +10,7 @@ from dialogue.judges.judge import readable
 from dialogue.models import Call, Job, JobItem
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
-from dialogue.seekers.profile_writer import Unwritten, read_written, version, why_unwritten, writer_messages
+from dialogue.seekers.profile_writer import UnreadableProfile, failure_reason, read_answer, version, writer_messages
 from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
 from studies.models import Participation, SeekerProfile, Study
@@ -61,11 +61,11 @@ class ProfileHandler:
         written = await readable(
             caller.asking(question),
             writer_messages(answered),
-            lambda text: read_written(text, answered),
-            why_unwritten,
+            lambda text: read_answer(text, answered),
+            failure_reason,
             answered.language,
         )
-        if isinstance(written, Unwritten):
+        if isinstance(written, UnreadableProfile):
             raise ProviderError("unparseable", f"The profile cannot be read: {'; '.join(written.faults)}.")
         return written
 

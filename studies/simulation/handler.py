@@ -200,7 +200,7 @@ class SimulationHandler:
         """By rule."""
         seeker = talk.seeker
         utterances = [read_utterance(turn.seeker, talk.language) for turn in known.said]
-        for fault in gates.gates(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
+        for fault in gates.find_faults(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
     async def reviewed(self, run: ArmRun, talk: Simulation, known: SoFar) -> Made:

@@ -1,5 +1,5 @@
-"""How many people and conversations a study yet to come needs. The numbers come from a child process: scipy is not for
-the server's."""
+"""The page that plans the size of a study. A child process computes the numbers, because the server must not load
+scipy."""
 
 import json
 import logging
@@ -98,7 +98,7 @@ LABELS: dict[str, dict[str, str | Promise]] = {  # where a question has other wo
 
 
 class SampleSizeForm(forms.Form):
-    """Of one question. What the address leaves out is as usual, so that it always has an answer."""
+    """The form of one question. Missing values get defaults, so that it always has an answer."""
 
     def __init__(self, question: str, given: Any) -> None:
         self.question = question
@@ -168,17 +168,17 @@ def sample_size(request: HttpRequest) -> HttpResponse:
 
 
 def answer_to(form: SampleSizeForm) -> dict[str, Any] | None:
-    """None where the child failed; what it said is in the server's log."""
+    """Return the answer; None if the child process failed. Its output is in the server's log."""
     try:
-        return computed(json.dumps(asdict(form.wish())))
+        return compute(json.dumps(asdict(form.wish())))
     except subprocess.SubprocessError as error:
         logger.error("sample size: %s %s", error, error.stderr if hasattr(error, "stderr") else "")
         return None
 
 
 @lru_cache(maxsize=256)
-def computed(wish: str) -> dict[str, Any]:
-    """`wish` and what comes back are JSON. Raises SubprocessError."""
+def compute(wish: str) -> dict[str, Any]:
+    """Return the answer to a wish; both are JSON. Raises SubprocessError."""
     child = subprocess.run(  # noqa: S603 - our own program, and nothing of the person's in its arguments
         [sys.executable, "-m", PROGRAM],
         input=wish,

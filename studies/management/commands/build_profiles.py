@@ -7,7 +7,7 @@ from dialogue.seekers.components import LANGUAGES
 from studies.design.spec import ArmSpec, StudySpec
 from studies.management.jobs import JobCommand, failures
 from studies.models import Study
-from studies.seeker_profiles.estimate import estimated
+from studies.seeker_profiles.estimate import estimate_profiles
 from studies.seeker_profiles.planning import KIND, LATER_USE, Work, candidates, plan_profiles, work_for, writer_settings
 from studies.workbench.labels import one_or_more
 
@@ -39,7 +39,7 @@ class Command(JobCommand):
         work = work_for(found, writer, include_tests=include_tests)
         people = work.people[: options["limit"]]
         if options["estimate"]:
-            return self.told_estimate(estimated(writer, people))
+            return self.told_estimate(estimate_profiles(writer, people))
         terms = self.job_options(options, {writer.key: writer_settings(writer)})
         planned = plan_profiles(found, writer, people, include_tests=include_tests, **terms)
         if options["background"]:

@@ -19,7 +19,7 @@ from studies import analysis
 from studies.management.command import BUDGET_REACHED, told_of_tests
 from studies.management.jobs import told_failures
 from studies.models import Task
-from studies.workbench.paid_work import command_lines, last_summary, outcome_of
+from studies.workbench.paid_work import command_lines, outcome_of, parse_summary
 from studies.workbench.tasks import RADAR, finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
@@ -99,7 +99,7 @@ def run(line: list[str]) -> tuple[dict[str, Any], int]:
         code = int(stop.code or 0)
     finally:
         sys.stdout.write(out.getvalue())
-    return last_summary(out.getvalue()), code
+    return parse_summary(out.getvalue()), code
 
 
 def analyse(task: Task) -> None:

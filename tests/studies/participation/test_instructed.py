@@ -56,7 +56,7 @@ def described(id: str, kind: str, body: str, keys: list[str]) -> str:
 def forget_files() -> None:
     loading.instrument_ids.cache_clear()
     bots._keys.cache_clear()
-    rating_tables.instruments_of_ours.cache_clear()
+    rating_tables.own_instruments.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ from django.middleware.security import SecurityMiddleware
 
 from emostudy.pulse import Pulse
 from studies.participation.language import quiet_headers
-from studies.person.broken import HEALTH, HELP, without_database
+from studies.person.broken import HEALTH, HELP, page_without_database
 
 # More would not make pages faster, since Python runs one at a time, but conversations slower.
 THREADS = 4
@@ -77,7 +77,7 @@ class Handler(ASGIHandler):
 
     def respond_without_database(self, request: HttpRequest) -> HttpResponse:
         """With the headers of all other pages."""
-        return SecurityMiddleware(XFrameOptionsMiddleware(quiet_headers(without_database)))(request)
+        return SecurityMiddleware(XFrameOptionsMiddleware(quiet_headers(page_without_database)))(request)
 
 
 async def in_thread(

@@ -13,7 +13,7 @@ from dialogue.models.conversation import TurnState
 from studies.instruments.loading import load
 from studies.models import ArmRun, Rater, Study
 from studies.participation import counts
-from studies.participation.judge_gap import Distance, farthest, judge_name, rating_judges
+from studies.participation.judge_gap import JudgeGap, judge_name, largest_gaps, rating_judges
 from studies.participation.language import instrument_language
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
@@ -74,7 +74,7 @@ class RunsInAddress:
     """
 
     keys: QuerySet | Sequence[int]
-    apart: Mapping[int, Distance] | None = None
+    apart: Mapping[int, JudgeGap] | None = None
     fault: str = ""
 
 
@@ -173,19 +173,19 @@ def runs_in_address(request: HttpRequest, study: Study, judges: Mapping[str, Rat
         return RunsInAddress(
             [], {}, _("“%(said)s” is not a number of points. Enter a number such as 1.5.") % {"said": said}
         )
-    apart = farthest(study, judges.get(name), at_least=points)
+    apart = largest_gaps(study, judges.get(name), at_least=points)
     return RunsInAddress(sort_by_gap([key for key in keys if key in apart], apart, request), apart)
 
 
 def filter_runs(request: HttpRequest, study: Study) -> QuerySet:
-    rows = counts.only(study.runs.filter(conversation__isnull=False), request.GET.get("test", ""))
+    rows = counts.filter_by_test(study.runs.filter(conversation__isnull=False), request.GET.get("test", ""))
     rows = filter_rows(rows, request, FIELDS)
     if request.GET.get("valid") in VALID:
         rows = rows.filter(valid=VALID[request.GET["valid"]])
     return annotate_counts(rows) if request.GET.get("sort", "").removeprefix("-") in COUNTED else rows
 
 
-def sort_by_gap(keys: list[int], apart: Mapping[int, Distance], request: HttpRequest) -> list[int]:
+def sort_by_gap(keys: list[int], apart: Mapping[int, JudgeGap], request: HttpRequest) -> list[int]:
     """Sort by judge gap, unless the address asks for the order of a column."""
     return keys if request.GET.get("sort") else sorted(keys, key=lambda key: -abs(apart[key].points))
 
@@ -211,7 +211,7 @@ def annotate_counts(rows: QuerySet) -> QuerySet:
 # Rows
 
 
-def rows_of(keys: Iterable[int], apart: Mapping[int, Distance], judges: Mapping[str, Rater]) -> list[Row]:
+def rows_of(keys: Iterable[int], apart: Mapping[int, JudgeGap], judges: Mapping[str, Rater]) -> list[Row]:
     """Return the rows of one page. Turns are counted for these only, because counting all conversations is slow."""
     keys = list(keys)
     runs = annotate_counts(ArmRun.objects.filter(pk__in=keys)).select_related("conversation", "participation").in_bulk()
@@ -219,7 +219,7 @@ def rows_of(keys: Iterable[int], apart: Mapping[int, Distance], judges: Mapping[
     return [row_of(runs[key], apart.get(key), names) for key in keys]
 
 
-def row_of(run: ArmRun, distance: Distance | None, names: Mapping[int, str]) -> Row:
+def row_of(run: ArmRun, distance: JudgeGap | None, names: Mapping[int, str]) -> Row:
     if distance is None:
         return Row(run, words_of(run))
     return Row(run, words_of(run), labels.with_sign(distance.points), names[distance.rater])

@@ -122,7 +122,7 @@ class Results:
 @dataclass(frozen=True)
 class Completion:
     """Counts of people. `begun` leaves out people who were invited and have not begun. `test`: whom, as in
-    `counts.only`."""
+    `counts.filter_by_test`."""
 
     test: str
     begun: int
@@ -135,7 +135,7 @@ class Completion:
 
 
 def completion(study: Study) -> Completion:
-    test = counts.usual_data(study)
+    test = counts.default_data(study)
     found = {each.status: each.people for each in counts.by_status(study, test=test)}
     people = {
         "under_way": sum(found[status] for status in UNDER_WAY),

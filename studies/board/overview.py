@@ -53,7 +53,7 @@ def study(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
-    test = request.GET.get("test", counts.usual_data(study))
+    test = request.GET.get("test", counts.default_data(study))
     statuses = counts.by_status(study, test=test)
     people = sum(each.people for each in statuses)
     completed = next(each.people for each in statuses if each.status == Status.COMPLETED)

@@ -67,7 +67,7 @@ def columns() -> list[Column]:
 @require_GET
 @study_page_after_timeouts
 def people(request: HttpRequest, study: Study) -> HttpResponse:
-    rows = counts.only(study.participations.all(), request.GET.get("test", ""))
+    rows = counts.filter_by_test(study.participations.all(), request.GET.get("test", ""))
     rows = filter_rows(rows, request, FIELDS)
     closed = Q(runs__conversation__status=ConversationStatus.CLOSED)
     rows = rows.annotate(arms_done=Count("runs", filter=closed))

@@ -19,7 +19,7 @@ from studies.data.exports.columns import Filter
 from studies.instruments.loading import instructed_items
 from studies.models import ArmRun, Decision, Participation, Study
 from studies.participation import counts
-from studies.participation.exclusions import Subject, Verdict, decide, disagreements, take_back, verdict
+from studies.participation.exclusions import Subject, Verdict, decide, disagreements, verdict, withdraw_decision
 from studies.workbench.access import show, study_page
 from studies.workbench.tables import Column, headings, page_of, paging
 
@@ -136,8 +136,8 @@ def visible_indices() -> dict[str, Promise]:
 @require_GET
 @study_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
-    test = request.GET.get("test", counts.usual_data(study))
-    found = counts.only(study.participations.exclude(status="invited"), test)
+    test = request.GET.get("test", counts.default_data(study))
+    found = counts.filter_by_test(study.participations.exclude(status="invited"), test)
     found = found.prefetch_related("decisions__coder", "runs__conversation", "runs__decisions__coder")
     of_person: dict[str, list[Index]] = {}
     for index in quality_indices.indices(study, Filter(include_tests=True)):
@@ -320,7 +320,7 @@ def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 @study_page
 def undo(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     found = person_for(study, code)
-    take_back(subject=subject_for(found, request.POST.get("conversation", "")), coder=request.user)
+    withdraw_decision(subject=subject_for(found, request.POST.get("conversation", "")), coder=request.user)
     messages.success(request, _("Your decision has been withdrawn."))
     return redirect("research-quality-person", study.key, code)
 

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from dialogue.models import Turn
 from studies.instruments.loading import load
 from studies.models import Answer, Flag, Participation
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 from studies.role_play import flags
 
 
@@ -67,7 +67,7 @@ def talks_of(person: Participation) -> list[Talk]:
 def ratings_of(person: Participation) -> QuerySet[Answer]:
     """Return this person's scores at the end of each of their own conversations."""
     rated = Answer.objects.filter(
-        ~instructed(),
+        ~answers_to_instructed_items(),
         response__rater__participation=person,
         response__run__participation=person,
         response__moment="final",

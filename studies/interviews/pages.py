@@ -71,7 +71,7 @@ def row_of(person: Participation) -> Row:
 
 def people_with_interview(study: Study, test: str) -> list[Participation]:
     """Return the people of the study whose plan has an interview."""
-    people = counts.only(study.participations.all(), test).select_related("study", "interview")
+    people = counts.filter_by_test(study.participations.all(), test).select_related("study", "interview")
     return [person for person in annotate_counts(people).order_by("pk") if schedule.step_of(person)]
 
 
@@ -84,7 +84,7 @@ def annotate_counts(people: QuerySet[Participation]) -> QuerySet[Participation]:
 
 
 def test_filter(request: HttpRequest, study: Study) -> str:
-    return request.GET.get("test", counts.usual_data(study))
+    return request.GET.get("test", counts.default_data(study))
 
 
 @require_GET
@@ -432,11 +432,13 @@ def unmark(request: HttpRequest, study: Study, code: str, number: int) -> HttpRe
 
 
 def passages_shown(study: Study, test: str) -> QuerySet[Passage]:
-    return coding.passages_of(study).filter(interview__participation__in=counts.only(study.participations.all(), test))
+    return coding.passages_of(study).filter(
+        interview__participation__in=counts.filter_by_test(study.participations.all(), test)
+    )
 
 
 def candidates_shown(study: Study, test: str) -> QuerySet[CandidateDimension]:
-    people = counts.only(study.participations.all(), test)
+    people = counts.filter_by_test(study.participations.all(), test)
     return study.candidate_dimensions.filter(participation__in=people)
 
 

@@ -30,7 +30,7 @@ from studies.interviews.schedule import Candidate
 from studies.models import Participation
 from studies.participation import progress
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 
 PART = "part"  # the field that says which page of the guide a form is
 EMPTY_ROWS = 3
@@ -51,7 +51,7 @@ class Interviewing(StepKind):
     def is_stored(self, step: Step, stored: Stored) -> bool:
         return schedule.interview_of(stored.person) is not None
 
-    def waits_for_us(self, person: Participation) -> bool:
+    def waits_for_researchers(self, person: Participation) -> bool:
         return not schedule.is_written(person) and not schedule.is_over(person)
 
     def show(self, visit: Visit) -> Page | None:
@@ -71,7 +71,7 @@ class Interviewing(StepKind):
             return False
         form = form_of(visit, found[0], data=visit.request.POST)
         if not form.is_valid() or not check_candidates(form):
-            raise ToMend
+            raise NeedsCorrection
         self.save(visit, found[0], form)
         return True
 
@@ -183,7 +183,7 @@ def name_and_definition(item: Item, language: str) -> tuple[str, str]:
 
 
 def form_to_show(visit: Visit, page: GuidePage) -> InstrumentForm:
-    form = form_of(visit, page, data=visit.to_mend(str(page.number)))
+    form = form_of(visit, page, data=visit.answers_to_correct(str(page.number)))
     if form.is_valid():
         check_candidates(form)
     return form

@@ -10,7 +10,7 @@ from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.profiles import Profile, ProfilesRefused
 from studies.design.spec import ArmSpec, StudySpec
 from studies.models import Study
-from studies.participation.chats import frozen_supporter
+from studies.participation.chats import freeze_supporter
 from studies.seeker_profiles.selection import OtherProfiles, find_profiles
 from studies.simulation.setup import Setup
 
@@ -94,4 +94,4 @@ def refuse_unreachable(name: str, settings: ModelSettings) -> None:
 
 
 def supporter_settings(arm: ArmSpec, spec: StudySpec) -> ModelSettings:
-    return frozen_supporter(arm, spec.languages[0]).settings()
+    return freeze_supporter(arm, spec.languages[0]).settings()

@@ -45,7 +45,7 @@ def study_page_after_timeouts(view: Callable[..., HttpResponse]) -> Callable[...
     @study_page
     @wraps(view)
     def wrapper(request: HttpRequest, study: Study, *args: Any, **kwargs: Any) -> HttpResponse:
-        timeouts.end_for_the_silent(study)
+        timeouts.time_out_absent(study)
         return view(request, study, *args, **kwargs)
 
     return wrapper

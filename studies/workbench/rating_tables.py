@@ -15,7 +15,7 @@ from studies.models import Answer, ArmRun, Rater
 from studies.models.response import RaterKind
 from studies.participation.judge_gap import NO_PEOPLE, ROUNDING
 from studies.participation.language import instrument_language
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 from studies.workbench import labels
 
 ORDER = [RaterKind.SEEKER, RaterKind.EXPERT, RaterKind.REVIEWER, RaterKind.CROWD, RaterKind.SIMULATED_SEEKER]
@@ -123,7 +123,7 @@ class Scores:
 
     @classmethod
     def of(cls, run: ArmRun, far: float) -> "Scores":
-        answers = Answer.objects.filter(~instructed(), response__run=run, response__is_rating=True)
+        answers = Answer.objects.filter(~answers_to_instructed_items(), response__run=run, response__is_rating=True)
         return cls(list(in_order(answers)), far)
 
     @cached_property

@@ -18,7 +18,7 @@ def recent_tasks(study: Study, *commands: str) -> dict[str, Any]:
 
 def task_row(task: Task) -> dict[str, Any]:
     """Return a task for pages and their script."""
-    silent = task.is_silent()
+    silent = task.is_stale()
     return {
         "pk": task.pk,
         "command": command_name(task.command),

@@ -45,7 +45,7 @@ def get_or_create_task(
 
 def running_task(study: Study, command: str) -> Task | None:
     running = study.tasks.filter(command=command, state=Task.State.RUNNING)
-    return next((task for task in running if not task.is_silent()), None)
+    return next((task for task in running if not task.is_stale()), None)
 
 
 def spawn(task: Task) -> None:

@@ -9,7 +9,7 @@ from django.db import transaction
 from studies.data.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
-from studies.participation.enrolment import admits, invite
+from studies.participation.enrolment import admits_new_people, invite
 
 
 class Command(Base):
@@ -29,7 +29,7 @@ class Command(Base):
 
     def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        if not admits(found, is_test=test):
+        if not admits_new_people(found, is_test=test):
             self.refuse(
                 f"{study} is closed: nobody could start with a new link. Open the study again on its page first."
             )

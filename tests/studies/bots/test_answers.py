@@ -10,7 +10,7 @@ from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.instruments.quiz import mark
 from studies.instruments.scoring import score
-from studies.steps.blinding import asked_of_each
+from studies.steps.blinding import repeat_for_partners
 from tests.dialogue.conversations import conversation
 
 ASKED = ("screening", "comprehension_check", "profile", "mini_ipip", "ipip_bfm_50", "emoharbor_10", "worst_case_4",
@@ -155,7 +155,7 @@ ARMS = [Option(str(place), {"en": f"System {place}", "zh": f"系统 {place}"}) f
 
 def guesses(who: Person) -> dict[str, str | int]:
     """What a bot is taken to have said of five partners."""
-    asked = asked_of_each(load("blinding"), range(1, 6), ARMS)
+    asked = repeat_for_partners(load("blinding"), range(1, 6), ARMS)
     page = on_page(form_for(asked, language=who.language))
     assert recognised(page) == load("blinding")
     form = form_for(asked, language=who.language, data=answer(page, who))

@@ -45,7 +45,7 @@ class Command(Base):
         return {"study": study, "track": track, "count": count, "test": test}
 
     def hand_out(self, rows: list[tuple[str, str, str]], path: Path | None) -> None:
-        """Written before the transaction ends: links that nobody could read must not exist."""
+        """Write the links before the transaction ends, because links that nobody could read must not exist."""
         if path is None:
             self.stdout.write("\n".join(" ".join(row) for row in rows))
             return

@@ -1,4 +1,4 @@
-"""One settings file. What differs between machines comes from the environment; README.md lists it."""
+"""The settings. Values that differ between machines come from the environment; README.md lists them."""
 
 import os
 import secrets
@@ -24,7 +24,7 @@ PORT = env.envint("PORT", 8000, minimum=1, maximum=65535)
 
 
 def own_secret_key() -> str:
-    """A key for this machine alone, made once. Good enough for loopback; anything more needs SECRET_KEY."""
+    """Return a key for this machine alone, created once. It suffices for loopback; anything more needs SECRET_KEY."""
     path = VAR / "secret_key"
     if not path.exists():
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

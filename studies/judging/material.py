@@ -10,7 +10,7 @@ from dialogue.judges.redaction import Redaction
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from dialogue.seekers.identifying import names_called
+from dialogue.seekers.identifying import forms_of_name
 from studies.judging.planning import profiles
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun
@@ -99,7 +99,7 @@ def nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
     )
     names: dict[int | None, tuple[str, ...]] = defaultdict(tuple)
     for person, name in given.order_by("pk").values_list("response__rater__participation", "text"):
-        names[person] += names_called(name)
+        names[person] += forms_of_name(name)
     return names
 
 

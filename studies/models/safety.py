@@ -1,4 +1,4 @@
-"""What happened around a sign of danger: alarms, what was done, adverse events, arms that a rule has paused."""
+"""Safety records: alarms, acts, adverse events, and arms that a rule has paused."""
 
 import secrets
 from base64 import urlsafe_b64encode
@@ -27,7 +27,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
 
 
 class Alarm(models.Model):
-    """One message to one contact on call, about one event; without an event it is a drill."""
+    """A message to one contact on call about one event; without an event it is a drill."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", gettext_lazy("E-mail")
@@ -84,7 +84,7 @@ class Alarm(models.Model):
 
 
 class SafetyAct(models.Model):
-    """One step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
+    """A step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
 
     class Kind(models.TextChoices):
         ALARMED = "alarmed", gettext_lazy("Alarm sent")
@@ -115,7 +115,7 @@ class SafetyAct(models.Model):
 
 
 class AdverseEvent(models.Model):
-    """What happened to a person and may have to do with the study, for the ethics board."""
+    """An event that happened to a person and may be related to the study, for the ethics board."""
 
     class Severity(models.TextChoices):
         MILD = "mild", gettext_lazy("Mild")
@@ -173,7 +173,7 @@ class AdverseEvent(models.Model):
 
 
 class StoppedArm(models.Model):
-    """A stopping rule of the study was met, and its arm was paused."""
+    """An arm that was paused because a stopping rule of the study was met."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="stopped_arms")
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="stops")

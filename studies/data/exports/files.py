@@ -28,7 +28,7 @@ from studies.data.exports.places import ExportRefused, refuse_other_study, refus
 from studies.data.exports.records import record_export
 from studies.data.exports.tables import TABLES
 from studies.models import Protocol, Study, Unblinding
-from studies.participation.timeouts import end_for_the_silent
+from studies.participation.timeouts import time_out_absent
 from studies.participation.unblinding import unblinding_of
 from studies.workbench.csv_cells import cell
 
@@ -56,7 +56,7 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
     then `out` is as it was.
     """
     refuse_foreign(out, study)
-    end_for_the_silent(study)
+    time_out_absent(study)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
+from dialogue.judges.strategies import registered
 from studies.analysis.reporting.policy import policy
 from studies.board import live
 from studies.board.live_unblinding import still_blinded
@@ -22,7 +23,7 @@ from studies.workbench import tasks
 from studies.workbench.access import settled_page, show, study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.paid_work import PAID
-from studies.workbench.probe_words import STRATEGIES
+from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import RECENT, described, recent
 
 REPORTS = {"en": "report.html", "zh": "report.zh.html"}
@@ -48,8 +49,8 @@ class JudgeForm(forms.Form):
     judge = forms.ChoiceField(label=gettext_lazy("Judge"))
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judge is shown"),
-        choices=STRATEGIES,
-        initial=[key for key, _label in STRATEGIES],
+        choices=strategy_choices,
+        initial=registered,
         widget=forms.CheckboxSelectMultiple,
     )
 

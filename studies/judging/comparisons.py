@@ -149,7 +149,7 @@ def hash_of(judge: ArmSpec) -> str:
     asked = judge_settings(judge)
     model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
     versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in ("en", "zh")]
-    versions += ways_of_sending(judge)
+    versions += ways_of_sending(judge, redacts=judge.redact)
     return digest([judge.key, KIND, model, asked.said_to_model(), versions])
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from dialogue.judges.fields import Line, profile_without, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.redaction import Redaction
+from dialogue.judges.strategies import get_strategy
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
@@ -82,9 +83,10 @@ def language_of(run: ArmRun) -> str:
 
 def materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[Material]:
     turns = turns_of(runs)
-    states = stored_states(configuration, runs) if configuration.strategy == "state_aware" else {}
-    profile_of = profiles() if configuration.strategy != "standard" else lambda _: ()
-    names = nicknames(runs) if configuration.judge.redact else None
+    strategy = get_strategy(configuration.strategy)
+    states = stored_states(configuration, runs) if strategy.needs_states else {}
+    profile_of = profiles() if strategy.needs_profile else lambda _: ()
+    names = nicknames(runs) if configuration.redacts else None
     for run in runs:
         known = states.get(run.conversation_id, {})
         called = None if names is None else names[run.participation_id]

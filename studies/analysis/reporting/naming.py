@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
+from dialogue.judges.strategies import registered
 from studies.analysis.language import CHINESE, gettext_noop, spoken
 from studies.analysis.language import gettext as _
 from studies.analysis.tables.rater_effects import OWN
@@ -19,11 +20,6 @@ RATERS = {
     "simulated_seeker": gettext_noop("simulated seekers"),
     "judge": gettext_noop("judges"),
     OWN: gettext_noop("counsellors, own conversations"),
-}
-STRATEGIES = {
-    "standard": gettext_noop("standard"),
-    "user_aware": gettext_noop("user-aware"),
-    "state_aware": gettext_noop("state-aware"),
 }
 CONDITIONS = {"average": gettext_noop("average"), "worst_case": gettext_noop("worst case")}
 SEEKERS = {
@@ -214,7 +210,8 @@ def raters_name(raters: str) -> str:
 
 
 def strategy_name(strategy: str) -> str:
-    return _(STRATEGIES[strategy]) if strategy in STRATEGIES else strategy
+    known = registered().get(strategy)
+    return _(known.label) if known else strategy
 
 
 def judge_name(judge: str, strategy: str) -> str:

@@ -68,11 +68,11 @@ demo-data: .venv/.run
 screenshots: $(DEV) browser
 	$(B)/python -m tests.browser.screenshots var/screenshots
 
-# Takes new texts into the Chinese catalogue and compiles it; needs gettext.
+# Takes new texts into the catalogues of all languages and compiles them; needs gettext.
 messages: .venv/.run
-	$(B)/python manage.py makemessages -l zh_Hans --no-location --no-obsolete \
+	$(B)/python manage.py makemessages --all --no-location --no-obsolete \
 	    -i ".venv/*" -i "var/*" -i "tests/*" -i "bench/*"
-	$(B)/python manage.py compilemessages -l zh_Hans
+	$(B)/python manage.py compilemessages -i .venv
 
 # The pages of docs/ that are made from the code.
 docs: .venv/.run

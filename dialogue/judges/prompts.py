@@ -56,6 +56,10 @@ def _template(name: str, language: str, folder: Path = PROMPTS) -> PromptFile:
     return read_prompt(folder / f"{name}.{language}.txt")
 
 
+def standing_text(name: str, language: str) -> str:
+    return _template(name, language).text.strip()
+
+
 def template_version(name: str, language: str, folder: Path = PROMPTS) -> str:
     """Return what is kept with an answer, such as `judge.en/1`. `name`: of a prompt file in the folder."""
     return f"{name}.{language}/{_template(name, language, folder).version}"

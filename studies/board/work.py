@@ -13,6 +13,8 @@ from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
 from dialogue.judges.strategies import registered
+from dialogue.languages import LANGUAGES
+from studies.analysis.language import report_file
 from studies.analysis.reporting.policy import policy
 from studies.board import live
 from studies.board.live_unblinding import still_blinded
@@ -26,7 +28,7 @@ from studies.workbench.paid_work import PAID
 from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import RECENT, described, recent
 
-REPORTS = {"en": "report.html", "zh": "report.zh.html"}
+REPORTS = {language.code: report_file(language) for language in LANGUAGES}
 REPORT = "report/"  # below a task's folder: what names the arms beside their results
 ELSEWHERE = ("benchmark", "build_profiles", "plan")  # have pages of their own that first say what they take
 

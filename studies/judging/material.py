@@ -8,6 +8,7 @@ from dialogue.judges.fields import Line, profile_without, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.redaction import Redaction
 from dialogue.judges.strategies import get_strategy
+from dialogue.languages import get_code
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
@@ -36,7 +37,7 @@ class Material:
 
     @property
     def language(self) -> str:
-        """Of the conversation, where we have prompts in it; else English."""
+        """Return the code of the conversation's language, if we have prompts in it; else of the first."""
         return language_of(self.run)
 
     def up_to(self, turn: int) -> "Material":
@@ -78,7 +79,7 @@ class Material:
 
 def language_of(run: ArmRun) -> str:
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
-    return "zh" if run.conversation.language.startswith("zh") else "en"
+    return get_code(run.conversation.language)
 
 
 def materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[Material]:

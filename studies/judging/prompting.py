@@ -23,7 +23,7 @@ class Prompt:
 
     messages: Sequence[Message]
     items: Sequence[JudgedItem]
-    language: str  # of the standing text: en or zh
+    language: str  # of the standing text
     version: str  # as the ledger keeps it
     form: Schema | None = None
     redacted: Mapping[str, int] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import Any
 from dialogue.judges import probes, redaction, schemas
 from dialogue.judges.prompts import template_version
 from dialogue.judges.strategies import get_strategy
+from dialogue.languages import CODES
 from dialogue.providers.base import ModelSettings
 from studies.design.spec import ArmSpec
 
@@ -50,8 +51,8 @@ class Configuration:
         """The same for the same questions to the same model."""
         settings = self.settings()
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-        versions = [get_strategy(self.strategy).get_prompt_version(language) for language in ("en", "zh")]
-        versions += [template_version("repair", language) for language in ("en", "zh")]
+        versions = [get_strategy(self.strategy).get_prompt_version(language) for language in CODES]
+        versions += [template_version("repair", language) for language in CODES]
         if self.variant:
             versions.append(probes.version())
         versions += ways_of_sending(self.judge, redacts=self.redacts)
@@ -61,7 +62,7 @@ class Configuration:
         """Its inner states serve every strategy and variant."""
         settings = thinker_settings(self.judge)
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-        versions = [template_version("thinker", language) for language in ("en", "zh")]
+        versions = [template_version("thinker", language) for language in CODES]
         versions += ways_of_sending(self.judge, redacts=self.redacts)
         return digest([self.judge.key, model, settings.said_to_model(), versions])
 

@@ -5,8 +5,8 @@ from functools import cache
 from typing import Any
 
 from dialogue.judges.strategies import registered
-from studies.analysis.language import CHINESE, gettext_noop, spoken
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop, spoken_language
 from studies.analysis.tables.rater_effects import OWN
 from studies.instruments.loading import instrument_ids, load
 
@@ -199,7 +199,7 @@ def in_order(instrument: str, items: Iterable[str]) -> list[str]:
 
 
 def _code() -> str:
-    return "zh" if spoken() == CHINESE else "en"
+    return spoken_language().code
 
 
 def raters_name(raters: str) -> str:
@@ -283,5 +283,5 @@ def of_all(names: Sequence[str]) -> list[str]:
 def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
-    comma = "、" if spoken() == CHINESE else ", "
+    comma = spoken_language().comma
     return _("{before} and {last}").format(before=comma.join(names[:-1]), last=names[-1])

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from django.db.models import BooleanField, Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
 from django.db.models.functions import Coalesce
 
+from dialogue.languages import CODES
 from dialogue.models import Call, InnerState, JobItem, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
@@ -45,7 +46,7 @@ from studies.data.exports.seeker_faults import SEEKER_FAULTS, faults
 from studies.data.exports.unanswered import count_unanswered, unanswered
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import COMMENT
-from studies.instruments.loading import LANGUAGES, instrument_ids, load
+from studies.instruments.loading import instrument_ids, load
 from studies.instruments.scoring import ScaleScore, score
 from studies.models import Answer, Consent, Participation, Response, Study
 from studies.models.participation import Status
@@ -65,7 +66,7 @@ CONSENT = Consent.objects.filter(participation=OuterRef("pk")).order_by("-signed
 PARTICIPANTS = (
     text("participant", "the person's code", "code"),
     text("track", "in which role they take part", values=Participation.Track.values),
-    text("language", "in which they take part", values=LANGUAGES),
+    text("language", "in which they take part", values=CODES),
     text(
         "status",
         "where they stand; timed_out: they had begun, and gave no sign of life for as long as the study waits",
@@ -150,7 +151,7 @@ CONVERSATIONS = (
         "language",
         "of the conversation; where the person switched, the one that it was held in last",
         "conversation__language",
-        LANGUAGES,
+        CODES,
     ),
     integer(
         "position",

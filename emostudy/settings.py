@@ -9,6 +9,8 @@ from pathlib import Path
 import dj_database_url
 from django.utils.translation import gettext_lazy as _
 
+from dialogue.languages import FIRST
+from dialogue.languages import LANGUAGES as SPOKEN
 from emostudy import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -172,8 +174,8 @@ CACHES = {
 for _name, _value in env.email_settings(env.envurl("EMAIL_URL", ("smtp", "smtps", "smtp+tls"))).items():
     globals()[_name] = _value
 
-LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LANGUAGE_CODE = FIRST.django
+LANGUAGES = [(language.django, _(language.english_name)) for language in SPOKEN]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"

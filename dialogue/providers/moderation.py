@@ -19,7 +19,7 @@ class Moderation(NamedTuple):
 async def moderate(texts: Sequence[str], settings: ModelSettings, *, api_key: str) -> Moderation:
     """Return one mapping of scores for each text. Every failure is a ProviderError."""
     began = time.monotonic()
-    model = {"model": settings.model} if settings.model else {}
+    model: dict[str, Any] = {"model": settings.model} if settings.model else {}
     try:
         async with kept_openai_client(settings, api_key=api_key) as client:
             answer: Any = await client.moderations.create(input=list(texts), **model)
@@ -33,7 +33,7 @@ async def moderate(texts: Sequence[str], settings: ModelSettings, *, api_key: st
 
 def _scores(result: Any) -> dict[str, float]:
     """Read with the names of the wire; servers add categories, and leave out some."""
-    named = getattr(result, "category_scores", None)
+    named: Any = getattr(result, "category_scores", None)
     found = named.to_dict() if hasattr(named, "to_dict") else named
     scores = found if isinstance(found, dict) else {}
     if not scores or not all(_is_share(score) for score in scores.values()):

@@ -1,5 +1,5 @@
-"""`python -m tests.faults`: schedules of faults on real servers; workers that are killed or fall asleep; alarms that were
-due when the server was killed."""
+"""`python -m tests.faults`: schedules of faults on real servers; workers that are killed or fall asleep; alarms whose
+server is killed."""
 
 import argparse
 import asyncio

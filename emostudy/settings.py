@@ -1,4 +1,4 @@
-"""One settings file. What differs between machines comes from the environment; README.md lists it."""
+"""The settings. Values that differ between machines come from the environment; README.md lists them."""
 
 import os
 import secrets
@@ -9,6 +9,8 @@ from pathlib import Path
 import dj_database_url
 from django.utils.translation import gettext_lazy as _
 
+from dialogue.languages import FIRST
+from dialogue.languages import LANGUAGES as SPOKEN
 from emostudy import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -24,7 +26,7 @@ PORT = env.envint("PORT", 8000, minimum=1, maximum=65535)
 
 
 def own_secret_key() -> str:
-    """A key for this machine alone, made once. Good enough for loopback; anything more needs SECRET_KEY."""
+    """Return a key for this machine alone, created once. It suffices for loopback; anything more needs SECRET_KEY."""
     path = VAR / "secret_key"
     if not path.exists():
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -172,8 +174,8 @@ CACHES = {
 for _name, _value in env.email_settings(env.envurl("EMAIL_URL", ("smtp", "smtps", "smtp+tls"))).items():
     globals()[_name] = _value
 
-LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LANGUAGE_CODE = FIRST.django
+LANGUAGES = [(language.django, _(language.english_name)) for language in SPOKEN]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"

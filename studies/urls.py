@@ -16,7 +16,7 @@ urlpatterns = [
     path("study/role/", study.role_answer, name="study-role"),
     path("study/flag/", role_play.flag_reply, name="study-flag"),
     path("study/step-out/", role_play.step_out, name="study-step-out"),
-    path("study/played/", role_card.played, name="study-played"),
+    path("study/played/", role_card.tick_behaviour, name="study-played"),
     path("study/reply-rating/", study.rate_reply, name="study-rate-reply"),
     path("oncall/<str:token>/", acknowledging.alarm_page, name="oncall-alarm"),
     path("research/", include("studies.research_urls")),

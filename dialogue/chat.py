@@ -19,7 +19,7 @@ from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderEr
 from dialogue.providers.registry import answering
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
-from dialogue.showing import Evenness
+from dialogue.showing import Pacing
 from dialogue.supporters import messages_for
 
 BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 80 ms apart, are 4500
@@ -54,7 +54,7 @@ class Assignment:
     settings: ModelSettings
     language: str
     unpaced: bool
-    evenness: Evenness
+    evenness: Pacing
 
 
 @dataclass(frozen=True)
@@ -270,9 +270,9 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
     )
 
 
-def evenness_of(conversation: Conversation) -> Evenness:
+def evenness_of(conversation: Conversation) -> Pacing:
     paced = not conversation.unpaced
-    return Evenness(
+    return Pacing(
         floor=(conversation.first_piece_ms or 0) / 1000 if paced else 0.0,
         rate=conversation.characters_per_second if paced else None,
         mask=conversation.mask_names,
@@ -325,7 +325,7 @@ def record_reply(assignment: Assignment, reply: Reply, *, seq: int) -> list[fram
     """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply)
-    shown, now = assignment.evenness.shown(reply.text), timezone.now()
+    shown, now = assignment.evenness.visible_text(reply.text), timezone.now()
     if not store_reply(assignment, reply, shown=shown, seq=seq, now=now):
         return []
     if conversation.status == Status.OPEN:

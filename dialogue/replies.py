@@ -21,7 +21,7 @@ from dialogue.chat import Assignment
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.registry import model_for
 from dialogue.safety.screening import Verdict, screen_reply
-from dialogue.showing import Pace, Showing
+from dialogue.showing import Pace, PacedReply
 
 log = logging.getLogger(__name__)
 
@@ -96,7 +96,7 @@ class LiveReply:
 
     def begin(self, assignment: Assignment) -> None:
         self.assignment = assignment
-        self.showing = Showing(assignment.evenness, self.pace)
+        self.showing = PacedReply(assignment.evenness, self.pace)
         self.told = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq

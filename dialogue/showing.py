@@ -1,4 +1,4 @@
-"""How a growing reply comes onto the screen: in pieces, at an even pace, without the model's own name. Pure."""
+"""Pacing: show a growing reply in pieces, at an even pace, without the model's own name. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,33 +9,38 @@ WINDOW = 0.08  # seconds for which pieces are gathered before they are sent: a f
 
 
 @dataclass(frozen=True)
-class Evenness:
-    """What makes all partners of a study alike: `floor` in seconds, `rate` in characters a second (None: as they
-    come), and the study's own names, hidden where `mask` says so."""
+class Pacing:
+    """The common pace of all partners of a study.
+
+    `floor`: seconds before the first character; `rate`: characters a second (None: as they come); `names`: the study's
+    own names, hidden if `mask`.
+    """
 
     floor: float = 0.0
     rate: float | None = None
     mask: bool = False
     names: Sequence[str] = ()
 
-    def shown(self, text: str) -> str:
-        """What the person reads of a whole reply."""
-        return naming.masked(text, self.names) if self.mask else text
+    def visible_text(self, text: str) -> str:
+        """Return what the person reads of a whole reply."""
+        return naming.mask(text, self.names) if self.mask else text
 
     def is_paced(self) -> bool:
         return bool(self.floor or self.rate)
 
 
 class Pace:
-    """When how much may be shown, for one reply and all attempts at it. Times are seconds of a monotonic clock."""
+    """The schedule of one reply and all attempts at it. Times are seconds of a monotonic clock."""
 
-    def __init__(self, evenness: Evenness, asked_at: float) -> None:
+    def __init__(self, evenness: Pacing, asked_at: float) -> None:
         self.rate = evenness.rate
         self.next_at = asked_at + evenness.floor
 
     def take(self, waiting: int, now: float) -> int:
-        """How many of the `waiting` characters may be shown now. What a slow model leaves unused is not saved up, or
-        the text would burst after a stall."""
+        """Return how many of the `waiting` characters may be shown now.
+
+        Unused time of a slow model is not saved up, or the text would burst after a stall.
+        """
         if not waiting or now < self.next_at:
             return 0
         count = waiting if self.rate is None else min(waiting, max(1, round(self.rate * WINDOW)))
@@ -44,36 +49,39 @@ class Pace:
         return count
 
 
-class Showing:
-    """One attempt at a reply. `text` is what came, `shown` what may be read of it, `sent` how much of that is out."""
+class PacedReply:
+    """One attempt at a reply.
 
-    def __init__(self, evenness: Evenness, pace: Pace) -> None:
+    `text`: what has come; `visible_text`: what may be read of it; `sent`: how many characters of that are sent.
+    """
+
+    def __init__(self, evenness: Pacing, pace: Pace) -> None:
         self.evenness = evenness
         self.pace = pace
-        self.text = self.shown = ""
+        self.text = self.visible_text = ""
         self.sent = 0
         self.whole = 0  # code points of `text` in whole sentences
 
     def add(self, piece: str) -> None:
         self.text += piece
         if not self.evenness.mask:
-            self.shown = self.text
+            self.visible_text = self.text
         elif (whole := naming.whole_sentences(self.text)) > self.whole:
             self.whole = whole
-            self.shown = self.evenness.shown(self.text[:whole])
+            self.visible_text = self.evenness.visible_text(self.text[:whole])
 
     def finish(self) -> None:
-        """Nothing more comes: the last sentence is whole, however it ends."""
-        self.shown = self.evenness.shown(self.text)
+        """Make the last sentence visible, because nothing more comes."""
+        self.visible_text = self.evenness.visible_text(self.text)
 
     def waits(self) -> bool:
-        return self.sent < len(self.shown)
+        return self.sent < len(self.visible_text)
 
     def out(self) -> str:
-        return self.shown[: self.sent]
+        return self.visible_text[: self.sent]
 
     def take(self, now: float) -> str:
-        """The next piece that may be shown; empty where it is too soon or nothing is there."""
+        """Return the next piece that may be shown; empty if it is too soon or nothing is there."""
         begin = self.sent
-        self.sent += self.pace.take(len(self.shown) - begin, now)
-        return self.shown[begin : self.sent]
+        self.sent += self.pace.take(len(self.visible_text) - begin, now)
+        return self.visible_text[begin : self.sent]

@@ -230,7 +230,7 @@ class PairHandler:
         for side in Comparison.Side.values:
             run, asked = pair.side(side)
             upto = [turn for turn in turns[run.conversation_id] if asked is None or turn.number <= asked]
-            shown[side] = [replace(turn, supporter=naming.masked(turn.supporter, self.names)) for turn in upto]
+            shown[side] = [replace(turn, supporter=naming.mask(turn.supporter, self.names)) for turn in upto]
         a, b = shown[Comparison.Side.A], shown[Comparison.Side.B]
         return (a, b) if first == Comparison.Side.A else (b, a)
 

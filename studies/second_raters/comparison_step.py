@@ -113,7 +113,7 @@ def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Sai
     """
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
-        yield Said(turn.text, naming.masked(turn.reply, names), is_asked=turn.number == asked)
+        yield Said(turn.text, naming.mask(turn.reply, names), is_asked=turn.number == asked)
 
 
 register("pairs", Compare())

@@ -14,12 +14,12 @@ from dialogue import frames
 from dialogue.compiled import Compiled
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
-from dialogue.naming import names_itself
+from dialogue.pacing import Pacing
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.registry import answering
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
-from dialogue.showing import Pacing
+from dialogue.self_identification import names_itself
 from dialogue.supporters import messages_for
 
 BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 80 ms apart, are 4500

@@ -18,10 +18,10 @@ from django.db import InterfaceError, OperationalError
 
 from dialogue import chat, frames
 from dialogue.chat import Assignment
+from dialogue.pacing import Pace, PacedReply
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.registry import model_for
 from dialogue.safety.screening import Verdict, screen_reply
-from dialogue.showing import Pace, PacedReply
 
 log = logging.getLogger(__name__)
 

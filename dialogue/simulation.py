@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from dialogue import simulated
+from dialogue import simulated_dialogue
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.group_commit import in_database
@@ -22,7 +22,7 @@ from dialogue.seekers import prompts
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
 from dialogue.seekers.profiles import Detail, Profile, known_to_seeker
 from dialogue.seekers.reading import Thought, Unread, Utterance, read_thought, read_utterance
-from dialogue.simulated import SimulatedDialogue
+from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.supporters import messages_from_pairs
 
 THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
@@ -80,7 +80,7 @@ class Simulation:
         Raises ProviderError if a model cannot be reached; the conversation can continue later. Raises Lost if another
         process took over the item.
         """
-        known = await in_database(simulated.load_dialogue, self.conversation)
+        known = await in_database(simulated_dialogue.load_dialogue, self.conversation)
         while not known.end_reason:
             try:
                 await self.step(known)
@@ -98,14 +98,14 @@ class Simulation:
             await self.think(known)
         elif len(known.turns) >= self.max_turns:
             known.end_reason = EndReason.CAP
-            await self.store_while_owned(simulated.finish, self.conversation, EndReason.CAP)
+            await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.CAP)
         else:
             await self.speak(known)
 
     async def give_up(self, known: SimulatedDialogue) -> None:
         """End the conversation, because it has grown too long for the seeker's own model."""
         known.end_reason = EndReason.TECHNICAL
-        await self.store_while_owned(simulated.finish, self.conversation, EndReason.TECHNICAL)
+        await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.TECHNICAL)
 
     def has_to_think(self, known: SimulatedDialogue) -> bool:
         if not (self.seeker.thinks and known.turns):
@@ -124,12 +124,14 @@ class Simulation:
             self.unread.add(number)
         else:
             known.thoughts[-1] = thought
-            await self.store_while_owned(simulated.store_thought, self.conversation, number, thought)
+            await self.store_while_owned(simulated_dialogue.store_thought, self.conversation, number, thought)
 
     async def speak(self, known: SimulatedDialogue) -> None:
         said = await self.utterance(known)
         leaves = ENDS[said.end] if said.end else ""
-        known.end_reason = await self.store_while_owned(simulated.store_message, known, said.text, leaves=leaves)
+        known.end_reason = await self.store_while_owned(
+            simulated_dialogue.store_message, known, said.text, leaves=leaves
+        )
         words = JudgedTurn(len(known.turns) + 1, said.text, "")
         known.due, known.last_words = (None, words) if known.end_reason else (words, None)
 
@@ -155,10 +157,10 @@ class Simulation:
                 error.status = "client_error"  # the arm takes no first message: it is set up wrongly, for all of them
             if error.status not in FOR_GOOD:
                 raise
-            await self.store_while_owned(simulated.break_off, self.conversation, number, error)
+            await self.store_while_owned(simulated_dialogue.break_off, self.conversation, number, error)
             known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
         else:
-            shown = await self.store_while_owned(simulated.store_reply, self.conversation, number, reply)
+            shown = await self.store_while_owned(simulated_dialogue.store_reply, self.conversation, number, reply)
             known.add_reply(shown)
             known.end_reason = EndReason.SAFETY if shown != reply.text else ""
 

@@ -16,7 +16,7 @@ import pytest
 from django.db import DataError, IntegrityError
 
 from emostudy.discreet_log import Formatter, Stream, scrub
-from studies.bots.page import read_page
+from studies.bots.page_reader import read_page
 from tests.faults.database import POSTGRES, Postgres
 from tests.server import ROOT, Server, free_port, serving
 

@@ -13,8 +13,8 @@ from urllib.parse import urljoin
 import aiohttp
 
 from studies.bots.answers import WORDS, Person, answer
-from studies.bots.page import Form, Page, read_page
-from studies.bots.talk import lines_for
+from studies.bots.page_reader import Form, Page, read_page
+from studies.bots.stories import lines_for
 
 PATIENCE = 240.0  # seconds in which a server that is away must come back
 REPLY_PATIENCE = 90.0  # seconds without a frame before the socket is opened anew

@@ -11,7 +11,7 @@ from studies.care import oncall
 from studies.models import Study
 from studies.participation import counts
 from studies.workbench.access import show, study_page
-from studies.workbench.tables import page_of, paging
+from studies.workbench.lists import page_of, paging
 
 
 @require_GET

@@ -36,7 +36,7 @@ from studies.participation import counts
 from studies.participation.language import instrument_language
 from studies.participation.progress import current_step
 from studies.workbench.access import show, study_page, title_of
-from studies.workbench.tables import ROWS_PER_PAGE, paging
+from studies.workbench.lists import ROWS_PER_PAGE, paging
 
 # The document is one file that brings its own style and may reach nothing else.
 DOCUMENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -8,8 +8,8 @@ from dialogue.prices import estimate_tokens
 from dialogue.seekers.profile_writer import writer_messages
 from studies.design.spec import ArmSpec
 from studies.models import Participation
-from studies.seeker_profiles.answers import profile_source
 from studies.seeker_profiles.planning import writer_settings
+from studies.seeker_profiles.source import profile_source
 
 PURPOSE = Call.Purpose.PROFILE
 ASSUMED = Typical(characters=0, tokens=700)  # of an answer, where none is in the ledger

@@ -17,7 +17,7 @@ from dialogue.seekers import gates, prompts
 from dialogue.seekers.behaviours import instruction
 from dialogue.seekers.profiles import Profile, known_to_seeker, known_to_supporter
 from dialogue.seekers.reading import Unread, read_utterance
-from dialogue.simulated import SimulatedDialogue
+from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.simulation import Simulation
 from studies.design.spec import ArmSpec
 from studies.instruments.loading import load

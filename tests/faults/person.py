@@ -15,8 +15,8 @@ import aiohttp
 
 from studies.bots.answers import Person as Answerer
 from studies.bots.answers import answer
-from studies.bots.page import Form, Page, read_page
-from studies.bots.talk import lines_for
+from studies.bots.page_reader import Form, Page, read_page
+from studies.bots.stories import lines_for
 from tests.faults.client import AWAY, ChatPage, Frame, Memory
 from tests.faults.house import House
 from tests.faults.line import Line

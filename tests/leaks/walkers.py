@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import aiohttp
 
 from dialogue.frames import MAX_CHARACTERS
-from studies.bots.page import Page, read_page
+from studies.bots.page_reader import Page, read_page
 from studies.bots.walker import Bot, Talk
 from tests.leaks.markers import CHECKPOINT, MAX_TURNS
 from tests.leaks.recorder import Browser, Recorder, Wire

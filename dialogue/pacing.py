@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dialogue import naming
+from dialogue import self_identification
 
 WINDOW = 0.08  # seconds for which pieces are gathered before they are sent: a frame costs the server 0.2 ms
 
@@ -23,7 +23,7 @@ class Pacing:
 
     def visible_text(self, text: str) -> str:
         """Return what the person reads of a whole reply."""
-        return naming.mask(text, self.names) if self.mask else text
+        return self_identification.mask(text, self.names) if self.mask else text
 
     def is_paced(self) -> bool:
         return bool(self.floor or self.rate)
@@ -66,7 +66,7 @@ class PacedReply:
         self.text += piece
         if not self.evenness.mask:
             self.visible_text = self.text
-        elif (whole := naming.whole_sentences(self.text)) > self.whole:
+        elif (whole := self_identification.whole_sentences(self.text)) > self.whole:
             self.whole = whole
             self.visible_text = self.evenness.visible_text(self.text[:whole])
 

@@ -14,11 +14,11 @@ from dialogue.frames import MAX_CHARACTERS
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Conversation, InnerState, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
-from dialogue.naming import names_itself
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import level_in_context, screen_message, screen_reply
 from dialogue.seekers.reading import Thought
+from dialogue.self_identification import names_itself
 
 SOURCE = "seeker"  # of the inner states that a simulated seeker had itself
 ENDS_IT = 4  # the level of the risk screen at which a role-play ends too

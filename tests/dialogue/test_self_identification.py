@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue import naming
-from dialogue.naming import NAMING, load_lexicon, mask, names_itself, whole_sentences
+from dialogue import self_identification
+from dialogue.self_identification import NAMING, load_lexicon, mask, names_itself, whole_sentences
 
 DATA: dict[str, Any] = json.loads(NAMING.read_text(encoding="utf-8"))
 STUDY = (
@@ -456,7 +456,7 @@ ENTRIES = [
 @pytest.mark.parametrize(("entry", "pattern"), ENTRIES, ids=lambda one: one["id"] if isinstance(one, dict) else "")
 def test_entry_fires_by_itself_on_its_hits(entry: dict[str, Any], pattern: Any, monkeypatch: Any) -> None:
     alone = replace(load_lexicon(), entries={"en": (), "zh": (), entry["lang"]: (pattern,)})
-    monkeypatch.setattr(naming, "load_lexicon", lambda: alone)
+    monkeypatch.setattr(self_identification, "load_lexicon", lambda: alone)
     assert entry["hits"]
     assert [hit for hit in entry["hits"] if not names_itself(hit)] == []
 

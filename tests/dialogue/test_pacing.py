@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from dialogue.showing import WINDOW, Pace, PacedReply, Pacing
+from dialogue.pacing import WINDOW, Pace, PacedReply, Pacing
 
 REPLY = "That sounds hard. What weighs on you most in it? I am listening."
 

@@ -122,7 +122,7 @@ class Person:
     async def come_in(self) -> Page:
         while True:
             page = await self.look(self.link)
-            if came := await self.request("POST", self.link, page.forms[0].given()):
+            if came := await self.request("POST", self.link, page.forms[0].hidden_values()):
                 return came
 
     def note(self, text: str) -> None:
@@ -301,7 +301,7 @@ def name_of(form: Form) -> FormName:
 
 def otherwise(form: Form, answers: Answers, draw: random.Random) -> Answers:
     """The same form, filled in by somebody of another mind."""
-    chosen = {name: draw.choice(one.options) for name, one in form.asked().items() if one.kind == "radio"}
+    chosen = {name: draw.choice(one.options) for name, one in form.visible_fields().items() if one.kind == "radio"}
     return {**answers, **{name: value for name, value in chosen.items() if re.fullmatch(r"\d+", value)}}
 
 

@@ -15,6 +15,7 @@ from dialogue.judges.parsing import last_verdict
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.seekers.behaviours import Condition
 from dialogue.seekers.components import MARKED
+from dialogue.seekers.identifying import HAN, TOKEN
 from dialogue.seekers.profiles import Profile, hidden_parts
 from dialogue.seekers.reading import Unread, Utterance
 
@@ -40,8 +41,6 @@ FEWEST_MESSAGES = 4  # fewer say nothing about most of them
 FEWEST_WRONG = 5  # words (characters) of the other language
 WRONG_SHARE = 0.5  # share of the words of a message
 
-TOKEN = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
-HAN = re.compile("[\u4e00-\u9fff]")
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|‘[^’]*’|(?<!\w)'[^']*'(?!\w)")
 
 Said = Sequence[tuple[int, Utterance]]  # turn and message

@@ -224,13 +224,13 @@ class Line:
 
     async def on_ack(self, frame: dict[str, Any]) -> None:
         if self.talk.pending and self.talk.pending[0] == frame["id"]:
-            self.stored(frame["id"], frame["turn"], self.talk.pending[1])
+            self.note_stored(frame["id"], frame["turn"], self.talk.pending[1])
 
     async def on_message(self, frame: dict[str, Any]) -> None:
         """Note a stored message on resume, because its acknowledgement may have been lost with the line."""
-        self.stored(frame["id"], frame["turn"], frame["text"])
+        self.note_stored(frame["id"], frame["turn"], frame["text"])
 
-    def stored(self, identifier: str, turn: int, text: str) -> None:
+    def note_stored(self, identifier: str, turn: int, text: str) -> None:
         self.talk.said[turn] = text
         self.talk.acked[identifier] = (turn, text)
         if self.talk.pending and self.talk.pending[0] == identifier:

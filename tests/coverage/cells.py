@@ -336,7 +336,7 @@ def conger(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     return bounds_of(kappa.resample_conger(strict_and_lenient(random, count), drawn.people(count, 2), bootstrap))
 
 
-def kappa_of_two(weigh: kappa.Weighing) -> Callable[[Random, int, Bootstrap], Bounds]:
+def kappa_of_two(weigh: Callable[[np.ndarray], np.ndarray]) -> Callable[[Random, int, Bootstrap], Bounds]:
     """Of the most lenient and the strictest."""
 
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:

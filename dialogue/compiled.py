@@ -24,8 +24,8 @@ class Compiled(Generic[Row]):
         return list(self.model._default_manager.raw(self.sql[connection.vendor], values))
 
 
-# Rows without the arrays and objects that `bulk_create` makes of them. PostgreSQL takes them by COPY: nothing is
-# quoted, and nothing is parsed.
+# These insert rows without the arrays and objects that `bulk_create` makes. PostgreSQL takes them by COPY, which quotes
+# and parses nothing.
 
 
 def insert_plain(model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:

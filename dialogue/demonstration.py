@@ -29,13 +29,13 @@ JUDGE_NOISE = {"standard": 1.22, "user_aware": 1.02, "state_aware": 0.84}
 # Quality in z units: what the supporter does, each as the share of its replies (of its sentences: repetition).
 PLAIN = -0.6
 WEIGHTS = {"quoting": 0.95, "asking": 0.8, "advising": -0.15, "repeating": -0.9}
-CONVERSATION_SD = 0.6  # what lies in this conversation and in no feature of the text
+CONVERSATION_SD = 0.6  # the part of a conversation's quality that no feature of the text shows
 ITEM_SD = 0.35
 SLOPE = 0.9  # scale points, on a 1–5 scale, for one unit of quality
 SEEDING_TURNS = 3
 
-# By how many points of a 1–5 scale the judge scores otherwise than it should, by what it is shown. About four fifths of
-# it are left in its scores, which are whole numbers and end at 1 and 5.
+# The bias of the judge in points of a 1–5 scale, by what it is shown. About four fifths of it remain in the scores,
+# which are whole numbers from 1 to 5.
 PLANTED_BIAS = {"padding": 0.3, "reversed_scale": -0.3, "arm_name": 0.4, "language": -0.3}
 FIRST_BIAS = 0.3  # of two conversations side by side: for the first one, in z units of quality
 PAIR_NOISE = 0.8
@@ -174,7 +174,7 @@ class DemonstrationThinker:
         return await spoken(_output(state), "thinker", on_text)
 
 
-# By how the last reply was received: badly, neither, well.
+# By how the last reply was received: badly, neutrally, well.
 THOUGHTS = {
     "en": (
         ("This could have been said to anyone.", "let down", "To end this soon."),

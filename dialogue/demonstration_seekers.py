@@ -43,8 +43,8 @@ TEXTS = Path(__file__).resolve().parents[1] / "fixtures" / "demonstration" / "se
 START, START_SD = 42.0, 4.0  # points of 0 to 100, before the first reply; one draw for each profile
 NEUTRAL, GAIN = 50.0, 22.0  # the feeling that a quality of 0 leads to, and points for one unit of quality
 VIEWS = 3
-STALE, FRESH_AFTER = 12.0, 6  # points that a reply costs whose every sentence was in one of so many before it
-PACE = 0.35  # of the way there with each reply
+STALE, FRESH_AFTER = 12.0, 6  # points lost by a reply whose every sentence was in one of so many earlier replies
+PACE = 0.35  # share of the way to the target with each reply
 BURDEN = {  # points that each behaviour takes, for one step of intensity
     "low_engagement": 1.0,
     "resistance": 1.2,

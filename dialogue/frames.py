@@ -159,7 +159,7 @@ class StoredReply(Outgoing):
     seq: int
     turn: int
     text: str
-    sent_at: str | None = None  # when the whole of it was stored, likewise
+    sent_at: str | None = None  # when the whole reply was stored, likewise
 
 
 @dataclass(frozen=True)
@@ -212,5 +212,5 @@ class Error(Outgoing):
     detail: str
 
 
-# What comes again on `resume`.
+# Frames that are sent again on `resume`.
 Numbered = StoredMessage | StoredReply | Help

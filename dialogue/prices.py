@@ -82,7 +82,7 @@ class Price:
         return (total / MILLION).quantize(SMALLEST, ROUND_CEILING)
 
 
-# What scripted models cost. A table knows models by name, not by kind, so who calls a scripted one takes this.
+# The price of scripted models. The table knows models by name, not by kind, so callers use this for scripted ones.
 FREE = Price(input=Decimal(0), cached_input=Decimal(0), output=Decimal(0), version="free", currency="")
 
 

@@ -98,7 +98,7 @@ class RedisLayer(RedisChannelLayer):
     async def wait_until_back(self) -> None:
         """Wait until Redis answers. It logs nothing if only a connection broke."""
         since = time.monotonic()
-        while not await self.answers():  # noqa: ASYNC110 — it asks, nobody tells
+        while not await self.answers():  # noqa: ASYNC110 — Redis sends no notice when it is back
             await asyncio.sleep(AGAIN)
         if self.is_away:
             self.is_away = False
@@ -121,7 +121,7 @@ class RedisLayer(RedisChannelLayer):
 
     async def come_back(self) -> None:
         """Join all groups again and make sockets look for missed messages, because a restart of Redis loses both."""
-        await self.connection(0).connection_pool.disconnect()  # those that still wait for an answer wait in vain
+        await self.connection(0).connection_pool.disconnect()  # open requests would wait for ever
         for group, channels in list(self.joined.items()):
             for channel in tuple(channels):
                 await self.attempt(super().group_add, group, channel)

@@ -25,7 +25,7 @@ SENTENCE_END = re.compile(
 # The traditional characters of the names and entries, which are in simplified ones.
 TRADITIONAL = "開發訓練創語義問雲騰訊節動個種為這裡製與應設計團隊說號話對詢華術機業務稱喚當現實構賦給"
 SIMPLIFIED = "开发训练创语义问云腾讯节动个种为这里制与应设计团队说号话对询华术机业务称唤当现实构赋给"
-# What is the same to a reader, one character for one, so that a place in the folded text is a place in the text.
+# Characters that look the same to a reader. Each maps to one character, so positions in the folded text stay valid.
 # Signs of private use mark the names below, so a text has none of its own.
 FOLDED = str.maketrans(
     {chr(sign): chr(sign - 0xFEE0) for sign in range(0xFF01, 0xFF5F)}
@@ -60,7 +60,7 @@ TIERS = ("whole", "distinct", "given", "common")
 ANY_CASE = ("whole", "distinct")
 KINDS = ("program", "company", "either")  # either: the firm and its model are called the same
 SHORTEST_ID = 5  # characters
-AROUND = 80  # characters beside a name in which to look for what says how to put it
+AROUND = 80  # characters around a name in which to look for cues
 DIGIT = re.compile(r"\d")
 ID_SEPARATOR = re.compile("[-_/:.]")
 DISTINCT = re.compile("[0-9]|[a-z][A-Z]|[A-Z]{2}|[\u4e00-\u9fff]{4}")  # a study's name that is no common word
@@ -124,7 +124,7 @@ class Finder:
 @dataclass(frozen=True)
 class Lexicon:
     spellings: Mapping[tuple[str, str], tuple[str, ...]]  # by tier and kind
-    entries: Mapping[str, tuple[re.Pattern[str], ...]]  # by language: what a sentence says that tells who speaks
+    entries: Mapping[str, tuple[re.Pattern[str], ...]]  # by language: patterns of sentences that tell who speaks
     context: re.Pattern[str]  # what makes a common name count as a given one
     wording: Mapping[str, Wording]
 

@@ -27,7 +27,7 @@ from dialogue.supporters import messages_from_pairs
 
 THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
 TALKER_TEMPERATURE = 0.7
-FOR_GOOD = (*OF_QUESTION, "empty")  # a supporter that says nothing to this, and will not
+FOR_GOOD = (*OF_QUESTION, "empty")  # the supporter will never answer this message
 Stored = TypeVar("Stored")
 ENDS = {"walked_out": EndReason.WALKED_OUT, "satisfied": EndReason.SATISFIED}
 
@@ -154,7 +154,7 @@ class Simulation:
             reply = await self.caller.ask(self.supporter_question(known, known.due))
         except ProviderError as error:
             if error.status == TOO_LONG and not known.turns:
-                error.status = "client_error"  # the arm takes no first message: it is set up wrongly, for all of them
+                error.status = "client_error"  # the arm accepts no first message at all, so its settings are wrong
             if error.status not in FOR_GOOD:
                 raise
             await self.store_while_owned(simulated_dialogue.break_off, self.conversation, number, error)

@@ -33,11 +33,11 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 FIRST_STOP = 3  # a seeker who leaves before this turn leaves early
 SILENT_TURNS = 2  # in a row; more are no conversation (seeker_behaviours.json, low engagement)
 LEAKED_RUN = {"en": 6, "zh": 10}  # words, characters
-SHORTEST_LEAK = {"en": 5, "zh": 8}  # shorter parts are how anybody speaks
+SHORTEST_LEAK = {"en": 5, "zh": 8}  # shorter parts are common phrases
 SHORTEST_REPEATED = {"en": 6, "zh": 10}
 SAME = 0.8  # share of three-word (three-character) runs
 COMPLIANT_SHARE = 0.5
-FEWEST_MESSAGES = 4  # fewer say nothing about most of them
+FEWEST_MESSAGES = 4  # fewer messages are too few for a share
 FEWEST_WRONG = 5  # words (characters) of the other language
 WRONG_SHARE = 0.5  # share of the words of a message
 
@@ -228,7 +228,7 @@ def stop_misuse(said: Said) -> Iterator[Fault]:
             yield Fault("stop_misuse", turn, f"{utterance.text} (and yet turn {after} follows)")
 
 
-# The reviewer.
+# The reviewer's answer.
 
 FAULT_LISTS = {"faults": ("错误", "问题", "缺陷", "错误列表")}
 KIND_NAMES: Mapping[str, Kind] = {

@@ -49,7 +49,7 @@ class Talk:
     said: dict[int, str] = field(default_factory=dict)
     heard: dict[int, str] = field(default_factory=dict)
     acked: dict[str, tuple[int, str]] = field(default_factory=dict)
-    pending: tuple[str, str] | None = None  # id and text of a message that is not known to be stored
+    pending: tuple[str, str] | None = None  # id and text of a message that may not be stored
     last_seq: int = 0
     retries: int = 0
 
@@ -124,7 +124,7 @@ class Bot:
         if form is None:
             raise self.stuck("there is nothing to answer on this page")
         if self.person.track == "reviewer":
-            self.person.talks += page.talks()  # what it goes by when it rates
+            self.person.talks += page.talks()  # the basis of its ratings
         return await self.submit(form)
 
     async def submit(self, form: Form) -> Page:
@@ -196,12 +196,12 @@ class Line:
     bot: Bot
     talk: Talk
     socket: aiohttp.ClientWebSocketResponse
-    knows: bool = False  # how things stand
+    knows: bool = False  # whether the bot may speak
 
     async def hold(self) -> None:
         await self.send(type="resume", after=self.talk.last_seq)
-        # An empty message is refused with the reason that holds now, after all that was missed: so the bot learns
-        # whether it is its turn to speak.
+        # An empty message is refused with the current reason, after all missed frames. So the bot learns whether it
+        # may speak.
         await self.send(type="message", id="probe", text="")
         try:
             while True:

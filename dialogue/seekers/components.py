@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialogue.languages import CODES
+
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "seeker_behaviours.json"
-LANGUAGES = ("en", "zh")
 STRONGEST = 3
 MARKED = 2  # from here on a component is marked
 MARKED_IN_WORST_CASE = 2  # so many marked components make a worst case
@@ -44,7 +45,7 @@ def is_worst_case(intensities: Mapping[str, int]) -> bool:
 
 
 def _component(node: Mapping[str, Any]) -> Component:
-    samples = {language: tuple(node["sample_lines"][language]) for language in LANGUAGES}
+    samples = {language: tuple(node["sample_lines"][language]) for language in CODES}
     return Component(node["key"], node["label"], node["llm_instruction"], samples)
 
 

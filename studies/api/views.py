@@ -22,11 +22,11 @@ from rest_framework.views import APIView
 
 from studies.api.serializers import AddressesSerializer, ProgressSerializer, StudyDetailSerializer, StudySerializer
 from studies.data.exports.columns import Filter
-from studies.data.exports.files import cell
 from studies.data.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
 from studies.participation import counts
 from studies.participation.timeouts import time_out_absent
+from studies.workbench.csv_cells import cell
 
 ROWS_AT_ONCE = 500
 TEST = OpenApiParameter("test", str, enum=["yes", "no"], description="Test data alone, or real people alone.")

@@ -12,6 +12,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
+from dialogue.judges.strategies import registered
+from dialogue.languages import LANGUAGES
+from studies.analysis.language import report_file
 from studies.analysis.reporting.policy import policy
 from studies.board import live
 from studies.board.live_unblinding import still_blinded
@@ -22,10 +25,10 @@ from studies.workbench import tasks
 from studies.workbench.access import show, study_page, study_page_after_timeouts
 from studies.workbench.asking_first import ask_first
 from studies.workbench.paid_work import PAID
-from studies.workbench.probe_words import STRATEGIES
+from studies.workbench.probe_words import strategy_choices
 from studies.workbench.recent_tasks import RECENT, recent_tasks, task_row
 
-REPORTS = {"en": "report.html", "zh": "report.zh.html"}
+REPORTS = {language.code: report_file(language) for language in LANGUAGES}
 REPORT = "report/"  # below a task's folder: what names the arms beside their results
 ELSEWHERE = ("benchmark", "build_profiles", "plan")  # have pages of their own that first say what they take
 
@@ -48,8 +51,8 @@ class JudgeForm(forms.Form):
     judge = forms.ChoiceField(label=gettext_lazy("Judge"))
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judge is shown"),
-        choices=STRATEGIES,
-        initial=[key for key, _label in STRATEGIES],
+        choices=strategy_choices,
+        initial=registered,
         widget=forms.CheckboxSelectMultiple,
     )
 

@@ -10,6 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
 from studies.design.spec import INTERVIEW, ArmSpec, StudySpec
 
@@ -130,8 +131,7 @@ class ModelRow(models.Model):
 
     def name(self) -> str:
         """Return its title in the language of the page."""
-        language = "zh" if get_language() == "zh-hans" else "en"
-        return self.title.get(language) or next(iter(self.title.values()), self.key)
+        return self.title.get(get_code(get_language() or "")) or next(iter(self.title.values()), self.key)
 
     def is_demonstration(self) -> bool:
         return self.kind == "scripted"

@@ -1,5 +1,7 @@
 """Open and find the conversation of an arm run."""
 
+import logging
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +15,8 @@ from studies.models import ArmRun, Participation
 from studies.participation.profile_text import profile_text
 from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
+
+log = logging.getLogger(__name__)
 
 
 class ArmGone(Exception):
@@ -92,6 +96,7 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
         language=participation.language,
         profile=profile_text(participation) if spec.chat.give_profile else "",
         timings=spec.records_timings(),
+        second_line=second_line_settings(spec, participation),
         **limit_fields(spec, participation.track),
         **pacing_fields(spec, participation.language),
     )
@@ -124,6 +129,20 @@ def arm_of(run: ArmRun) -> ArmSpec:
     if arm is None:
         raise ArmGone(f"{run.protocol} has no arm {run.arm!r}")
     return ArmSpec(**arm.as_json())
+
+
+def second_line_settings(spec: StudySpec, participation: Participation) -> dict[str, Any]:
+    """Return the settings of the second line for a new conversation, empty for none. A provider that the person's
+    latest consent does not name gets nothing of theirs."""
+    line = spec.safety.second_line
+    if line is None:
+        return {}
+    if line.kind != "scripted":
+        consent = participation.consents.order_by("signed_at", "pk").last()
+        if consent is None or line.provider not in consent.providers:
+            log.error("%s: no second line, since the consent does not name %r", participation.code, line.provider)
+            return {}
+    return asdict(line)
 
 
 def limit_fields(spec: StudySpec, track: str) -> dict:

@@ -142,7 +142,7 @@ class Stuck:
     failed_turns: int
     overdue_turns: int
     open_risks: int
-    mail_errors: int
+    unsent_alarms: int
     without_arms: int  # people who cannot go on, since too few arms are in use
 
     def __bool__(self) -> bool:
@@ -150,7 +150,7 @@ class Stuck:
 
 
 def stuck(study: Study, *, test: str = "") -> Stuck:
-    """Count what waits. Mail errors count for everybody, because the next alarm may be a person's."""
+    """Count what waits. Alarms that could not be sent count for everybody: the next one may be a person\'s."""
     people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
     turns = Turn.objects.filter(conversation__run__in=runs).exclude(conversation__status=ConversationStatus.CLOSED)
     long_ago = timezone.now() - OVERDUE
@@ -160,7 +160,9 @@ def stuck(study: Study, *, test: str = "") -> Stuck:
         failed_turns=turns.filter(state=TurnState.FAILED).count(),
         overdue_turns=turns.filter(state=TurnState.WAITING, created_at__lt=long_ago).count(),
         open_risks=open_risks(study, test=test).count(),
-        mail_errors=risks_of(study).exclude(mail_error="").count(),
+        unsent_alarms=study.alarms.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
+        .exclude(error="")
+        .count(),
         without_arms=without_arms(study),
     )
 

@@ -7,9 +7,11 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 
+from dialogue.languages import LANGUAGES, get_code
+
 KEY = "language"
 LANGUAGE_COOKIE = "emostudy_language"  # read where the session cannot be: studies.person.broken
-CODES = {"en": "en", "zh": "zh-hans"}  # an instrument's name of a language → Django's
+CODES = {language.code: language.django for language in LANGUAGES}  # an instrument's name of a language → Django's
 POLICY = (
     "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src {connect}; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
@@ -24,7 +26,7 @@ def remember_language(request: HttpRequest, language: str) -> None:
 
 def instrument_language() -> str:
     """Return the active language as instruments name it."""
-    return "zh" if translation.get_language() == "zh-hans" else "en"
+    return get_code(translation.get_language() or "")
 
 
 class ParticipationLanguageMiddleware(LocaleMiddleware):

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dialogue.seekers.components import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, profile_face
@@ -124,7 +124,7 @@ def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (
 
 
 def choices(request: HttpRequest) -> list[Choice]:
-    languages = [(language, language) for language in LANGUAGES]
+    languages = [(language, language) for language in CODES]
     origins = [(ANSWERS, _("answers")), ("files", _("files"))]
     return make_choices(
         request,

@@ -8,9 +8,9 @@ from django.db.models import Q, QuerySet
 
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
+from dialogue.languages import CODES
 from dialogue.models import Call, JobItem
 from dialogue.providers.base import ModelSettings
-from dialogue.seekers.components import LANGUAGES
 from dialogue.seekers.profile_writer import NAME, version
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, judge_settings, plain
@@ -59,7 +59,7 @@ def work_for(study: Study, writer: ArmSpec, *, include_tests: bool) -> Work:
 def candidates(study: Study, *, include_tests: bool) -> QuerySet[Participation]:
     """Return the participants. Counsellors play others, and reviewers say nothing about themselves."""
     people = study.participations.filter(
-        track=Participation.Track.PARTICIPANT, language__in=LANGUAGES, excluded=False
+        track=Participation.Track.PARTICIPANT, language__in=CODES, excluded=False
     ).exclude(status__in=LEFT)
     found = people if include_tests else people.real()
     return found.prefetch_related("consents", "seeker_profiles").order_by("pk")
@@ -114,7 +114,7 @@ def configuration(study: Study, writer: ArmSpec) -> str:
     """Return the hash of everything that decides what is asked of whom."""
     settings = writer_settings(writer)
     model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-    return digest([study.key, model, dict(settings.extra), [version(language) for language in LANGUAGES]])
+    return digest([study.key, model, dict(settings.extra), [version(language) for language in CODES]])
 
 
 def writer_settings(writer: ArmSpec) -> ModelSettings:

@@ -9,6 +9,8 @@ from django.db import transaction
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges import judge as asking
 from dialogue.judges.prompts import InnerState, judge_messages, template_version
+from dialogue.judges.strategies.state_aware import StateAware
+from dialogue.judges.strategies.user_aware import UserAware
 from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
 from dialogue.models.conversation import EndReason, SeekerKind
 from dialogue.providers.base import TOO_LONG, ProviderError
@@ -236,7 +238,7 @@ class SimulationHandler:
         return [one.result(set_aside[one.run.pk]) for _, one in made]
 
     def rater(self) -> Rater:
-        strategy = "user_aware" if self.setup.one_agent else "state_aware"
+        strategy = UserAware.name if self.setup.one_agent else StateAware.name
         rater, _ = Rater.objects.get_or_create(
             study=self.protocol.study, kind=RaterKind.SIMULATED_SEEKER, code=RATER, strategy=strategy
         )

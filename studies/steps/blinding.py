@@ -12,11 +12,12 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
+from dialogue.languages import CODES
 from studies.design.plan import Step
 from studies.design.spec import ArmSpec, StudySpec
 from studies.instruments.definitions import Condition, Item, Option, Questionnaire
 from studies.instruments.forms import AnswerValue, InstrumentForm, Row, form_for
-from studies.instruments.loading import ARMS, LANGUAGES, load
+from studies.instruments.loading import ARMS, load
 from studies.instruments.wording import fill, placeholders
 from studies.models import ArmRun
 from studies.participation import progress
@@ -93,7 +94,7 @@ def arms_by_title(spec: StudySpec) -> list[ArmSpec]:
 
 def titles(visit: Visit) -> list[Option]:
     arms = enumerate(arms_by_title(visit.spec), start=1)
-    return [Option(str(place), dict.fromkeys(LANGUAGES, arm.title[visit.language])) for place, arm in arms]
+    return [Option(str(place), dict.fromkeys(CODES, arm.title[visit.language])) for place, arm in arms]
 
 
 def repeat_for_partners(questionnaire: Questionnaire, partners: Sequence[int], arms: Sequence[Option]) -> Questionnaire:

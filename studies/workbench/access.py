@@ -81,7 +81,7 @@ def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[di
         ("research-reviews", _("Reviews"), 0),
         ("research-pairs", _("Comparisons"), 0),
         ("research-quality", _("Quality"), 0),
-        ("research-risks", _("Risks"), open_risks),
+        ("research-risks", _("Safety desk"), open_risks),
         ("research-profiles", _("Profiles"), 0),
         ("research-benchmark", _("Benchmark"), 0),
         ("research-judges", _("Judges"), 0),

@@ -5,15 +5,22 @@ from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
+from dialogue.judges.strategies import registered
 from dialogue.prices import format_amount
 from studies.workbench import labels
 from studies.workbench.paid_work import PAIRS
-from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, SHORT_STRATEGIES, WORDS
+from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, WORDS
 from studies.workbench.tasks import RADAR
 
-STRATEGIES = {"standard": gettext_lazy("standard"), **SHORT_STRATEGIES, PAIRS: WORDS[ORDER_SWAP][0]}
+
+def strategy_label(name: str) -> str:
+    """Return what a task's page says for the strategy of this name, or for pairs; empty for any other word."""
+    if name == PAIRS:
+        return str(WORDS[ORDER_SWAP][0])
+    strategy = registered().get(name)
+    return _(strategy.label) if strategy else ""
 
 
 def command_name(command: str) -> str:
@@ -36,7 +43,7 @@ def describe_work(command: str, arguments: Sequence[str]) -> str:
 
 def describe_judge(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
-    strategies = [str(STRATEGIES[word]) for word in arguments if word in STRATEGIES]
+    strategies = [label for word in arguments if (label := strategy_label(word))]
     said = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
     if variant := options.get("--variant"):
         said.append(str(WORDS[variant[0]][0]))
@@ -55,7 +62,7 @@ def describe_benchmark(arguments: Sequence[str]) -> list[str]:
     if conditions := options.get("--conditions"):
         said.append(", ".join(labels.word(labels.CONDITIONS, condition) for condition in conditions))
     if judges := options.get("--judge"):
-        shown = ", ".join(str(STRATEGIES[word]) for word in options.get("--strategy", []))
+        shown = ", ".join(map(strategy_label, options.get("--strategy", [])))
         said.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": shown})
     if budget := options.get("--budget"):
         said.append(_("budget: %(amount)s") % {"amount": format_amount(Decimal(budget[0]))})

@@ -54,6 +54,14 @@ def wilson(share: float, n: float) -> tuple[float, float]:
     return (0.0 if share == 0 else float(low)), (1.0 if share == 1 else float(high))
 
 
+def exact_interval(hits: int, of: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of a share (Clopper & Pearson 1934, doi 10.1093/biomet/26.4.404)."""
+    if of < 1:
+        raise Undefined("there is nothing to take a share of")
+    low, high = proportion_confint(hits, of, method="beta")
+    return float(low), float(high)
+
+
 def add_by_clusters(row: Row, hits: Counts, of: Counts) -> None:
     """Add `estimate`, `low`, `high` and `method` for answers that may be alike within a cluster.
 

@@ -8,7 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.strategies import registered
+from dialogue.judges.strategies.standard import Standard
 from studies.data.exports.files import refuse_foreign
 from studies.data.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
@@ -37,7 +38,11 @@ class Command(SimulatingCommand, JudgingCommand):
         )
         parser.add_argument("--judge", nargs="+", default=[], metavar="KEY", help="judges of the study file")
         parser.add_argument(
-            "--strategy", nargs="+", choices=STRATEGIES, default=["standard"], help="of each judge (default: standard)"
+            "--strategy",
+            nargs="+",
+            choices=registered(),
+            default=[Standard.name],
+            help="of each judge (default: standard)",
         )
         parser.add_argument(
             "--out", type=Path, metavar="DIR", help="where the export and the report go; without it none are made"

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.seekers.components import LANGUAGES
+from dialogue.languages import CODES
 from studies.design.spec import ArmSpec, StudySpec
 from studies.management.jobs import JobCommand, failure_counts
 from studies.models import Study
@@ -12,7 +12,7 @@ from studies.seeker_profiles.planning import KIND, LATER_USE, Work, candidates, 
 from studies.workbench.labels import one_or_more
 
 NOBODY = (
-    f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(LANGUAGES)}. Let people "
+    f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(CODES)}. Let people "
     "take part first (invite)."
 )
 

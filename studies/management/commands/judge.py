@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
 from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
-from dialogue.judges.prompts import STRATEGIES
 from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import RESPONSE_FORMAT
+from dialogue.judges.strategies import get_strategy, registered
 from dialogue.providers.registry import is_free
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
@@ -40,7 +40,7 @@ class Command(JudgingCommand):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
-        parser.add_argument("--strategy", required=True, choices=STRATEGIES)
+        parser.add_argument("--strategy", required=True, choices=registered())
         parser.add_argument("--moments", nargs="+", choices=MOMENTS, default=["final"], help="default: final")
         parser.add_argument(
             "--replicates",
@@ -111,10 +111,11 @@ class Command(JudgingCommand):
     def variant(self, strategy: str, *, variant: str, without: str, **_options: Any) -> str:
         if not without:
             return variant
-        if without in fields.TOLD[strategy]:
+        known = get_strategy(strategy).fields
+        if without in known:
             return fields.variant_without(without)
-        known = ", ".join(fields.TOLD[strategy]) or "nothing"
-        self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {known}.")
+        told = ", ".join(known) or "nothing"
+        self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {told}.")
 
     def of_variant(self, configuration: Configuration, work: Work) -> dict[str, Any]:
         return {"variant": configuration.variant, "not_varied": work.not_varied} if configuration.variant else {}
@@ -194,8 +195,7 @@ def preview_lines(preview: Preview) -> Iterator[str]:
 
 
 def fields_by_strategy() -> str:
-    names_by_strategy = {strategy: ", ".join(names) for strategy, names in fields.TOLD.items() if names}
-    return "; ".join(f"of {strategy} {names}" for strategy, names in names_by_strategy.items())
+    return "; ".join(f"of {one.name} {', '.join(one.fields)}" for one in registered().values() if one.fields)
 
 
 def as_summary(preview: Preview) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import pytest
 
 from studies.analysis import compute, load
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.measures import coincidence, correlation, discrimination, libraries, mixed, variance
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.sections import sections_of
@@ -22,6 +22,7 @@ from studies.analysis.run import TABLES
 from studies.analysis.tables import cross_check as module
 from studies.analysis.tables import reliability
 from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduced, sample_of
+from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import experts, six_people, write_export
 

@@ -363,8 +363,8 @@ def test_rows_take_one_query_and_are_as_many_as_counted(
     fill(study, people=people)
     each = {"turns": 4, "ratings": 10, "answers": 3, "scales": 11, "reviews": 2}.get(table.name, 1)
 
-    # for the seekers' own faults and for holds, and for what judges have not answered
-    with django_assert_num_queries({"conversations": 3, "ratings": 2}.get(table.name, 1)):
+    # for the seekers' own faults and for holds, for what judges have not answered, and for the numbers of coders
+    with django_assert_num_queries({"conversations": 3, "ratings": 2, "decisions": 2}.get(table.name, 1)):
         found = list(table.rows(study, REAL))
 
     assert len(found) == each * people

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from studies.analysis.notes import in_english
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -102,7 +104,8 @@ def compute(
     """
     from studies.analysis.run import compute, settings
 
-    return compute(export, settings(bootstrap, seed), on_progress or _silent, tables).tables
+    found = compute(export, settings(bootstrap, seed), on_progress or _silent, tables)
+    return {name: table.map(in_english) for name, table in found.tables.items()}
 
 
 def analyse(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student_t  # noqa: TID253
 
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ Statistic = Callable[[Array], Array]  # (…, sums) → (…); nan where the sum
 
 FEW_CLUSTERS = 30
 ALIKE = 1e-9  # an interval that is no longer is what rounding leaves of none
-ALL_ALIKE = "all resamples are alike"
+ALL_ALIKE = "resamples_alike"  # code of the note
 _NORMAL = NormalDist()
 _IN_CACHE = 2**16  # numbers that a processor's cache holds
 
@@ -34,7 +35,7 @@ _IN_CACHE = 2**16  # numbers that a processor's cache holds
 class Interval:
     low: float
     high: float
-    method: str
+    method: Note
 
 
 def refuse_alike(low: float, high: float) -> None:
@@ -84,16 +85,18 @@ class Inference(ABC):
         refuse_alike(low, high)
         return Interval(low, high, found.method)
 
-    def notes(self, what: str, *, lacking: str = "had no variance") -> list[str]:
-        """`lacking`: why the statistic may not exist in a resample."""
+    def notes(self, column: str | Note, *, lacking: str = "resamples_without_variance") -> list[Note]:
+        """Return the cautions about an interval; `lacking` as `note_on_undefined` has it."""
         notes = []
         if min(self.clusters()) < FEW_CLUSTERS:
-            clusters = " × ".join(map(str, self.clusters()))
-            notes.append(f"{what}: only {clusters} clusters, the interval may be too narrow")
-        if self.undefined:
-            total = self.undefined + self.defined()
-            notes.append(f"{what}: {self.undefined} of {total} resamples {lacking} and are left out")
-        return notes
+            notes.append(Note("few_clusters", count=" × ".join(map(str, self.clusters()))).on(column))
+        return notes + self.notes_on_undefined(column, lacking)
+
+    def notes_on_undefined(self, column: str | Note, lacking: str) -> list[Note]:
+        """Return how many resamples are left out; `lacking` is the code of the note that says why."""
+        if not self.undefined:
+            return []
+        return [Note(lacking, count=self.undefined, all=self.undefined + self.defined()).on(column)]
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ class Resampled(Inference):
         tails = (1 - level) / 2, (1 + level) / 2
         corrected = self._corrected(tails)
         low, high = np.quantile(self.replicates, corrected or tails)
-        return Interval(float(low), float(high), "BCa" if corrected else "percentile")
+        return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
 
     def symmetric(self, level: float = 0.95) -> Interval:
         """By the jackknife (Tukey 1958); as `interval` where it does not exist without a cluster."""
@@ -125,7 +128,7 @@ class Resampled(Inference):
         if not np.isfinite(variance):
             return self.interval(level)
         half = Spread(variance**0.5, clusters - 1).half(level)
-        return Interval(self.estimate - half, self.estimate + half, "jackknife of clusters, Student's t")
+        return Interval(self.estimate - half, self.estimate + half, Note("jackknife"))
 
     def spread(self) -> "Spread":
         """A draw of n clusters varies by (n - 1) / n too little."""
@@ -181,7 +184,7 @@ class ResampledTwoWay(Inference):
 
     def symmetric(self, level: float = 0.95) -> Interval:
         half = self.spread().half(level)
-        return Interval(self.estimate - half, self.estimate + half, "Student's t")
+        return Interval(self.estimate - half, self.estimate + half, Note("student_t"))
 
     def spread(self) -> Spread:
         """The variance of rows plus that of columns less that of cells, which both hold (Cameron, Gelbach & Miller
@@ -224,7 +227,7 @@ class Bootstrap:
     def resample(self, statistic: Statistic, sums: Array) -> Resampled:
         """`sums`: one row per cluster. Raises `Undefined` with fewer than two clusters or no usable replicate."""
         if len(sums) < 2:
-            raise Undefined("fewer than two clusters")
+            raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         values = statistic(self._draw(sums, self.seed))
         defined = _defined(values)
@@ -235,7 +238,7 @@ class Bootstrap:
     def resample_together(self, statistics: Statistic, sums: Array) -> ResampledTogether:
         """As `resample`, of statistics with several values: (…, sums) → (…, values)."""
         if len(sums) < 2:
-            raise Undefined("fewer than two clusters")
+            raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
 
@@ -243,7 +246,7 @@ class Bootstrap:
         """Two groups of clusters, each drawn by itself; `statistic` is of the sums of both together. The jackknife is
         that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation 15.36)."""
         if min(len(first), len(second)) < 2:
-            raise Undefined("fewer than two clusters in one of the groups")
+            raise Undefined("under_two_clusters_in_a_group")
         total = first.sum(axis=0) + second.sum(axis=0)
         values = statistic(self._draw(first, self.seed) + self._draw(second, (self.seed, 1)))
         without = [statistic(total - group) for group in (first, second)]
@@ -256,7 +259,7 @@ class Bootstrap:
         `Undefined` as `resample`."""
         rows, columns, sums = cells.shape
         if min(rows, columns) < 2:
-            raise Undefined("fewer than two clusters of a kind")
+            raise Undefined("under_two_clusters_of_a_kind")
         flat = cells.reshape(-1, sums)
         of_each = cells.sum(axis=1), cells.sum(axis=0), flat[flat.any(axis=1)]
         values = [statistic(self._draw(part, (self.seed, place))) for place, part in enumerate(of_each)]
@@ -278,7 +281,7 @@ class Bootstrap:
 def _defined(values: Array) -> Array:
     defined = values[np.isfinite(values)]
     if not defined.size:
-        raise Undefined("no resample has variance")
+        raise Undefined("no_resample_varies")
     return defined
 
 

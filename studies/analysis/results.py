@@ -14,6 +14,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
@@ -119,7 +120,8 @@ class Results:
 
 
 def _plain(value: Any) -> Any:
-    """For JSON: floats at `DIGITS` digits, what is not there as null."""
+    """Return a value for JSON: floats at `DIGITS` digits, notes in English, null for what is missing."""
+    value = in_english(value)
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -130,5 +132,6 @@ def _plain(value: Any) -> Any:
 
 
 def _guarded(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets a leading apostrophe, as in an export."""
+    """Return a cell of a file; a text that a spreadsheet would run gets a leading apostrophe, as in an export."""
+    value = in_english(value)
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

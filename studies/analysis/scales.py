@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures.coincidence import MOST_LEVELS
+from studies.analysis.notes import Note
 from studies.analysis.reading import columns_of, numbers, read_table
 from studies.analysis.rows import Undefined
 
@@ -26,16 +27,16 @@ Items = Mapping[Place, "Scale"]
 
 @dataclass(frozen=True)
 class Scale:
-    """`note`: where the range comes from, if not from codebook.csv."""
+    """The range of an item's scores; `note` says where it comes from, if not from codebook.csv."""
 
     lowest: float
     highest: float
-    note: str = ""
+    note: Note | None = None
 
     def levels(self) -> Array:
         """The whole steps from the lowest on, those too that nobody gave; `Undefined` where they are too many."""
         if self.highest - self.lowest >= MOST_LEVELS:
-            raise Undefined(f"the scale has more than {MOST_LEVELS} levels")
+            raise Undefined("too_many_levels_of_scale", most=MOST_LEVELS)
         return np.arange(self.lowest, self.highest + 1)
 
 
@@ -83,8 +84,8 @@ def beyond(ratings: pd.DataFrame, scales: Items) -> NDArray[np.bool_]:
 def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
     if told and told.lowest <= lowest and highest <= told.highest:
         return told
-    why = f"some scores are beyond that of {CODEBOOK}" if told else f"{CODEBOOK} tells none"
-    return Scale(lowest, highest, f"scale taken from the scores, {lowest:g} to {highest:g}: {why}")
+    code = "scale_too_small" if told else "scale_from_scores"
+    return Scale(lowest, highest, Note(code, lowest=f"{lowest:g}", highest=f"{highest:g}"))
 
 
 def _told(path: Path) -> Iterator[tuple[Place, Scale]]:

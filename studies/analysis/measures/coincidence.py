@@ -27,9 +27,9 @@ class Counts:
     def must_tell(self) -> None:
         """Raises `Undefined` where chance agreement, and so any coefficient corrected for it, does not exist."""
         if len(self.counts) < 2:
-            raise Undefined("fewer than two conversations")
+            raise Undefined("under_two_conversations")
         if len(self.levels) < 2:
-            raise Undefined("the scores do not vary")
+            raise Undefined("scores_alike")
 
     def alpha(self, level: Level) -> float:
         self.must_tell()
@@ -59,7 +59,7 @@ class Counts:
         """Clusters × flattened coincidences."""
         self.must_tell()
         if len(self.levels) > MOST_LEVELS:
-            raise Undefined(f"more than {MOST_LEVELS} different scores")
+            raise Undefined("too_many_scores", most=MOST_LEVELS)
         return sum_by_cluster(self.coincidences().reshape(len(self.counts), -1), clusters)
 
 

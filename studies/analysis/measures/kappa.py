@@ -32,7 +32,7 @@ def kappa(table: Array, weights: Array) -> float:
     """`table`: how often, or in which share, the first rater gave the row's level and the second the column's; flat."""
     found = float(_kappas(table, weights))
     if np.isnan(found):
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     return found
 
 
@@ -40,7 +40,7 @@ def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
     """One of each cluster, flat; `scores`: targets × two raters, `clusters`: that of each target, numbered from 0
     without gaps."""
     if len(levels) > MOST_LEVELS:
-        raise Undefined(f"more than {MOST_LEVELS} different scores")
+        raise Undefined("too_many_scores", most=MOST_LEVELS)
     first, second = np.searchsorted(levels, scores).T
     counted = np.zeros((clusters.max() + 1, len(levels) ** 2))
     np.add.at(counted, (clusters, first * len(levels) + second), 1)
@@ -55,7 +55,7 @@ def resampled(of_clusters: Array, weights: Array, bootstrap: Bootstrap) -> Resam
 def differing(found: Resampled) -> Resampled:
     """Raises `Undefined` where no interval follows from the resamples, for they are all the same."""
     if np.ptp(found.replicates) < _EXACT:
-        raise Undefined("all resamples agree alike")
+        raise Undefined("resamples_agree_alike")
     return found
 
 
@@ -72,19 +72,19 @@ def _kappas(sums: Array, weights: Array) -> Array:
 def conger(scores: Array) -> float:
     """Nominal; `scores`: targets × raters, the same raters throughout."""
     if np.isnan(scores).any():
-        raise Undefined("not every rater rated every conversation")
+        raise Undefined("incomplete")
     if len(scores) < 2:
-        raise Undefined("fewer than two conversations")
+        raise Undefined("under_two_conversations")
     found = float(_congers(_agreements(scores).sum(axis=0), scores.shape[1]))
     if np.isnan(found):
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     return found
 
 
 def conger_resampled(scores: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
     """`clusters`: that of each target, numbered from 0 without gaps."""
     if len(np.unique(scores)) > MOST_LEVELS:
-        raise Undefined(f"more than {MOST_LEVELS} different scores")
+        raise Undefined("too_many_scores", most=MOST_LEVELS)
     sums = sum_by_cluster(_agreements(scores), clusters)
     return differing(bootstrap.resample(lambda rows: _congers(rows, scores.shape[1]), sums))
 

@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.estimates import BOUNDED
 from studies.analysis.reporting.naming import (
     column_name,
@@ -22,7 +23,6 @@ from studies.analysis.reporting.naming import (
     seekers_name,
     strategy_name,
 )
-from studies.analysis.reporting.notes import BETWEEN, told
 from studies.analysis.reporting.numbers import count, with_bounds
 from studies.analysis.reporting.parts import Excerpt, Part, joined, prose
 
@@ -101,38 +101,38 @@ def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
     lacking = rows[rows[list(values)].isna().all(axis=1)]
     if lacking.empty:
         return ""
-    why = Counter(reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, values)))
+    why = Counter(reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, values)))
     return ngettext(
         "{count} row has no value and is left out: {reasons}.",
         "{count} rows have no value and are left out: {reasons}.",
         len(lacking),
-    ).format(count=count(len(lacking)), reasons=_counted(why) or _("the table does not say why"))
+    ).format(
+        count=count(len(lacking)),
+        reasons=_counted({note.text(): number for note, number in why.items()}) or _("the table does not say why"),
+    )
 
 
 def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
     """What is not there in single columns, and why; empty where the notes tell of nothing."""
-    found: dict[str, Counter[str]] = {}
+    found: dict[Note, Counter[str]] = {}
     for column in (name for name in shown if name in rows and rows[name].isna().any()):
         lacking = rows[rows[column].isna()]
-        for reason in (reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, [column]))):
+        for reason in (reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, [column]))):
             found.setdefault(reason, Counter())[column] += 1
-    said = Counter({f"{', '.join(map(column_name, of))}: {reason}": max(of.values()) for reason, of in found.items()})
+    said = {reason.on(*map(column_name, of)).text(): max(of.values()) for reason, of in found.items()}
     return _("Without a value: {gaps}.").format(gaps=_counted(said)) if said else ""
 
 
-def notes_of(rows: pd.DataFrame) -> Iterator[str]:
-    return (note for note in rows.get("note", []) if isinstance(note, str))
+def notes_of(rows: pd.DataFrame) -> Iterator[Notes]:
+    return (notes for notes in rows.get("note", []) if isinstance(notes, Notes))
 
 
-def reasons(note: str, columns: Collection[str]) -> Iterator[str]:
-    """Why these have no value: a note names columns before a colon, and no bounds where their estimate is not there."""
+def reasons(notes: Notes, columns: Collection[str]) -> Iterator[Note]:
+    """Yield why these columns have no value; a note does not name bounds whose estimate is missing too."""
     wanted = {*columns, *(_BOUND.sub("", column) for column in columns)}
-    for part in note.split(BETWEEN):
-        names, colon, reason = part.partition(": ")
-        if colon and wanted & set(names.split(", ")):
-            yield reason
+    return (note.on() for note in notes if wanted & {*note.columns})
 
 
-def _counted(said: Mapping[str, int]) -> str:
-    """Each with its number of rows."""
-    return "; ".join(of_all([f"{told(text)} ({count(number)})" for text, number in said.items()]))
+def _counted(texts: Mapping[str, int]) -> str:
+    """Return the texts, each with its number of rows."""
+    return "; ".join(of_all([f"{text} ({count(number)})" for text, number in texts.items()]))

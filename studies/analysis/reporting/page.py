@@ -10,12 +10,12 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext, spoken
+from studies.analysis.notes import in_words
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.excerpts import named
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import column_name
-from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.numbers import p_alone
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.policy import SCRIPT, policy
@@ -26,7 +26,7 @@ STYLE = Path(__file__).with_name("report.css")
 LANGUAGES = {"en": "English", "zh-Hans": "中文"}
 SMALL = ("cost",)  # where a fourth decimal tells something
 LONG = 24  # letters of a cell that may break
-TOLD = ("method", "test", "correction")  # English sentences
+WORDED = ("method", "test", "correction")  # columns of notes, or of texts that the catalogue has
 _P = re.compile("p|p_.+|.+_p")  # columns
 _NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[[-+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<\.001")
 
@@ -122,13 +122,13 @@ def _breakable(name: str) -> Markup:
 
 def _cell(column: str, value: Any) -> Markup:
     if column == "note":
-        return tag("td", told(str(value)), class_="note")
+        return tag("td", in_words(value), class_="note")
     if pd.isna(value):
         return tag("td")
     if isinstance(value, float):
         return tag("td", _decimals(column, value), class_="number")
-    if column in TOLD:
-        return tag("td", told(str(value)))
+    if column in WORDED:
+        return tag("td", in_words(value))
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return _number(str(value))
     return tag("td", value, **({"class_": "long"} if len(value) > LONG else {}))

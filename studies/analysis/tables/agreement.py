@@ -13,6 +13,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, distance
 from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.measures.variance import one_way
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
@@ -151,6 +152,8 @@ UNIT = ["conversation", "turn"]
 SEVERAL_RATERS = ("expert", "reviewer", "crowd")
 OWN_ROW_FROM = 10  # conversations
 NEAR_ONE = 0.9  # from here on the interval of system_r held what was planted in too few simulated studies
+SCORED_ONCE = {"rater": "one_rater_each", "replicate": "one_replicate_each"}
+UNRELIABLE = {"rater": "raters_unreliable", "replicate": "replicates_unreliable"}
 FEW_ARMS = 5  # and below: a correlation of so few means says next to nothing
 
 
@@ -160,7 +163,7 @@ class Side:
 
     scores: pd.Series
     single: pd.DataFrame  # the scores that each mean was taken of, columns UNIT and `score`
-    what: str  # one of them, as in "one … per conversation"
+    by: str  # what these differ in: "rater" or "replicate"
 
 
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -251,8 +254,8 @@ def _shared(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[st
                 yield dict(zip(SCALE, map(str, key), strict=True)), *sides
 
 
-def _side(single: pd.DataFrame, what: str) -> Side:
-    return Side(single.groupby(UNIT, observed=True)["score"].mean(), single, what)
+def _side(single: pd.DataFrame, by: str) -> Side:
+    return Side(single.groupby(UNIT, observed=True)["score"].mean(), single, by)
 
 
 def _compare(
@@ -273,13 +276,13 @@ def _compare(
     _add_ceiling(row, human, judge, both.index)
     _add_disattenuated(row, human, judge, both, drawn)
     if abs(row.values["system_r"]) >= NEAR_ONE:
-        row.add_notes("system_r: near 1 its interval is too narrow")
-    if 3 <= len(set(arms) - {""}) <= FEW_ARMS:
-        row.add_notes(f"system_r: few arms ({len(set(arms) - {''})}), next to no information")
+        row.add_notes(Note("near_one").on("system_r"))
+    if 3 <= (count := len(set(arms) - {""})) <= FEW_ARMS:
+        row.add_notes(Note("few_arms", count=count).on("system_r"))
     if len(set(about["condition"]) - {""}) > 1:
-        row.add_notes("average and worst-case seekers count together")
+        row.add_notes(Note("conditions_together"))
     if len(set(about["seeker_kind"]) - {""}) > 1:
-        row.add_notes("several kinds of seekers count together")
+        row.add_notes(Note("seekers_together"))
     return row.finished()
 
 
@@ -307,7 +310,7 @@ def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
         correlation.refuse_perfect(row.values["kendall"])
         low, high = intervals.bounds_of_kendall(x, y, drawn)
     except Undefined as reason:
-        row.leave_out("kendall_low", "kendall_high", because=str(reason))
+        row.leave_out("kendall_low", "kendall_high", because=reason.note)
     else:
         row.values |= {"kendall_low": low, "kendall_high": high}
 
@@ -317,7 +320,7 @@ def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn)
     try:
         within = correlation.within_persons(x, y, persons)
     except Undefined as reason:
-        row.leave_out("within_r", because=str(reason))
+        row.leave_out("within_r", because=reason.note)
         return
     row.values["within_df"] = within.freedom
     row.compute("within_r", within.r)
@@ -328,7 +331,7 @@ def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     measured = intervals.of_distance(x, y)
     row.values |= {one.name: one.estimate() for one in measured}
     if len(x) < 2:
-        row.leave_out("lower_limit", "upper_limit", because="fewer than two conversations")
+        row.leave_out("lower_limit", "upper_limit", because=Note("under_two_conversations"))
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
     intervals.add_intervals(row, [*measured, *intervals.concordance(x, y)], drawn)
@@ -339,20 +342,19 @@ def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
         resampled = resample()
         interval = resampled.interval_of_r()
     except Undefined as reason:
-        row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=str(reason))
+        row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=reason.note)
         return
-    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
-    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high}
-    row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
+    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high, "p": resampled.p_value()}
+    row.add_methods(intervals.method_of_r(resampled, interval))
     _add_percentile(row, resampled)
-    row.add_notes(*resampled.notes("interval"))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _add_percentile(row: Row, resampled: Inference) -> None:
     try:
         bounds = intervals.percentile(resampled)
     except Undefined as reason:
-        row.leave_out(*PERCENTILE, because=str(reason))
+        row.leave_out(*PERCENTILE, because=reason.note)
     else:
         row.values |= dict(zip(PERCENTILE, (float(np.tanh(bound)) for bound in bounds), strict=True))
 
@@ -366,10 +368,10 @@ def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     """What its resamples lack, the interval of r has noted already."""
     try:
         if not np.any(drawn.crossed_with):
-            raise Undefined("one arm")
+            raise Undefined("one_arm")
         interval = _resample(x, y, drawn).interval_of_r()
     except Undefined as reason:
-        row.leave_out("crossed_low", "crossed_high", because=str(reason))
+        row.leave_out("crossed_low", "crossed_high", because=reason.note)
         return
     row.values |= {"crossed_low": interval.low, "crossed_high": interval.high}
 
@@ -380,11 +382,11 @@ def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     try:
         interval = _spearman_interval(x, y, drawn)
     except Undefined as reason:
-        row.leave_out("spearman_low", "spearman_high", because=str(reason))
+        row.leave_out("spearman_low", "spearman_high", because=reason.note)
         return
     row.values |= {"spearman_low": interval.low, "spearman_high": interval.high}
-    if not row.values.get("method", "").startswith(interval.method):
-        row.values["method"] = "; ".join(filter(None, [row.values.get("method"), f"Spearman: {interval.method}"]))
+    if not intervals.is_said(row, interval.method):
+        row.add_methods(interval.method.on("Spearman"))
 
 
 def _spearman_interval(x: Array, y: Array, drawn: Drawn) -> Interval:
@@ -411,9 +413,9 @@ def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, d
 
 def _corrected(r: float, ceiling: float) -> float:
     if np.isnan(r):
-        raise Undefined("no r")
+        raise Undefined("no_r")
     if np.isnan(ceiling):
-        raise Undefined("no ceiling")
+        raise Undefined("no_ceiling")
     return r / ceiling
 
 
@@ -429,7 +431,7 @@ def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> No
     sides = [human] if once else [human, judge]
     row.compute("ceiling", lambda: float(np.sqrt(np.prod([_reliability(side, units) for side in sides]))))
     if once and np.isfinite(row.values["ceiling"]):
-        row.add_notes("ceiling: an upper bound, by the people's reliability alone, as the judge scored once")
+        row.add_notes(Note("upper_bound").on("ceiling"))
 
 
 def _scored(side: Side, units: pd.MultiIndex) -> pd.Series:
@@ -442,8 +444,8 @@ def _reliability(side: Side, units: pd.MultiIndex) -> float:
     scored = _scored(side, units)
     targets = np.unique(scored.groupby(level=UNIT, observed=True).ngroup(), return_inverse=True)[1]
     if np.bincount(targets).max() < 2:
-        raise Undefined(f"one {side.what} per conversation, so no reliability")
+        raise Undefined(SCORED_ONCE[side.by])
     reliability = one_way(scored.to_numpy(float), targets).mean.estimate
     if reliability <= 0:
-        raise Undefined(f"the {side.what}s' reliability is not above 0")
+        raise Undefined(UNRELIABLE[side.by])
     return reliability

@@ -23,6 +23,7 @@ from studies.analysis.bootstrap import (
 from studies.analysis.measures import correlation, distance
 from studies.analysis.measures.clustered import jackknifed
 from studies.analysis.measures.correlation import WithinPersons
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 
 TAILS = (1 - 0.95) / 2, (1 + 0.95) / 2  # to the last digit those of `Resampled.interval`
@@ -75,7 +76,7 @@ def percentile(resampled: Inference) -> tuple[float, float]:
     """Of the same draws, without a correction. Raises `Undefined` where a variance was made of several kinds of
     draws."""
     if not isinstance(resampled, Resampled):
-        raise Undefined("a two-way variance has no percentile interval")
+        raise Undefined("two_way_has_no_percentile")
     low, high = np.quantile(resampled.replicates, TAILS)
     return float(low), float(high)
 
@@ -138,10 +139,10 @@ def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
     try:
         resamples = list(_resamples(known, drawn))
     except Undefined as reason:
-        row.leave_out(*(bound for one in known for bound in _bounds(one)), because=str(reason))
+        row.leave_out(*(bound for one in known for bound in _bounds(one)), because=reason.note)
         return
     methods = [_add(row, one, resample) for one, resample in zip(known, resamples, strict=True)]
-    _tell_methods(row, dict(zip((one.name for one in known), methods, strict=True)))
+    _add_methods(row, dict(zip((one.name for one in known), methods, strict=True)))
 
 
 def _bounds(one: Measured) -> tuple[str, str]:
@@ -166,28 +167,37 @@ def _all(measured: Sequence[Measured], shared: Mapping[int, Array], sums: Array)
     return np.stack([one.statistic(parts[id(one.values)]) for one in measured], axis=-1)
 
 
-def _add(row: Row, one: Measured, resample: Resample) -> str:
-    """The interval's method; empty where there is none."""
+def _add(row: Row, one: Measured, resample: Resample) -> Note | None:
+    """Add the interval and return its method; None where there is none."""
     try:
         resampled = resample()
         interval = one.interval(resampled)
         low, high = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
         refuse_alike(low, high)
     except Undefined as reason:
-        row.leave_out(*_bounds(one), because=str(reason))
-        return ""
+        row.leave_out(*_bounds(one), because=reason.note)
+        return None
     row.values |= dict(zip(_bounds(one), (low, high), strict=True))
-    if resampled.undefined:
-        row.add_notes(resampled.notes(one.name, lacking="did not have it")[-1])
+    row.add_notes(*resampled.notes_on_undefined(one.name, "resamples_undefined"))
     return interval.method
 
 
-def _tell_methods(row: Row, methods: Mapping[str, str]) -> None:
-    """Those that are not what `method` says already."""
-    said = str(row.values.get("method", ""))
-    others: dict[str, list[str]] = {}
+def _add_methods(row: Row, methods: Mapping[str, Note | None]) -> None:
+    """Name the methods that are not that of r, each once with its columns."""
+    others: dict[Note, list[str]] = {}
     for name, method in methods.items():
-        if method and not said.startswith(method):
+        if method and not is_said(row, method):
             others.setdefault(method, []).append(name)
-    told = [f"{', '.join(names)}: {method}" for method, names in others.items()]
-    row.values["method"] = "; ".join(filter(None, [said, *told]))
+    row.add_methods(*(method.on(*names) for method, names in others.items()))
+
+
+def method_of_r(resampled: Inference, interval: Interval) -> Note:
+    """Return the method of an interval that was computed on Fisher's z."""
+    several = len(resampled.clusters()) > 1
+    return Note("two_way_bootstrap_on_z" if several else "cluster_bootstrap_on_z", interval=interval.method)
+
+
+def is_said(row: Row, interval: Note) -> bool:
+    """Return whether the method of r, which is the row's first, has this kind of interval."""
+    first: Note | None = next(iter(row.values.get("method", ())), None)
+    return first is not None and not first.columns and first.values.get("interval") == interval

@@ -12,6 +12,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_clust
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import alt_test as measure
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
@@ -41,6 +42,10 @@ COLUMNS = [
 EPSILON = {"expert": 0.2, "reviewer": 0.15, "crowd": 0.1}
 FEWEST = 30  # conversations of a rater
 ADVISED = 3  # raters
+TESTED: Mapping[measure.Score, str] = {
+    measure.accuracy: "accuracy_tested",
+    measure.negative_rmse: "negative_rmse_tested",
+}
 
 METHODS = {
     "difference": _(
@@ -153,7 +158,7 @@ def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap)
 
 def _no_test(of: dict[str, str]) -> dict[str, Any]:
     row = Row(**of, statistic="winning_rate", annotator="", epsilon=EPSILON[of["humans"]], n=0, clusters=0)
-    row.leave_out("estimate", because="no conversation that the judge scored has two of these raters")
+    row.leave_out("estimate", because=Note("no_two_raters"))
     return row.finished()
 
 
@@ -167,7 +172,7 @@ def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
     together = _winning_rate(of, annotators, shared), _advantage(of, comparisons, shared, bootstrap)
     for row, comparison in zip(annotators, comparisons, strict=True):
         if comparison.is_constant():
-            row.leave_out("p", "p_adjusted", because="the comparisons do not vary, so their value decides")
+            row.leave_out("p", "p_adjusted", because=Note("comparisons_alike_decide"))
     return [row.finished() for row in (*together, *annotators)]
 
 
@@ -176,7 +181,7 @@ def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Share
     clusters = numbered(shared.clusters[comparison.items])
     row = Row(**of, statistic="difference", epsilon=epsilon, n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
-    add_interval(row, advantages, clusters, bootstrap, of="comparisons")
+    add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")
     row.compute("p", lambda: comparison.p_value(epsilon))
     return row
 
@@ -194,25 +199,25 @@ def _winning_rate(of: dict[str, str], annotators: list[Row], shared: Shared) -> 
     if adjusted:
         row.values["estimate"] = measure.winning_rate(np.array(adjusted))
     else:
-        row.leave_out("estimate", because="no rater shares two conversations with others")
-    row.leave_out("low", "high", because="a share of decisions")
-    row.values["method"] = f"{shared.score().__name__}, one-sided t, Benjamini–Yekutieli"
+        row.leave_out("estimate", because=Note("no_rater_shares"))
+    row.leave_out("low", "high", because=Note("is_share_of_decisions"))
+    row.add_methods(Note(TESTED[shared.score()]))
     row.add_notes(*_cautions(annotators, shared))
     return row
 
 
-def _cautions(annotators: list[Row], shared: Shared) -> Iterator[str]:
+def _cautions(annotators: list[Row], shared: Shared) -> Iterator[Note]:
     few = sum(row.values["n"] < FEWEST for row in annotators)
     if few:
-        yield f"{few} of {len(annotators)} raters have fewer than {FEWEST} conversations, too few for the t-test"
+        yield Note("raters_with_few_conversations", few=few, all=len(annotators), count=FEWEST)
     if len(annotators) < ADVISED:
-        yield f"{len(annotators)} raters, {ADVISED} or more are advised"
+        yield Note("few_raters", count=len(annotators), advised=ADVISED)
     if not shared.type and not shared.has_two_values():
-        yield f"{CODEBOOK} tells no type of the item, so its values are taken as numbers in order"
+        yield Note("type_unknown")
     if shared.alone:
-        yield f"{shared.alone} conversations with one of these raters are left out"
+        yield Note("with_one_rater", count=shared.alone)
     if (clusters := len(set(shared.clusters))) < len(shared.judge):
-        yield f"the t-test takes {len(shared.judge)} conversations of {clusters} clusters as independent"
+        yield Note("independent_in_t_test", count=len(shared.judge), clusters=clusters)
 
 
 def _advantage(of: dict[str, str], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
@@ -229,7 +234,7 @@ def _advantage(of: dict[str, str], comparisons: list[measure.Comparison], shared
 def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
     resampled = bootstrap.resample(measure.advantage, sum_by_cluster(sums, clusters))
     if np.ptp(resampled.replicates) == 0:
-        raise Undefined("the comparisons do not vary")
+        raise Undefined("comparisons_alike")
     return resampled
 
 

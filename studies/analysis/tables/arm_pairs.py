@@ -14,6 +14,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.effects import (
@@ -145,9 +146,9 @@ def differences(pair: Compared) -> Array:
 def t_test(differences: Array) -> float:
     """Two-sided p."""
     if len(differences) < 2:
-        raise Undefined("one pair")
+        raise Undefined("one_pair")
     if np.ptp(np.round(differences, paired.ROUNDED)) == 0:
-        raise Undefined("the differences do not vary")
+        raise Undefined("differences_alike")
     return float(ttest_1samp(differences, 0).pvalue)
 
 
@@ -160,7 +161,7 @@ def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[
     if users:
         _compare(row, pair, bootstrap)
     else:
-        row.leave_out("difference", "low", "high", *OF_TESTS, because="nobody met both arms")
+        row.leave_out("difference", "low", "high", *OF_TESTS, because=Note("nobody_met_both"))
     return row.finished()
 
 

@@ -16,6 +16,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import blinding as measures
 from studies.analysis.measures.proportions import add_by_clusters
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
@@ -94,11 +95,8 @@ def _noted(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, A
     """Those that depend on how many arms there are say which of these nobody met."""
     if not unmet:
         return list(rows)
-    said = f"named but met by nobody: {', '.join(unmet)}"
-    return [
-        row | {"note": "; ".join(filter(None, [row["note"], said]))} if row["statistic"] in OF_ALL_ARMS else row
-        for row in rows
-    ]
+    unknown = Note("named_not_met", arms=", ".join(unmet))
+    return [row | {"note": Notes(*row["note"], unknown)} if row["statistic"] in OF_ALL_ARMS else row for row in rows]
 
 
 def guesses_of(export: Export) -> Guesses | None:
@@ -162,19 +160,20 @@ def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None
     try:
         add(row)
     except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=str(reason))
+        row.leave_out("estimate", "low", "high", because=reason.note)
     return row.finished()
 
 
 def _add_bang(row: Row, counts: Array, place: int) -> None:
     clusters = row.values["clusters"]
     index = measures.bang(counts, place, independent=clusters / row.values["n"])
-    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high, "method": "score, n = clusters"}
+    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high}
+    row.add_methods(Note("score_interval"))
     row.values["by_chance"] = 0.0
     if len(counts) > 2:
-        row.add_notes(f"{len(counts)} arms: a wrong guess weighs 1/{len(counts) - 1}")
+        row.add_notes(Note("wrong_guess_weighs", count=len(counts), others=len(counts) - 1))
     if clusters < FEW_CLUSTERS:
-        row.add_notes(f"interval: only {clusters} clusters, the interval may be too narrow")
+        row.add_notes(Note("few_clusters", count=clusters).on(INTERVAL))
 
 
 def _add_one_against_rest(row: Row, counts: Array, place: int, bootstrap: Bootstrap) -> None:
@@ -184,7 +183,7 @@ def _add_one_against_rest(row: Row, counts: Array, place: int, bootstrap: Bootst
     row.values["by_chance"] = 0.0
     if _is_fixed(counts.sum(axis=0), place):
         _add_estimate(row, statistic, counts)
-        row.leave_out("low", "high", because="one of the two shares is 0 or 1, and so in every resample")
+        row.leave_out("low", "high", because=Note("share_fixed"))
     else:
         _add(row, statistic, counts, bootstrap)
 
@@ -209,13 +208,13 @@ def _add(row: Row, statistic: Callable[[Array], Array], counts: Array, bootstrap
 def _add_estimate(row: Row, statistic: Callable[[Array], Array], counts: Array) -> None:
     estimate = float(statistic(counts.sum(axis=0).ravel()))
     if np.isnan(estimate):
-        raise Undefined("one arm alone was met or named")
+        raise Undefined("one_arm_met_or_named")
     row.values["estimate"] = estimate
 
 
 def _varied(found: Resampled) -> Resampled:
     if not np.ptp(found.replicates):
-        raise Undefined("all resamples are alike")
+        raise Undefined("resamples_alike")
     return found
 
 
@@ -233,7 +232,7 @@ def _add_accuracy(row: Row, counts: Array) -> None:
         row.values["by_chance"] = 1 / arms
         return
     row.values |= {name: measures.beyond_chance(row.values[name], arms) for name in ("estimate", "low", "high")}
-    row.values["method"] += f"; {arms} arms"
+    row.add_methods(Note("arms", count=arms))
     row.values["by_chance"] = 0.0
 
 
@@ -248,8 +247,8 @@ def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap:
 
     def add(row: Row) -> None:
         if not told.any():
-            raise Undefined("nobody said how sure they were")
+            raise Undefined("nobody_sure")
         row.values["estimate"] = float(guesses.sure[told].mean())
-        add_interval(row, guesses.sure[told], numbered(guesses.clusters[told]), bootstrap, of="answers")
+        add_interval(row, guesses.sure[told], numbered(guesses.clusters[told]), bootstrap, alike="answers_alike")
 
     return _row(arm, "certainty", guesses.of(told), add)

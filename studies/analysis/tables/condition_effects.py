@@ -18,6 +18,7 @@ from studies.analysis.measures import mixed
 from studies.analysis.measures.contrasts import Contrast, contrast, joint_test
 from studies.analysis.measures.mixed import Fit
 from studies.analysis.measures.paired import ROUNDED
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
 from studies.analysis.tables.families import adjust
@@ -67,12 +68,11 @@ METHODS = {
     ),
 }
 PROFILE = "profile"
-T = "REML; t interval (Satterthwaite)"
-NORMAL = "REML; normal interval, no degrees of freedom"
-F = "REML; Wald F (Satterthwaite, Fai & Cornelius)"
-CHI_SQUARE = "REML; Wald chi-square over its degrees of freedom"
-VARIANCE = "REML; chi-square interval (Satterthwaite)"
-BY_PROFILE = "one-sample t over profiles"
+REML = Note("reml")
+T, NORMAL = Notes(REML, Note("t_satterthwaite")), Notes(REML, Note("normal_without_df"))
+F, CHI_SQUARE = Notes(REML, Note("wald_f")), Notes(REML, Note("wald_chi_square"))
+VARIANCE = Notes(REML, Note("chi_square_satterthwaite"))
+BY_PROFILE = Notes(Note("t_over_profiles"))
 
 
 def condition_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -97,7 +97,7 @@ def _of_item(of: dict[str, Any], scores: pd.DataFrame) -> Iterator[dict[str, Any
     left_out = sorted(set(scores.loc[~met, "arm"]))
     for row in (*_modelled(of | counts, both), _by_profile(of | counts, both)):
         if left_out:
-            row.add_notes(f"arms met in one condition only are left out: {', '.join(left_out)}")
+            row.add_notes(Note("arms_in_one_condition", arms=", ".join(left_out)))
         yield row.finished()
 
 
@@ -108,17 +108,17 @@ def in_both(scores: pd.DataFrame) -> pd.Series:
 
 def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
     data = model_of(scores)
-    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.telling(data.terms).get(PROFILE, "")
+    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.telling(data.terms).get(PROFILE)
     try:
         found = mixed.fit(data.scores, data.fixed, {} if untold else data.terms)
     except Undefined as reason:
-        row = Row(**about, statistic="condition_average", arm="", method="REML")
-        row.leave_out("estimate", "low", "high", "df", "p", because=str(reason))
+        row = Row(**about, statistic="condition_average", arm="", method=Notes(REML))
+        row.leave_out("estimate", "low", "high", "df", "p", because=reason.note)
         yield row
         return
     for row in (*_effects(about, found, arms), _interaction(about, found, len(arms)), *_variances(about, found)):
         if untold:
-            row.add_notes(f"no profile in the model: {untold}")
+            row.add_notes(Note("without_term", term=Note(PROFILE), reason=untold))
         yield row
 
 
@@ -155,9 +155,9 @@ def _effect(about: dict[str, Any], effect: Contrast) -> Row:
 
 def _interaction(about: dict[str, Any], found: Fit, arms: int) -> Row:
     row = Row(**about, statistic="interaction", arm="")
-    row.leave_out("low", "high", because="it is an F")
+    row.leave_out("low", "high", because=Note("is_f"))
     if arms < 2:
-        row.leave_out("estimate", "df", "p", because="one arm only")
+        row.leave_out("estimate", "df", "p", because=Note("one_arm_in_both_conditions"))
         return row
     each = differences(arms)
     test = joint_test(found, each[:-1] - each[-1])
@@ -186,21 +186,21 @@ def _by_profile(about: dict[str, Any], scores: pd.DataFrame) -> Row:
     try:
         row.values |= _student(differences)
     except Undefined as reason:
-        row.leave_out("low", "high", "df", "p", because=str(reason))
+        row.leave_out("low", "high", "df", "p", because=reason.note)
     return row
 
 
 def _mean(differences: Array) -> float:
     if not len(differences):
-        raise Undefined("no profile met every arm in both conditions")
+        raise Undefined("no_complete_profile")
     return float(differences.mean())
 
 
 def _student(differences: Array) -> dict[str, float]:
     if len(differences) < 2:
-        raise Undefined("fewer than two profiles met every arm in both conditions")
+        raise Undefined("under_two_complete_profiles")
     if np.ptp(differences) == 0:
-        raise Undefined("the differences do not vary")
+        raise Undefined("differences_alike")
     test = stats.ttest_1samp(differences, 0)
     interval = test.confidence_interval()
     return {"low": float(interval.low), "high": float(interval.high), "df": float(test.df), "p": float(test.pvalue)}

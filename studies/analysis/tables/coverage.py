@@ -14,6 +14,7 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import VARIANT, Export, read_ratings
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
+from studies.analysis.notes import Note
 from studies.analysis.reading import read_table
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.scales import Items, Scale, scales_of
@@ -126,7 +127,7 @@ def _reasons(asked: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
         yield reason, reasons == reason
 
 
-def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: str) -> dict[str, Any]:
+def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: Note) -> dict[str, Any]:
     row = Row(**{"raters": ""} | of, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
     add_wilson(row, float(counted.mean()))
     row.add_notes(*notes)
@@ -146,14 +147,14 @@ def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootst
 def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
     row = Row(**of, raters="", n=len(things), clusters=things["cluster"].nunique())
     if things.empty:
-        row.leave_out("estimate", "low", "high", because="every score is missing")
+        row.leave_out("estimate", "low", "high", because=Note("all_missing"))
         return row.finished()
     values: Array = things[of["statistic"]].to_numpy(float)
     if np.isnan(values).any():
-        row.leave_out("estimate", "low", "high", because="the item's scale is not known")
+        row.leave_out("estimate", "low", "high", because=Note("scale_unknown"))
         return row.finished()
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbered(things["cluster"]), bootstrap, of="scores")
+    add_interval(row, values, numbered(things["cluster"]), bootstrap, alike="scores_alike")
     row.add_notes(*([scale.note] if scale and scale.note else []))
     return row.finished()
 
@@ -214,7 +215,7 @@ def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
 
 def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
     skipped = asked["score"].isna()
-    note = f"{int((~skipped).sum())} of {len(asked)} have a score"
+    note = Note("with_score", count=int((~skipped).sum()), all=len(asked))
     yield _share(of, "skipped_share", asked, skipped, note)
     for reason, counted in _reasons(asked):
         yield _share(of, f"skipped: {reason}", asked, counted)

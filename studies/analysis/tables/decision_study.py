@@ -28,6 +28,7 @@ from studies.analysis.measures.generalizability import (
 )
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, compared
 from studies.analysis.tables.rated_arms import Rated, crossed, rated_arms
@@ -79,13 +80,13 @@ METHODS = {
         "the same where each arm has users and raters of its own, so that their strictness is an error"
     ),
 }
-DELTA, CHI_SQUARE = "delta-method interval on the logit", "chi-square interval (Satterthwaite)"
+DELTA, CHI_SQUARE = Note("delta_on_logit"), Note("chi_square_satterthwaite")
 NUMBERS = (1, 2, 3, 5, 10)
 COEFFICIENTS = {"erho2": False, "phi": True}  # statistic → whether the facets' own variances are errors
 ICCS = {"erho2": "icc_c_1", "phi": "icc_a_1"}
 USERS = (5, 10, 20, 50, 100)
 ICCS_OF_ARMS = {"erho2_users": "icc_c_1", "phi_users": "icc_a_1"}
-F_INTERVAL = "ANOVA; F interval"
+F_INTERVAL = Notes(Note("anova"), Note("f_interval"))
 
 Facets = dict[str, NDArray[np.intp]]
 
@@ -119,7 +120,7 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
     try:
         found, forms = of_complete(scores, OF_ARMS), two_way(scores)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason), "variance_arm")
+        yield _not_estimated(about, reason.note, "variance_arm")
         return
     yield from _variances(about, found)
     for statistic, form in ICCS_OF_ARMS.items():
@@ -144,10 +145,10 @@ def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint
     try:
         found = _components_of(rated, sizes)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason), "variance_arm")
+        yield _not_estimated(about, reason.note, "variance_arm")
         return
     yield from _variances(about, found, *left_out)
-    of_mean = [f"mean over {sizes['item']} items"] if "item" in sizes else []
+    of_mean = [Note("mean_over_items", count=sizes["item"])] if "item" in sizes else []
     for statistic in COEFFICIENTS:
         for users, raters in _numbers(sizes["user"], sizes["rater"], joint=joint):
             numbers = sizes | {"user": users, "rater": raters}
@@ -155,9 +156,9 @@ def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint
             yield _coefficient(with_raters, found, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
 
 
-def _left_out(rated: Rated) -> list[str]:
+def _left_out(rated: Rated) -> list[Note]:
     count = rated.all_scores - len(rated.scores)
-    return [f"{count} of {rated.all_scores} scores of users or raters with gaps are left out"] if count else []
+    return [Note("scores_with_gaps", count=count, all=rated.all_scores)] if count else []
 
 
 def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
@@ -182,7 +183,7 @@ def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterat
     try:
         found = _components(table, values, facets)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason))
+        yield _not_estimated(about, reason.note)
         return
     yield from _variances(about, found)
     forms = _forms(table)
@@ -201,17 +202,17 @@ def _of_items(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Itera
     try:
         found = _components(_table(values, facets), values, facets)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason))
+        yield _not_estimated(about, reason.note)
         return
     yield from _variances(about, found)
     items = int(facets["item"].max()) + 1
     for statistic in COEFFICIENTS:
         for k in NUMBERS:
             numbers = {"rater": k, "item": items}
-            yield _coefficient(about, found, statistic, k, numbers, f"mean over {items} items")
+            yield _coefficient(about, found, statistic, k, numbers, Note("mean_over_items", count=items))
     for statistic in COEFFICIENTS:
         for k in NUMBERS:
-            yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, "one rater")
+            yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
 
 
 def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
@@ -255,29 +256,29 @@ def _stepped(single: Icc, k: int) -> Estimate:
     return Estimate(*(k * single_values / (1 + (k - 1) * single_values)).tolist())
 
 
-def _method(found: Components, interval: str) -> str:
-    return found.method if found.method == TOTALS else f"{found.method}; {interval}"
+def _method(found: Components, interval: Note) -> Notes:
+    return Notes(found.method) if found.method == TOTALS else Notes(found.method, interval)
 
 
-def _variances(about: Mapping[str, Any], found: Components, *notes: str) -> Iterator[dict[str, Any]]:
+def _variances(about: Mapping[str, Any], found: Components, *notes: Note) -> Iterator[dict[str, Any]]:
     for effect, estimate in found.intervals().items():
-        below = ["below 0: counts as 0 in erho2 and phi"] if estimate.estimate < 0 else []
+        below = [Note("counts_as_zero")] if estimate.estimate < 0 else []
         name = named(effect, max(map(len, found.variances)))
         yield _row(about, f"variance_{name}", pd.NA, estimate, _method(found, CHI_SQUARE), *below, *notes)
 
 
 def _coefficient(
-    about: Mapping[str, Any], found: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: str
+    about: Mapping[str, Any], found: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: Note
 ) -> dict[str, Any]:
     try:
         estimate = found.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
     except Undefined as reason:
-        return _not_estimated(about, str(reason), statistic, k)
+        return _not_estimated(about, reason.note, statistic, k)
     return _row(about, statistic, k, estimate, _method(found, DELTA), *notes)
 
 
 def _row(
-    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: str, *notes: str
+    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note
 ) -> dict[str, Any]:
     row = Row(**about, statistic=statistic, k=k, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
@@ -286,21 +287,21 @@ def _row(
         row.leave_out("low", "high", because=_why_none(estimate.estimate, method))
     row.add_notes(*notes)
     if about["unit"] == "conversation" and about["clusters"] < about["n"]:
-        row.add_notes(f"{about['n']} conversations of {about['clusters']} clusters count as independent")
+        row.add_notes(Note("conversations_independent", count=about["n"], clusters=about["clusters"]))
     return row.finished()
 
 
-def _why_none(estimate: float, method: str) -> str:
-    if method == TOTALS:
-        return f"{TOTALS} brings no interval"
+def _why_none(estimate: float, method: Notes) -> Note:
+    if TOTALS in method:
+        return Note("henderson_has_no_interval")
     if estimate <= 0:
-        return "a variance that comes out as 0 or below has no interval"
-    return "perfect agreement has no interval" if estimate == 1 else "too uncertain for an interval"
+        return Note("variance_not_positive")
+    return Note("perfect_agreement") if estimate == 1 else Note("too_uncertain")
 
 
 def _not_estimated(
-    about: Mapping[str, Any], reason: str, statistic: str = "variance_conversation", k: Any = pd.NA
+    about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
 ) -> dict[str, Any]:
-    row = Row(**about, statistic=statistic, k=k, method="")
+    row = Row(**about, statistic=statistic, k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.finished()

@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
@@ -94,13 +95,13 @@ def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     both = felt.dropna(subset=[BEFORE, AFTER])
     row = Row(**of, n=len(both), clusters=both["cluster"].nunique())
     if both.empty:
-        row.leave_out("estimate", "low", "high", because="of no conversation are before and after both known")
+        row.leave_out("estimate", "low", "high", because=Note("before_or_after_unknown"))
         return row.finished()
     values = both[of["statistic"]].to_numpy(float)
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbered(both["cluster"]), bootstrap, of="values")
+    add_interval(row, values, numbered(both["cluster"]), bootstrap, alike="values_alike")
     if len(both) < len(felt):
-        row.add_notes(f"{len(felt) - len(both)} conversations of which one of the two is not known are left out")
+        row.add_notes(Note("before_or_after_unknown_of", count=len(felt) - len(both)))
     if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
-        row.add_notes(f"of {early} conversations the last emotion is from before the last reply")
+        row.add_notes(Note("early_emotion", count=early))
     return row.finished()

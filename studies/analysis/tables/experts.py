@@ -13,6 +13,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 
 COLUMNS = ["arm", "instrument", "item", "short", "n", "mean", "sd", "lowest", "highest", "note"]
@@ -69,13 +70,13 @@ def _row(instrument: str, arm: str, item: str, scores: dict[Any, pd.Series]) -> 
     given = scores[arm, item].to_numpy(float) if (arm, item) in scores else np.zeros(0)
     row = Row(arm=arm, instrument=instrument, item=item, short=short, n=len(given))
     if not len(given):
-        row.leave_out("mean", "sd", "lowest", "highest", because="no counsellor rated it")
+        row.leave_out("mean", "sd", "lowest", "highest", because=Note("no_counsellor"))
         return row.finished()
     row.values |= {"mean": float(given.mean()), "lowest": float(given.min()), "highest": float(given.max())}
     if len(given) > 1:
         row.values["sd"] = float(given.std(ddof=1))
     else:
-        row.leave_out("sd", because="one counsellor")
+        row.leave_out("sd", because=Note("one_counsellor"))
     return row.finished()
 
 

@@ -14,6 +14,7 @@ from studies.analysis.frames import Export, clusters_of
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import METHOD as WILSON
 from studies.analysis.measures.proportions import wilson
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row
 
@@ -106,7 +107,7 @@ def _in_order(*columns: pd.Series) -> list[str]:
 
 
 def _of_people(
-    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, str]
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, Note]
 ) -> Iterator[dict[str, Any]]:
     if people.empty:
         return
@@ -125,15 +126,15 @@ def _of_people(
             yield _share(track, stage, int(counted.sum()), arrived, arrived)
 
 
-def _untold(people: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, str]:
+def _untold(people: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Note]:
     """By stage, why nothing is known of who came so far."""
     reasons = {
-        stage: f"participants.csv tells nobody's {' or '.join(columns)}"
+        stage: Note("column_missing", columns=" or ".join(columns))
         for stage, columns in TOLD_BY.items()
         if not (people[[*columns]] != "").any(axis=None)
     }
     if not (conversations["turns"] != "").any():
-        reasons |= dict.fromkeys(("started_chatting", "conversations_begun"), "conversations.csv tells no turns")
+        reasons |= dict.fromkeys(("started_chatting", "conversations_begun"), Note("turns_missing"))
     return reasons
 
 
@@ -179,7 +180,7 @@ def _reasons(track: str, reasons: pd.Series) -> Iterator[dict[str, Any]]:
 
 
 def _of_conversations(
-    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, str]
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, Note]
 ) -> Iterator[dict[str, Any]]:
     planned = int(_planned(people).sum())
     if planned:
@@ -213,22 +214,23 @@ def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
 # Rows
 
 
-def _gap(track: str, stage: str, statistic: str, reason: str) -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic=statistic, n=0, clusters=0, method="")
+def _gap(track: str, stage: str, statistic: str, reason: Note) -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic=statistic, n=0, clusters=0, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.finished()
 
 
 def _count(track: str, stage: str, count: int, of: int, statistic: str = "count") -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of, method="count")
-    row.leave_out("low", "high", because="a count has no interval")
+    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of)
+    row.add_methods(Note("count"))
+    row.leave_out("low", "high", because=Note("is_count"))
     return row.finished()
 
 
 def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[str, Any]:
     row = Row(track=track, stage=stage, statistic="share", n=of, clusters=clusters, method=WILSON)
     if not of:
-        row.leave_out("estimate", "low", "high", because="there is nothing to take a share of")
+        row.leave_out("estimate", "low", "high", because=Note("share_of_nothing"))
         return row.finished()
     low, high = wilson(count / of, clusters)
     return Row(**row.values, estimate=count / of, low=low, high=high).finished()

@@ -23,6 +23,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import both_sides
 from studies.analysis.tables.families import adjust
@@ -106,7 +107,7 @@ def _rows_of(
 
 def _left_out(of: dict[str, str], items: int) -> dict[str, Any]:
     row = Row(**of, item_first=ALL, item_second=ALL)
-    row.leave_out("r_first", "r_second", "difference", *TESTED, because=f"the pairs of {items} items are too many")
+    row.leave_out("r_first", "r_second", "difference", *TESTED, because=Note("too_many_pairs_of_items", count=items))
     return row.finished()
 
 
@@ -131,7 +132,7 @@ class Block:
             row = Row(**of, item_first=pair[0], item_second=pair[1], **counts)
             self._fill(row, place)
             if lacking:
-                row.add_notes(f"{lacking} with both scores of only one of the two items are left out")
+                row.add_notes(Note("scored_on_one_item", count=lacking))
             yield row.finished()
 
     def _fill(self, row: Row, place: int) -> None:
@@ -140,8 +141,8 @@ class Block:
         row.compute("r_second", lambda: correlation.pearson(*second.T))
         difference = row.values["r_second"] - row.values["r_first"]
         if np.isnan(difference):
-            row.leave_out("difference", because="not both r exist")
-            row.leave_out(*TESTED, because="no difference")
+            row.leave_out("difference", because=Note("not_both_r"))
+            row.leave_out(*TESTED, because=Note("no_difference"))
             return
         row.values["difference"] = difference
         add_interval(row, lambda: self._inference(place))
@@ -191,6 +192,6 @@ def _add_steiger(row: Row, r: Array) -> None:
     try:
         tested = dependent.steiger_apart(r, row.values["n"])
     except Undefined as reason:
-        row.leave_out("steiger_z", "steiger_p", because=str(reason))
+        row.leave_out("steiger_z", "steiger_p", because=reason.note)
         return
     row.values |= {"steiger_z": tested.statistic, "steiger_p": tested.p}

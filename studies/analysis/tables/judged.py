@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Resampled, refuse_alike
 from studies.analysis.frames import VARIANT, Export
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 
 JUDGE = ["judge", "strategy"]
@@ -63,8 +64,8 @@ def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callabl
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return
     row.values |= {"low": low, "high": high}
-    row.values["method"] = f"{interval.method} cluster bootstrap"
-    row.add_notes(*resampled.notes("interval", lacking="did not have it"))
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL, lacking="resamples_undefined"))

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.judged import ALL, OF, add_resampled, named_by, numbered
 from studies.analysis.tables.whom import FINAL
@@ -26,7 +27,7 @@ def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> 
             yield _length(of, rows, export, bootstrap)
         elif of["item"] == ALL:
             row = Row(**of, n=0, clusters=0)
-            row.leave_out("estimate", "low", "high", because="there is no turns.csv")
+            row.leave_out("estimate", "low", "high", because=Note("no_turns_file"))
             yield row.finished()
 
 
@@ -43,11 +44,11 @@ def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: B
     row = Row(**of, n=len(known), clusters=len(set(clusters)))
     try:
         if not len(known):
-            raise Undefined("turns.csv has none of these conversations")
+            raise Undefined("conversations_not_in_turns")
         sums = sum_by_cluster(_by_group(x - x.mean(), y - y.mean(), groups), clusters)
         row.values["estimate"] = _slope_of(sums.sum(axis=0))
     except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=str(reason))
+        row.leave_out("estimate", "low", "high", because=reason.note)
     else:
         add_resampled(row, lambda: bootstrap.resample(_slope, sums))
     return row.finished()
@@ -72,5 +73,5 @@ def _slope(sums: Array) -> Array:
 def _slope_of(sums: Array) -> float:
     slope = float(_slope(sums))
     if np.isnan(slope):
-        raise Undefined("within an arm the lengths do not vary")
+        raise Undefined("lengths_alike")
     return slope

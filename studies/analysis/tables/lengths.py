@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 
@@ -59,7 +60,7 @@ def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]
     for arm in sorted(set(export.conversations["arm"]) - {""}):
         rows = [Row(arm=arm, language="", measure=measure, n=0, clusters=0) for measure in MEASURES]
         for row in rows:
-            _leave_out_all(row, because="there is no turns.csv")
+            _leave_out_all(row, because=Note("no_turns_file"))
         yield arm, [row.finished() for row in rows]
 
 
@@ -68,20 +69,20 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
     names, clusters = np.unique(replies["cluster"].to_numpy(str), return_inverse=True)
     row = Row(**of, n=len(values), clusters=len(names))
     if not of["language"]:
-        row.add_notes("the language is not known, there may be several")
+        row.add_notes(Note("language_unknown"))
     if not len(values):
-        _leave_out_all(row, because="turns.csv says it of no reply")
+        _leave_out_all(row, because=Note("unknown_of_replies"))
         return row.finished()
     row.values |= {"estimate": float(values.mean()), "median": float(np.median(values))}
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))
     else:
-        row.leave_out("sd", because="one reply")
-    add_interval(row, values, clusters, bootstrap, of="values")
+        row.leave_out("sd", because=Note("one_reply"))
+    add_interval(row, values, clusters, bootstrap, alike="values_alike")
     if of["measure"] in SHARES:
-        row.add_notes(f"{round(values.sum())} of {len(values)} replies")
+        row.add_notes(Note("share_of_replies", count=round(values.sum()), all=len(values)))
     return row.finished()
 
 
-def _leave_out_all(row: Row, because: str) -> None:
+def _leave_out_all(row: Row, because: Note) -> None:
     row.leave_out("estimate", "low", "high", "sd", "median", because=because)

@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.ends import Group
 from studies.analysis.tables.verdicts import numbered
 
 LOG_RANK, STRATIFIED = "log_rank", "log_rank_stratified"
-PLAIN, CLUSTERED = "log-rank, hypergeometric variance", "log-rank, variance of clusters"
-_Tested = tuple[ChiSquare, str]  # and its method
+PLAIN, CLUSTERED = Note("log_rank"), Note("log_rank_of_clusters")
+_Tested = tuple[ChiSquare, Note]  # and its method
 
 
 def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -30,15 +31,16 @@ def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any
 
 def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
     row = Row(**of, end="", turn=pd.NA, at_risk=pd.NA, n=len(chats), clusters=chats["cluster"].nunique())
-    row.leave_out("low", "high", because="it is a chi-square")
+    row.leave_out("low", "high", because=Note("is_chi_square"))
     try:
-        found, row.values["method"] = test(chats)
+        found, method = test(chats)
     except Undefined as reason:
-        row.leave_out("estimate", "p", because=str(reason))
+        row.leave_out("estimate", "p", because=reason.note)
     else:
         row.values |= {"estimate": found.statistic, "df": found.df, "p": found.p}
-        if row.values["method"] == CLUSTERED and row.values["clusters"] < FEW_CLUSTERS:
-            row.add_notes(f"only {row.values['clusters']} clusters, p is approximate")
+        row.add_methods(method)
+        if method == CLUSTERED and row.values["clusters"] < FEW_CLUSTERS:
+            row.add_notes(Note("few_clusters_for_p", count=row.values["clusters"]))
     return row.finished()
 
 

@@ -10,6 +10,7 @@ from scipy.stats import binomtest  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_pairs
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import numbered
@@ -41,16 +42,16 @@ def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bo
     for statistic, values in ((CONSISTENT, same), (FIRST_BIAS, np.asarray(for_first, float) / 2)):
         row = Row(**of, statistic=statistic, n=len(both), clusters=len(set(clusters)))
         if alone := len(told) - len(both):
-            row.add_notes(f"{alone} pairs were judged in one order only")
+            row.add_notes(Note("pairs_in_one_order", count=alone))
         if not len(both):
-            row.leave_out("estimate", "low", "high", "share_changed", because="no pair was judged in both orders")
+            row.leave_out("estimate", "low", "high", "share_changed", because=Note("no_pair_in_both_orders"))
             yield row.finished()
             continue
         row.values |= {"estimate": float(values.mean()), "share_changed": float(1 - same.mean())}
         if statistic == CONSISTENT and not np.ptp(values):
             _add_wilson(row, same)
         else:
-            add_interval(row, values, clusters, bootstrap, of="verdicts")
+            add_interval(row, values, clusters, bootstrap, alike="verdicts_alike")
         yield row.finished()
 
 
@@ -62,7 +63,8 @@ def _add_wilson(row: Row, same: Array) -> None:
     """Where all pairs are alike, nothing varies when they are drawn again."""
     n = row.values["clusters"]
     interval = binomtest(round(float(same.mean()) * n), n).proportion_ci(method="wilson")
-    row.values |= {"low": float(interval.low), "high": float(interval.high), "method": "Wilson with n = clusters"}
+    row.values |= {"low": float(interval.low), "high": float(interval.high)}
+    row.add_methods(Note("wilson_of_pairs"))
 
 
 def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:

@@ -10,6 +10,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, pair_moments,
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import coincidence, correlation
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, named
 
@@ -74,8 +75,7 @@ def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
 
 def _no_panel(strategy: str) -> dict[str, Any]:
     row = Row(strategy=strategy, rule="", judge="", instrument="", item="", moment="", members=1, human="")
-    because = "one judge is no panel: two or more with the same strategy make one"
-    row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=because)
+    row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=Note("one_judge"))
     return row.finished()
 
 
@@ -115,10 +115,10 @@ class Panel:
         row = Row(**of, members=values.shape[1], units=len(values), failed=int(np.isnan(values).sum()))
         row.values["n"] = int(verdicts.notna().sum())
         if of["rule"] == MAJORITY and (none := len(verdicts) - row.values["n"]):
-            row.add_notes(f"{none} without a majority of all members")
+            row.add_notes(Note("without_majority", count=none))
         _add_agreement(row, values)
         if rated is None:
-            row.leave_out("pearson", "low", "high", because="no people rated it")
+            row.leave_out("pearson", "low", "high", because=Note("no_people"))
         else:
             self.add_pearson(row, verdicts, rated)
         return row.finished()
@@ -128,7 +128,7 @@ class Panel:
         row.values |= {"n_human": len(x), "clusters": len(set(clusters))}
         row.compute("pearson", lambda: correlation.pearson(x, y))
         if np.isnan(row.values["pearson"]):
-            row.leave_out("low", "high", because="no r")
+            row.leave_out("low", "high", because=Note("no_r"))
             return
         sums = sum_by_cluster(pair_moments(x, y), clusters)
         add_resampled(row, lambda: self.bootstrap.resample(fisher_z, sums), lambda z: float(np.tanh(z)))
@@ -143,9 +143,9 @@ class Panel:
         """What the panel is worth against its members: the one nearest to people, and all of them on average."""
         found = {judge: r for judge in self.scores if (r := self.member_r(self.scores[judge], rated)) is not None}
         average = Row(**of, rule=AVERAGE, judge="", members=len(found))
-        average.leave_out("low", "high", because="a mean of several r")
+        average.leave_out("low", "high", because=Note("mean_of_r"))
         if not found:
-            average.leave_out("pearson", because="no member has an r")
+            average.leave_out("pearson", because=Note("no_member_with_r"))
             yield average.finished()
             return
         average.values["pearson"] = float(np.mean(list(found.values())))
@@ -153,7 +153,7 @@ class Panel:
         row = Row(**of, rule=BEST, judge=best, members=1, units=len(self.scores))
         row.values |= {"n": int(self.scores[best].notna().sum()), "failed": int(self.scores[best].isna().sum())}
         self.add_pearson(row, self.scores[best], rated)
-        row.add_notes("chosen by these same data, so its r is too high")
+        row.add_notes(Note("chosen_by_the_same_data"))
         yield row.finished()
         yield average.finished()
 
@@ -169,7 +169,7 @@ def _add_agreement(row: Row, values: Array) -> None:
     """Among the members, over the units that two or more scored."""
     several = values[(~np.isnan(values)).sum(axis=1) > 1]
     if not len(several):
-        row.leave_out(*ALPHAS, "percent_agreement", because="no two members scored the same")
+        row.leave_out(*ALPHAS, "percent_agreement", because=Note("no_shared_scores"))
         return
     units, columns = np.nonzero(~np.isnan(several))
     counted = coincidence.counts(several[units, columns], units)

@@ -8,6 +8,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.reading import numbers, read_table
 from studies.analysis.rows import Row
 
@@ -27,8 +28,7 @@ FEWEST = 5  # people that a figure is told of, so that nobody can be found in it
 AGE = ("screening", "age")
 CHOICES = (("profile", "age_band"), ("profile", "gender"))
 LANGUAGE = "language"
-SMALL = "fewer than five people are not told"
-FOLLOWS = "not told, as a number below five would follow from it"
+SMALL, FOLLOWS = Note("under_five_people"), Note("would_reveal_under_five")
 
 
 def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -126,7 +126,7 @@ def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]
         yield row.finished()
 
 
-def not_told(counts: dict[str, int]) -> dict[str, str]:
+def not_told(counts: dict[str, int]) -> dict[str, Note]:
     """Level → why its number is not told. Their sum is known, so one alone below FEWEST, or several that together are,
     would follow from the others: then the smallest of these goes with them, and none of them says which is which."""
     small = {level for level, count in counts.items() if count < FEWEST}

@@ -10,6 +10,7 @@ from studies.analysis.declared import Declared
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.multiple import holm
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row
 from studies.analysis.tables import arm_pairs, strategy_tests
 
@@ -68,22 +69,22 @@ def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
     row.values |= found
     if not found:
         row.leave_out("estimate", "low", "high", "p", because=_lacking(of, of_arms, export))
-    elif found["note"]:
-        row.add_notes(found["note"])
+    else:
+        row.add_notes(*found["note"])
     if not declared.before_first_answer:
-        row.add_notes("declared after the first answer")
+        row.add_notes(Note("declared_late"))
     return row.finished()
 
 
-def _lacking(of: Found, of_arms: bool, export: Export) -> str:
-    """What was declared may be misspelt."""
+def _lacking(of: Found, of_arms: bool, export: Export) -> Note:
+    """Return why there is nothing to compare: what was declared may be misspelt."""
     arms = {str(arm) for arm in export.chats["arm"]}
     absent = [arm for arm in (of["a"], of["b"]) if arm not in arms] if of_arms else []
     if absent:
-        return f"no arm {' or '.join(absent)} in the data"
+        return Note("no_such_arm", arms=" or ".join(absent))
     if of["raters"] not in set(export.ratings["rater_kind"]):
-        return f"no raters {of['raters']}"
-    return "there are no scores to compare"
+        return Note("no_such_raters", raters=of["raters"])
+    return Note("no_scores")
 
 
 def _in_words(of: dict[str, str]) -> str:
@@ -113,7 +114,7 @@ def _of_arms(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
 
 def _taken(row: Found, p: str) -> Found:
     same = {name: row[name] for name in ("low", "high", "n", "clusters", "note")}
-    return same | {"estimate": row["difference"], "p": row[p], "method": row.get("method", "")}
+    return same | {"estimate": row["difference"], "p": row[p], "method": row.get("method", Notes())}
 
 
 def _adjusted(rows: list[Found]) -> list[Found]:

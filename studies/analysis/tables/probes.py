@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
@@ -101,15 +102,13 @@ def _difference(
     clusters = clusters_of(both.index.get_level_values("conversation"), export)
     row = Row(**of, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
     if lacking:
-        row.add_notes(f"{lacking} answers of the probe have no score")
+        row.add_notes(Note("probe_without_score", count=lacking))
     if not len(both):
-        row.leave_out(
-            "estimate", "low", "high", "share_changed", because="not scored by both the judge as it is and this"
-        )
+        row.leave_out("estimate", "low", "high", "share_changed", because=Note("not_scored_twice"))
         return row.finished()
     changed = np.abs(differences) > SAME
     row.values |= {"estimate": float(differences.mean()), "share_changed": float(changed.mean())}
-    add_interval(row, differences, clusters, bootstrap, of="differences")
+    add_interval(row, differences, clusters, bootstrap, alike="differences_alike")
     return row.finished()
 
 
@@ -135,7 +134,7 @@ def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap:
     row.values |= {"estimate": _root(np.array([freedom.sum(), squares.sum()])).item()}
     row.values["share_changed"] = float((spread["range"] > SAME).mean())
     if not squares.any():
-        row.leave_out("low", "high", because="all replicates are the same")
+        row.leave_out("low", "high", because=Note("replicates_alike"))
         return row.finished()
     sums = sum_by_cluster(np.column_stack([freedom, squares]), clusters)
     add_resampled(row, lambda: bootstrap.resample(_root, sums))

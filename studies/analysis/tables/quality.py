@@ -15,6 +15,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import CODEBOOK, instructed_in
 from studies.instruments.definitions import Questionnaire
@@ -221,7 +222,7 @@ def _wide(rated: pd.DataFrame) -> pd.DataFrame:
 
 
 def longest_string(scores: Array) -> float:
-    _need(len(scores) > 0, "no rating answered all items")
+    _need(len(scores) > 0, "no_rating_of_all_items")
     return float(max(map(longstring, scores)))
 
 
@@ -232,12 +233,12 @@ def longstring(scores: Array) -> int:
 
 def irv(scores: Array) -> float:
     """Mean over ratings of the standard deviation within (Dunn et al. 2018, doi 10.1007/s10869-016-9479-0)."""
-    _need(len(scores) > 0, "no rating answered all items")
+    _need(len(scores) > 0, "no_rating_of_all_items")
     return float(scores.std(axis=1, ddof=1).mean())
 
 
 def identical_rows(scores: Array) -> float:
-    _need(len(scores) > 1, "fewer than two ratings that answered all items")
+    _need(len(scores) > 1, "under_two_ratings_of_all_items")
     counts = np.unique(scores, axis=0, return_inverse=True, return_counts=True)
     return float((counts[2][counts[1].ravel()] > 1).mean())
 
@@ -252,7 +253,7 @@ def _straight(about: dict[str, Any], rated: pd.DataFrame, wide: pd.DataFrame) ->
     count = len({places[code] for code in straight})
     row = _row(about, "straight_arms", lambda: float(count), flagged=count >= STRAIGHT_ARMS)
     if count:
-        row["note"] = f"{row['note']}; conversations: {', '.join(sorted(straight))}"
+        row["note"] = Notes(*row["note"], Note("conversations", codes=", ".join(sorted(straight))))
     return row
 
 
@@ -262,7 +263,7 @@ def _seconds(about: dict[str, Any], seconds: pd.Series) -> dict[str, Any]:
 
 
 def _median(values: pd.Series) -> float:
-    _need(len(values) > 0, "it was not measured")
+    _need(len(values) > 0, "not_measured")
     return float(values.median())
 
 
@@ -290,7 +291,7 @@ def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
 
 def _in_key(questionnaire: Questionnaire, keys: Iterable[str], values: Mapping[str, float]) -> Array:
     items = [questionnaire.item(key) for key in keys]
-    _need(all(item.key in values for item in items), "not all items were answered")
+    _need(all(item.key in values for item in items), "items_unanswered")
     turned = [
         (item.minimum or 0) + (item.maximum or 0) - values[item.key] if item.reverse else values[item.key]
         for item in items
@@ -302,7 +303,7 @@ def even_odd(questionnaire: Questionnaire, values: Mapping[str, float]) -> float
     """Even-odd consistency, -1 to 1 (Johnson 2005, doi 10.1016/j.jrp.2004.09.009)."""
     halves = [_in_key(questionnaire, keys, values) for keys in _split(questionnaire)]
     even, odd = (np.array([scale[start::2].mean() for scale in halves]) for start in (1, 0))
-    _need(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "the means of the halves do not vary")
+    _need(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "halves_alike")
     r = float(np.corrcoef(even, odd)[0, 1])
     # Spearman–Brown runs to minus infinity below 0.
     return max(-1.0, 2 * r / (1 + r)) if r > -1 else -1.0
@@ -359,7 +360,7 @@ def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _measured(value: float) -> float:
-    _need(np.isfinite(value), "it was not measured")
+    _need(np.isfinite(value), "not_measured")
     return value
 
 
@@ -394,16 +395,16 @@ def _lengths(about: dict[str, Any], language: str, texts: pd.Series) -> dict[str
     return _row(about, "message_words", lambda: words, flagged=words < WORDS)
 
 
-def _need(holds: bool | np.bool_, reason: str) -> None:
+def _need(holds: bool | np.bool_, code: str) -> None:
     if not holds:
-        raise Undefined(reason)
+        raise Undefined(code)
 
 
 def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> dict[str, Any]:
     row = Row(**{"conversation": "", **about}, statistic=statistic, method=METHODS[statistic])
     row.compute("estimate", value)
     row.values["flagged"] = str(bool(flagged)).lower() if statistic in FLAGS else ""
-    row.leave_out("low", "high", because="it describes what was given, without error")
+    row.leave_out("low", "high", because=Note("without_error"))
     return row.finished()
 
 

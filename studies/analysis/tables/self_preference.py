@@ -10,6 +10,7 @@ import pandas as pd  # noqa: TID253
 from dialogue.judges.makers import maker_of
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_table
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, named_by
 
@@ -36,12 +37,12 @@ def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> It
             yield _preference(of | named_by(SCALE, scale), both, own, export, bootstrap)
 
 
-def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> str:
+def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> Note | None:
     if not own:
-        return "the maker of the judge's model is not known"
+        return Note("maker_unknown")
     if own not in kin or len(kin) < 2:
-        return "no supporters both of the judge's maker and of others"
-    return "no judge of another maker with this strategy" if of_others.empty else ""
+        return Note("makers_alike")
+    return Note("no_other_maker") if of_others.empty else None
 
 
 def _preference(
@@ -52,7 +53,7 @@ def _preference(
     clusters = clusters_of(both["conversation"], export)
     row = Row(**of, n=len(both), clusters=len(set(clusters)))
     if not 0 < kin.sum() < len(kin):
-        row.leave_out("estimate", "low", "high", because="judges of several makers scored supporters of one maker only")
+        row.leave_out("estimate", "low", "high", because=Note("one_makers_supporters"))
         return row.finished()
     sums = sum_by_cluster(np.column_stack([kin, kin * ahead, 1 - kin, (1 - kin) * ahead]), clusters)
     row.values["estimate"] = float(_interaction(sums.sum(axis=0)))

@@ -17,9 +17,11 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
+from studies.analysis.tables.agreement_intervals import method_of_r
 from studies.analysis.tables.arm_pairs import compared, differences, shared
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
@@ -80,8 +82,8 @@ def _lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
     there = {_named(row) for row in rows}
     for of in (row for row in usual if _named(row) not in there):
         row = Row(**{name: of[name] for name in ("statistic", *OF, *NAMED)}, n=0, clusters=0)
-        row.leave_out("estimate", "low", "high", because="this sample leaves too little to compute it from")
-        yield of | {"method": ""} | row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("sample_too_small"))
+        yield of | {"method": Notes()} | row.finished()
 
 
 def _named(row: dict[str, Any]) -> tuple[Any, ...]:
@@ -179,12 +181,11 @@ def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
         resampled = drawn()
         interval = resampled.interval_of_r()
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return
-    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
     row.values |= {"low": interval.low, "high": interval.high}
-    row.values["method"] = f"{interval.method} {kind} bootstrap on Fisher's z"
-    row.add_notes(*resampled.notes("interval"))
+    row.add_methods(method_of_r(resampled, interval))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -204,7 +205,7 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
                 row.values["estimate"] = float(between.mean())
                 add_interval_of_difference(row, between, bootstrap)
             else:
-                row.leave_out("estimate", "low", "high", because="nobody met both arms")
+                row.leave_out("estimate", "low", "high", because=Note("nobody_met_both"))
             yield row.finished()
 
 
@@ -216,7 +217,7 @@ def _separations(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
         found = row.finished()
         about = item.of | {name: found[name] for name in ("n", "clusters", "note")}
         yield about | {"statistic": "msr", "estimate": found["msr"]}
-        bounds = {"low": found["msr_low"], "high": found["msr_high"], "method": found.get("method", "")}
+        bounds = {"low": found["msr_low"], "high": found["msr_high"], "method": found.get("method", Notes())}
         yield about | {"statistic": "msr_corrected", "estimate": found["msr_corrected"]} | bounds
 
 
@@ -239,16 +240,17 @@ def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) 
     try:
         found = one_way(values, targets)
     except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=str(reason))
+        row.leave_out("estimate", "low", "high", because=reason.note)
         return row.finished()
     row.values["estimate"] = found.single.estimate
     try:
         bounded, method = one_way_interval(found, values, targets, clusters)
         if np.isnan(bounded.single.low):
             perfect = found.single.estimate == 1
-            raise Undefined("perfect agreement has no interval" if perfect else "no interval could be had")
+            raise Undefined("perfect_agreement" if perfect else "no_interval")
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
     else:
-        row.values |= {"low": bounded.single.low, "high": bounded.single.high, "method": method}
+        row.values |= {"low": bounded.single.low, "high": bounded.single.high}
+        row.add_methods(method)
     return row.finished()

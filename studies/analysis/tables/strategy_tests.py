@@ -13,6 +13,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
@@ -123,13 +124,13 @@ def row_of(
     row = Row(**of, n=len(scores), clusters=len(set(clusters)))
     _add_correlations(row, *scores.to_numpy(float).T)
     if np.isnan(row.values["difference"]):
-        row.leave_out("low", "high", "p", *TESTED, because="no difference")
+        row.leave_out("low", "high", "p", *TESTED, because=Note("no_difference"))
     else:
         arms = arms_to_draw(scores, of["human"], export)
         add_interval(row, lambda: _resample(scores, clusters, arms, bootstrap))
         _add_tests(row)
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
-        row.add_notes(f"{alone} that only one of the two strategies scored are left out")
+        row.add_notes(Note("scored_by_one_strategy", count=alone))
     return row.finished()
 
 
@@ -137,7 +138,7 @@ def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
     row.compute("r_a", lambda: correlation.pearson(human, a))
     row.compute("r_b", lambda: correlation.pearson(human, b))
     if np.isnan([row.values["r_a"], row.values["r_b"]]).any():
-        row.leave_out("r_ab", "difference", because="not both r exist")
+        row.leave_out("r_ab", "difference", because=Note("not_both_r"))
     else:
         row.values |= {"r_ab": correlation.pearson(a, b), "difference": row.values["r_b"] - row.values["r_a"]}
 
@@ -161,12 +162,12 @@ def add_interval(row: Row, resample: Callable[[], Inference]) -> None:
         interval = resampled.interval()
         refuse_alike(interval.low, interval.high)
     except Undefined as reason:
-        row.leave_out("low", "high", "p", because=str(reason))
+        row.leave_out("low", "high", "p", because=reason.note)
         return
-    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
+    kind = "paired_two_way_bootstrap" if len(resampled.clusters()) > 1 else "paired_bootstrap"
     row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": resampled.p_value()}
-    row.values["method"] = f"{interval.method} paired {kind} bootstrap"
-    row.add_notes(*resampled.notes("interval"))
+    row.add_methods(Note(kind, interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _resample(
@@ -186,7 +187,7 @@ def _add_tests(row: Row) -> None:
         williams, steiger, (low, high) = dependent.williams(*found), dependent.steiger(*found), dependent.zou(*found)
         meng, bounds = dependent.meng(*found)
     except Undefined as reason:
-        row.leave_out(*TESTED, because=str(reason))
+        row.leave_out(*TESTED, because=reason.note)
         return
     row.values |= {"williams_t": williams.statistic, "williams_df": row.values["n"] - 3, "williams_p": williams.p}
     row.values |= {"steiger_z": steiger.statistic, "steiger_p": steiger.p, "zou_low": low, "zou_high": high}

@@ -17,6 +17,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective_by_jackknife, wilson
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, ended_in, leaving
@@ -72,8 +73,7 @@ OPEN, ONGOING, INCIDENCE = "open", "ongoing", "incidence"
 MEDIAN, MEAN, ACTUAL_MEAN = "median_turns", "restricted_mean_turns", "mean_turns"
 ALL = "*"
 TAILS = (0.025, 0.975)
-CENSORED_EARLIER = "ended before that turn by what is censored"
-NOTHING_ENDED = "no conversation ended in a way that counts"
+NOTHING_ENDED = Note("nothing_ended")
 
 
 def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -137,17 +137,17 @@ def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) ->
     row = _started(of, group)
     row.values["estimate"] = estimate = round(estimate, ROUNDED)
     if len(group.counts) < 2:
-        row.leave_out("low", "high", because="fewer than two clusters")
+        row.leave_out("low", "high", because=Note("under_two_clusters"))
     elif estimate in (0, 1):
         _add_wilson(row, estimate, group.followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS), METHOD)
     elif np.isnan(without).any():
-        row.leave_out("low", "high", because="without one of the clusters nothing is known of that turn")
+        row.leave_out("low", "high", because=Note("turn_unknown_without_cluster"))
     else:
         _add_wilson(row, estimate, effective_by_jackknife(estimate, without, len(group.chats)), BY_CLUSTERS)
     return row.finished()
 
 
-def _add_wilson(row: Row, share: float, n: float, method: str) -> None:
+def _add_wilson(row: Row, share: float, n: float, method: Notes) -> None:
     low, high = wilson(share, n)
     row.values |= {"low": low, "high": high, "method": method}
     _note_few_clusters(row)
@@ -155,7 +155,7 @@ def _add_wilson(row: Row, share: float, n: float, method: str) -> None:
 
 def _note_few_clusters(row: Row) -> None:
     if (clusters := row.values["clusters"]) < FEW_CLUSTERS:
-        row.add_notes(f"interval: only {clusters} clusters, the interval may be too narrow")
+        row.add_notes(Note("few_clusters", count=clusters).on(INTERVAL))
 
 
 def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
     if not anybody_left:
         row.leave_out("estimate", "low", "high", because=NOTHING_ENDED)
     elif len(group.counts) < 2:
-        row.leave_out("low", "high", because="fewer than two clusters")
+        row.leave_out("low", "high", because=Note("under_two_clusters"))
     elif not group.left.any():
         row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
@@ -181,15 +181,16 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
 
 def _add_interval(row: Row, resampled: Resampled) -> None:
     interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
-    row.add_notes(*resampled.notes("interval", lacking=CENSORED_EARLIER))
+    row.values |= {"low": interval.low, "high": interval.high}
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL, lacking="resamples_censored"))
 
 
 def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
     row = _started(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
     turns = group.turns.astype(float)
     row.values["estimate"] = float(turns.mean())
-    add_interval(row, turns, group.clusters, bootstrap, of="turns")
+    add_interval(row, turns, group.clusters, bootstrap, alike="turns_alike")
     return row.finished()
 
 
@@ -199,7 +200,7 @@ def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str,
     if np.isfinite(estimate):
         row.values["estimate"] = estimate
     else:
-        row.leave_out("estimate", because="more than half are open after the last turn that is known")
+        row.leave_out("estimate", because=Note("half_still_open"))
     _add_median_interval(row, group, bootstrap)
     _note_regular_ends(row, group)
     return row.finished()
@@ -208,21 +209,21 @@ def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str,
 def _note_regular_ends(row: Row, group: Group) -> None:
     """People may well end where they would soon have left, so taking these for the others may be wrong."""
     if regular := int(ended_in([REGULAR], group.ends).sum()):
-        row.add_notes(f"{regular} conversations with a regular end count as if they had gone on like the others")
+        row.add_notes(Note("regular_ends", count=regular))
 
 
 def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
     """Percentiles among whole turns; a resample that does not reach its median counts as beyond all others."""
     sums = group.sums()
     if len(sums) < 2:
-        row.leave_out("low", "high", because="fewer than two clusters")
+        row.leave_out("low", "high", because=Note("under_two_clusters"))
         return
     drawn = weights(len(sums), bootstrap.replicates, bootstrap.seed) @ sums
     bounds = np.quantile(incidence.median(leaving(group.shaped(drawn))), TAILS, method="inverted_cdf")
-    row.values["method"] = "percentile cluster bootstrap"
+    row.add_methods(Note("cluster_bootstrap", interval=Note("percentile")))
     for name, bound in zip(("low", "high"), bounds, strict=True):
         if np.isfinite(bound):
             row.values[name] = float(bound)
         else:
-            row.leave_out(name, because="the median is not reached")
+            row.leave_out(name, because=Note("median_not_reached"))
     _note_few_clusters(row)

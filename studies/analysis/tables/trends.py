@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval, conversation_scores
 from studies.analysis.tables.verdicts import numbered
@@ -87,7 +88,7 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
 def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values, clusters = scores["score"].to_numpy(float), numbered(scores["cluster"])
     row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
-    add_interval(row, values, clusters, bootstrap, of="scores")
+    add_interval(row, values, clusters, bootstrap, alike="scores_alike")
     return row.finished()
 
 
@@ -96,7 +97,7 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     several = scores[scores.groupby("conversation")["turn"].transform("nunique") > 1]
     row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
     if several.empty:
-        row.leave_out("estimate", "low", "high", because="no conversation was scored at two turns")
+        row.leave_out("estimate", "low", "high", because=Note("no_two_turns"))
         return row.finished()
     centred = several[["turn", "score"]].astype(float)
     centred = centred - centred.groupby(several["conversation"]).transform("mean")
@@ -105,14 +106,15 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     row.values["estimate"] = float(slope(sums.sum(axis=0)))
     try:
         if not np.abs(score).max() > 1e-9:
-            raise Undefined("the scores do not vary")
+            raise Undefined("scores_alike")
         resampled = bootstrap.resample(slope, sums)
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return row.finished()
     interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
-    row.add_notes(*resampled.notes("interval"))
+    row.values |= {"low": interval.low, "high": interval.high}
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL))
     return row.finished()
 
 

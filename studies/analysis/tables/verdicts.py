@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, weights
 from studies.analysis.frames import read_pairs, read_table
+from studies.analysis.notes import Note
 
 OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid", "setup")
 AT_ONCE = 2_000_000  # weights that are in memory together
@@ -65,10 +66,15 @@ class Group:
         everything = crossed | {"participants": self.clusters}
         return {name: numbers for name, numbers in everything.items() if numbers.max() > 0}
 
-    def method(self) -> str:
-        names = list(self.drawn())
-        kind = "pigeonhole" if len(names) == 2 else "cluster"
-        return f"percentile {kind} bootstrap ({' × '.join(names)})" if names else ""
+    def method(self) -> Note | None:
+        """Return how intervals are computed; None where nothing can be drawn again."""
+        match list(self.drawn()):
+            case []:
+                return None
+            case [name]:
+                return Note("bootstrap_of", drawn=Note(name))
+            case _:
+                return Note("pigeonhole_bootstrap_of", drawn=Note("raters_and_participants"))
 
     def resampled(self, values: Array, bootstrap: Bootstrap) -> Array:
         """`values`: rows × sums. Returns replicates × sums: raters and clusters are each drawn by themselves, and a

@@ -9,6 +9,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.notes import in_words
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
@@ -23,7 +24,6 @@ from studies.analysis.reporting.naming import (
     scale_name,
     seekers_name,
 )
-from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.numbers import LEVEL, decimal, span
 from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose
 from studies.analysis.reporting.sections.radar import radars
@@ -286,4 +286,4 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _tested(table: pd.DataFrame) -> dict[str, str]:
-    return {name: "; ".join(sorted({told(text) for text in table[name].dropna()})) for name in ("test", "correction")}
+    return {name: "; ".join(sorted(map(in_words, set(table[name].dropna())))) for name in ("test", "correction")}

@@ -179,7 +179,7 @@ def _said(row: Mapping[str, Any]) -> str:
         return f"{decimal(row['mean'])} ({decimal(row['sd'])})"
     if pd.notna(row["count"]):
         return f"{count(row['count'])} ({percent(row['share'])})"
-    return f"<{FEWEST}" if row["note"].endswith(SMALL) else _("hidden")
+    return f"<{FEWEST}" if row["note"].has(SMALL.code) else _("hidden")
 
 
 def _characteristic(instrument: str, item: str, level: str) -> str:

@@ -43,7 +43,7 @@ def common_scale(export: Export, instrument: str, items: Collection[str]) -> Sca
     lowest, highest = min(scale.lowest for scale in found), max(scale.highest for scale in found)
     if len(told) > 1 or lowest == highest:
         return None
-    return Scale(lowest, highest, next((scale.note for scale in found if scale.note), ""))
+    return Scale(lowest, highest, next((scale.note for scale in found if scale.note), None))
 
 
 def fitting(drawn: Figure) -> Figure:

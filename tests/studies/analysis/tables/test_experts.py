@@ -10,6 +10,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.experts import COLUMNS, SHORT, expert_table, latex, printed
 from studies.instruments.loading import load as instrument
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 
@@ -42,7 +43,7 @@ def rating(counsellor: int, scale: str, item: str, score: int, arm: str = "Cpsyc
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in expert_table(load(folder), Bootstrap(5, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def test_expert_table_is_the_papers_by_key_and_not_by_place(export_of: ExportOf) -> None:

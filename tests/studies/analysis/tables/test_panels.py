@@ -14,6 +14,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.reporting.excerpts import left_out
 from studies.analysis.tables.panels import COLUMNS, mean, median, panels, strict_majority
+from tests.studies.analysis.builders import in_files
 
 ExportOf = Callable[[Any], Path]
 NOTHING = math.nan
@@ -56,7 +57,7 @@ def felt(scores: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [row for _, rows in panels(load(folder), Bootstrap(50, 1)) for row in rows]
+    return in_files([row for _, rows in panels(load(folder), Bootstrap(50, 1)) for row in rows])
 
 
 def row(rows: list[dict[str, Any]], rule: str, judge: str = "") -> dict[str, Any]:

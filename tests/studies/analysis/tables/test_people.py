@@ -11,6 +11,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.people import COLUMNS, FOLLOWS, SMALL, not_told, people
 from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 NOTE = "count, share: "
@@ -46,7 +47,7 @@ def twelve(export_of: ExportOf, genders: Iterable[str], **columns: list[str]) ->
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in people(load(folder), Bootstrap(5, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def test_ages_genders_and_languages_of_those_in_the_results(export_of: ExportOf) -> None:

@@ -7,7 +7,7 @@ the report has the text in its language. Code compares notes by their codes, nev
     # interval: only 12 clusters, the interval may be too narrow
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from string import Formatter
 from typing import Any
@@ -102,6 +102,13 @@ class Notes:
 def places_of(code: str) -> frozenset[str]:
     """Return the names of the values that a note of this code needs."""
     return frozenset(name for _text, name, _spec, _conversion in Formatter().parse(WORDINGS[code]) if name)
+
+
+def add_wordings(wordings: Mapping[str, str]) -> None:
+    """Add the wordings of a table's own notes. Raises `ValueError` where a code is taken."""
+    if taken := sorted(wordings.keys() & WORDINGS.keys()):
+        raise ValueError(f"there are notes {', '.join(taken)} already")
+    WORDINGS.update(wordings)
 
 
 def in_english(cell: object) -> object:

@@ -5,7 +5,7 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -16,26 +16,11 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
+from studies.analysis.tables.table import Table
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # as in an export
 DIGITS = 12  # significant; below lies what differs between processors
-
-Part = Callable[..., Iterator[tuple[str, list[dict[str, Any]]]]]
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table of results: `part` yields (what, its rows), `methods` tell how its columns or statistics are computed,
-    `heading` is what the report calls it. Texts are in English, and translated where they are shown. `part` takes the
-    export and the bootstrap, and the tables before it as `tables` where `reads_tables`."""
-
-    name: str  # of its file, without ".csv"
-    part: Part
-    columns: list[str]
-    methods: Mapping[str, str]
-    heading: str
-    reads_tables: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +30,7 @@ class Results:
     export: Export
     bootstrap: Bootstrap
     tables: dict[str, pd.DataFrame]
-    computed: tuple[Table, ...]
+    computed: Sequence[Table]
     radar: bool = False
 
     def table(self, name: str) -> pd.DataFrame:

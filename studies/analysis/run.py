@@ -8,7 +8,6 @@ from functools import partial
 from numbers import Integral
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
-from types import ModuleType
 from typing import Any
 
 import pandas as pd  # noqa: TID253
@@ -19,100 +18,13 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.checking import check
 from studies.analysis.frames import Export, load
 from studies.analysis.language import CHINESE, ENGLISH, speaking
-from studies.analysis.language import gettext_noop as _
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Section, figures_in
 from studies.analysis.reporting.sections import sections_of
-from studies.analysis.results import Part, Results, Table
-from studies.analysis.tables import (
-    ablation,
-    agreement,
-    alt_test,
-    arm_pairs,
-    arms,
-    blinding,
-    condition_effects,
-    conditions,
-    costs,
-    coverage,
-    cross_check,
-    decision_study,
-    discrimination,
-    emotion,
-    experts,
-    field_tests,
-    flow,
-    item_tests,
-    lengths,
-    order,
-    pairs,
-    panels,
-    people,
-    primary,
-    probes,
-    quality,
-    ranks,
-    rater_effects,
-    reliability,
-    sensitivity,
-    strategy_tests,
-    survival,
-    trends,
-)
+from studies.analysis.results import Results
+from studies.analysis.tables.registry import TABLES
+from studies.analysis.tables.table import Table
 
-
-def _table(name: str, part: Part, module: ModuleType, heading: str) -> Table:
-    return Table(name, part, module.COLUMNS, module.METHODS, heading)
-
-
-TABLES = (
-    _table("agreement", agreement.agreement, agreement, _("Judges and people")),
-    _table("strategy_tests", strategy_tests.strategy_tests, strategy_tests, _("Strategies compared")),
-    _table("item_tests", item_tests.item_tests, item_tests, _("Items compared")),
-    _table("alt_test", alt_test.alt_test, alt_test, _("Judge in place of a person")),
-    _table("reliability", reliability.reliability, reliability, _("Agreement between raters")),
-    _table("arms", arms.arm_means, arms, _("Means of the arms")),
-    _table("arm_pairs", arm_pairs.arm_pairs, arm_pairs, _("Arms compared with each other")),
-    _table("ranks", ranks.ranks, ranks, _("Ranks of the arms")),
-    _table("discrimination", discrimination.discrimination, discrimination, _("How well the arms can be told apart")),
-    _table("conditions", conditions.conditions, conditions, _("Average against worst case")),
-    _table(
-        "condition_effects",
-        condition_effects.condition_effects,
-        condition_effects,
-        _("Average and worst case, over the arms"),
-    ),
-    _table("ablation", ablation.ablation, ablation, _("Effect of each behaviour of the seeker")),
-    _table("survival", survival.survival, survival, _("How long conversations stay open")),
-    _table("trends", trends.trends, trends, _("Over the turns")),
-    _table("emotion", emotion.emotion, emotion, _("Before and after")),
-    _table("costs", costs.costs, costs, _("Cost of a conversation")),
-    _table("lengths", lengths.reply_lengths, lengths, _("Length and speed of the replies")),
-    _table("expert_table", experts.expert_table, experts, _("How counsellors rated the systems")),
-    _table("rater_effects", rater_effects.rater_effects, rater_effects, _("Strictness of the raters")),
-    _table("decision_study", decision_study.decision_study, decision_study, _("How many raters a score needs")),
-    _table("order", order.order, order, _("Order effects")),
-    _table("blinding", blinding.blinding, blinding, _("Could people tell the arms?")),
-    _table("coverage", coverage.coverage, coverage, _("Missing data")),
-    _table("quality", quality.quality, quality, _("Data quality")),
-    _table("sensitivity", sensitivity.sensitivity, sensitivity, _("With and without")),
-    Table("pairwise", pairs.pairwise, pairs.PAIRWISE, pairs.METHODS, _("Side-by-side preferences")),
-    Table("bradley_terry", pairs.strengths, pairs.BRADLEY_TERRY, pairs.STRENGTH_METHODS, _("Side by side: strengths")),
-    _table("flow", flow.flow, flow, _("From invitation to analysis")),
-    _table("people", people.people, people, _("People of each track")),
-    _table("panels", panels.panels, panels, _("Judges as panels")),
-    _table("probes", probes.probes, probes, _("What influences judges' scores")),
-    _table("field_tests", field_tests.field_tests, field_tests, _("Judges without a field")),
-    _table("primary", primary.primary, primary, _("Primary contrasts")),
-    Table(
-        "cross_check",
-        cross_check.cross_check,
-        cross_check.COLUMNS,
-        cross_check.METHODS,
-        _("Numbers checked by other packages"),
-        reads_tables=True,
-    ),
-)
 REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
 
 
@@ -183,16 +95,16 @@ def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: 
     tables: dict[str, pd.DataFrame] = {}
     with threadpool_limits(limits=1):
         for done, table in enumerate(wanted):
-            part = partial(table.part, tables=dict(tables)) if table.reads_tables else table.part
+            part = partial(table.compute, tables=dict(tables)) if table.reads_tables else table.compute
             tell = partial(on_progress, done, len(wanted) + 1)
-            tables[table.name] = _computed(replace(table, part=part), export, bootstrap, tell)
+            tables[table.name] = _computed(replace(table, compute=part), export, bootstrap, tell)
     return Results(export, bootstrap, tables, wanted)
 
 
 def _computed(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[[str], None]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     tell(table.name)
-    for what, found in table.part(export, bootstrap):
+    for what, found in table.compute(export, bootstrap):
         rows += found
         tell(f"{table.name}: {what}")
     return pd.DataFrame(rows, columns=table.columns)

@@ -11,6 +11,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.effects import add_interval_of_difference
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 COLUMNS = [
@@ -69,3 +70,16 @@ def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     if len(both) < len(scores):
         row.add_notes(Note("profiles_without_whole", count=len(scores) - len(both)))
     return row.finished()
+
+
+TABLES = (
+    Table(
+        "ablation",
+        ablation,
+        COLUMNS,
+        METHODS,
+        heading=_("Effect of each behaviour of the seeker"),
+        section="ablation",
+        empty=_("No simulated seeker was changed for an ablation."),
+    ),
+)

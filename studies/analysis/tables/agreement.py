@@ -18,6 +18,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 
 PERCENTILE = ("pearson_percentile_low", "pearson_percentile_high")
 COLUMNS = [
@@ -449,3 +450,16 @@ def _reliability(side: Side, units: pd.MultiIndex) -> float:
     if reliability <= 0:
         raise Undefined(UNRELIABLE[side.by])
     return reliability
+
+
+TABLES = (
+    Table(
+        "agreement",
+        agreement,
+        COLUMNS,
+        METHODS,
+        heading=_("Judges and people"),
+        section="agreement",
+        empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
+    ),
+)

@@ -17,6 +17,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import JUDGE, SCALE, UNIT, add_resampled, clusters_of, named, named_by, numbered
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "judge",
@@ -241,3 +242,16 @@ def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> 
 def _of_all(of: dict[str, str], statistic: str, shared: Shared) -> Row:
     about = {"statistic": statistic, "annotator": "", "epsilon": EPSILON[of["humans"]]}
     return Row(**of, **about, n=len(shared.judge), clusters=len(set(shared.clusters)))
+
+
+TABLES = (
+    Table(
+        "alt_test",
+        alt_test,
+        COLUMNS,
+        METHODS,
+        heading=_("Judge in place of a person"),
+        section="agreement",
+        empty=_("No conversation that a judge scored has two or more raters of the same kind."),
+    ),
+)

@@ -27,6 +27,7 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
@@ -173,3 +174,16 @@ def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:
     add_wilcoxon(row, between)
     row.compute("t_p", lambda: t_test(between))
     add_effects(row, first, second, bootstrap)
+
+
+TABLES = (
+    Table(
+        "arm_pairs",
+        arm_pairs,
+        COLUMNS,
+        METHODS,
+        heading=_("Arms compared with each other"),
+        section="arms",
+        empty=_("No one met two arms."),
+    ),
+)

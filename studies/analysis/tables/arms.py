@@ -12,6 +12,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "arm",
@@ -88,3 +89,16 @@ def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap:
         row.values |= {"low": interval.low, "high": interval.high}
         row.add_methods(Note("cluster_bootstrap", interval=interval.method))
         row.add_notes(*resampled.notes(INTERVAL))
+
+
+TABLES = (
+    Table(
+        "arms",
+        arm_means,
+        COLUMNS,
+        METHODS,
+        heading=_("Means of the arms"),
+        section="arms",
+        empty=_("No rating belongs to an arm."),
+    ),
+)

@@ -21,6 +21,7 @@ from studies.analysis.reading import read_table
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import add_resampled, numbered
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
 METHODS = {
@@ -252,3 +253,16 @@ def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap:
         add_interval(row, guesses.sure[told], numbered(guesses.clusters[told]), bootstrap, alike="answers_alike")
 
     return _row(arm, "certainty", guesses.of(told), add)
+
+
+TABLES = (
+    Table(
+        "blinding",
+        blinding,
+        COLUMNS,
+        METHODS,
+        heading=_("Could people tell the arms?"),
+        section="blinding",
+        empty=_("No one was asked which arm they had met."),
+    ),
+)

@@ -22,6 +22,7 @@ from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbered
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
@@ -210,3 +211,16 @@ def _family(row: dict[str, Any]) -> tuple[str, ...]:
     """The items, of an arm's difference those of the arm; the means over all items are by themselves, over the arms."""
     of = tuple(str(row[name]) for name in (*OF, "statistic"))
     return (*of, ALL_ITEMS) if row["item"] == ALL_ITEMS else (*of, row["arm"])
+
+
+TABLES = (
+    Table(
+        "condition_effects",
+        condition_effects,
+        COLUMNS,
+        METHODS,
+        heading=_("Average and worst case, over the arms"),
+        section="conditions",
+        empty=_("No arm met both average and worst-case seekers."),
+    ),
+)

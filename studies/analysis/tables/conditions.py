@@ -8,7 +8,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, mean
 from studies.analysis.frames import Export
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row, Undefined
@@ -24,6 +24,7 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS, GROUP, scores_by_cluster
 
 CONDITIONS = AVERAGE, WORST_CASE = "average", "worst_case"
@@ -56,16 +57,16 @@ COLUMNS = [
     *HODGES_LEHMANN,
 ]
 METHODS = {
-    "difference": gettext_noop(
+    "difference": _(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
         "person), then over those that were met in both conditions (paired; Wilcoxon's signed-rank test with "
         "differences of 0 dropped); where nobody was, the two groups are drawn each by itself (not paired)"
     ),
-    "p_holm": gettext_noop(
+    "p_holm": _(
         "of wilcoxon_p: Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms. "
         "An item that nobody scored differently counts as p = 1"
     ),
-    "p_holm_arms": gettext_noop("of wilcoxon_p: Holm over the arms of an item, counted so too"),
+    "p_holm_arms": _("of wilcoxon_p: Holm over the arms of an item, counted so too"),
 } | effects.METHODS
 OF_PAIRS = ("wilcoxon_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
 
@@ -158,3 +159,16 @@ def _family(row: dict[str, Any]) -> tuple[str, ...]:
 def _of_item(row: dict[str, Any]) -> tuple[str, ...]:
     """An item over the arms."""
     return tuple(row[name] for name in (*GROUP, "item") if name != "arm")
+
+
+TABLES = (
+    Table(
+        "conditions",
+        conditions,
+        COLUMNS,
+        METHODS,
+        heading=_("Average against worst case"),
+        section="conditions",
+        empty=_("No arm met both average and worst-case seekers."),
+    ),
+)

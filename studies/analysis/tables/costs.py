@@ -11,6 +11,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbered
 
 COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
@@ -76,3 +77,16 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     if len(known) < len(used):
         row.add_notes(Note(UNKNOWN[measure][1], count=len(used) - len(known)))
     return row.finished()
+
+
+TABLES = (
+    Table(
+        "costs",
+        costs,
+        COLUMNS,
+        METHODS,
+        heading=_("Cost of a conversation"),
+        section="costs",
+        empty=_("There is no calls.csv."),
+    ),
+)

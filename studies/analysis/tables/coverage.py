@@ -20,6 +20,7 @@ from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import JUDGE, SCALE, named_by, numbered
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "judge",
@@ -246,3 +247,16 @@ def _excluded(export: Export) -> set[str]:
         return set()
     people = read_table(path, (), ("participant", "excluded"))
     return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}
+
+
+TABLES = (
+    Table(
+        "coverage",
+        coverage,
+        COLUMNS,
+        METHODS,
+        heading=_("Missing data"),
+        section="coverage",
+        empty=_("There are no ratings."),
+    ),
+)

@@ -20,6 +20,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import arm_pairs, condition_effects, order, rater_effects, reliability
 from studies.analysis.tables.agreement import unpaired_sides
 from studies.analysis.tables.conditions import CONDITIONS
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 
 COLUMNS = [
@@ -516,3 +517,17 @@ def _slope(place: Array, data: mixed.Data) -> Iterator[Number]:
         lambda fit: float(place @ fit.coefficients),
         float(data.scores.std()),
     )
+
+
+TABLES = (
+    Table(
+        "cross_check",
+        cross_check,
+        COLUMNS,
+        METHODS,
+        heading=_("Numbers checked by other packages"),
+        section="methods",
+        empty=_("No table has a number that another package also computes."),
+        reads_tables=True,
+    ),
+)

@@ -33,6 +33,7 @@ from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, compared
 from studies.analysis.tables.rated_arms import Rated, crossed, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS
 
 COLUMNS = [
@@ -305,3 +306,16 @@ def _not_estimated(
     row = Row(**about, statistic=statistic, k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
     return row.finished()
+
+
+TABLES = (
+    Table(
+        "decision_study",
+        decision_study,
+        COLUMNS,
+        METHODS,
+        heading=_("How many raters a score needs"),
+        section="reliability",
+        empty=_("No conversation has several raters of the same kind."),
+    ),
+)

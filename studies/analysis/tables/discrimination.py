@@ -19,6 +19,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, compared, differences, shared, t_test
 from studies.analysis.tables.effects import with_bounds
 from studies.analysis.tables.families import Correction
+from studies.analysis.tables.table import Table
 
 TEST, CORRECTION = Notes(Note("wilcoxon_by_user")), Notes(Note("holm_over_pairs"))
 LEVEL = 0.05
@@ -288,3 +289,16 @@ SHARES: dict[str, tuple[Test, Correction]] = {
     "pairwise_share_bh": (_wilcoxon_p, benjamini_hochberg),
     "pairwise_share_t": (_t_p, holm),
 }
+
+
+TABLES = (
+    Table(
+        "discrimination",
+        discrimination,
+        COLUMNS,
+        METHODS,
+        heading=_("How well the arms can be told apart"),
+        section="arms",
+        empty=_("No one met two arms."),
+    ),
+)

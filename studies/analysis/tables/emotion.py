@@ -12,6 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
 from studies.analysis.tables.verdicts import numbered
 
@@ -105,3 +106,16 @@ def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
         row.add_notes(Note("early_emotion", count=early))
     return row.finished()
+
+
+TABLES = (
+    Table(
+        "emotion",
+        emotion,
+        COLUMNS,
+        METHODS,
+        heading=_("Before and after"),
+        section="emotion",
+        empty=_("No conversation has a feeling from both before and after."),
+    ),
+)

@@ -15,6 +15,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["arm", "instrument", "item", "short", "n", "mean", "sd", "lowest", "highest", "note"]
 METHODS = {
@@ -99,3 +100,16 @@ def _escaped(text: str) -> str:
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
     signs |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
     return "".join(signs.get(sign, sign) for sign in text)
+
+
+TABLES = (
+    Table(
+        "expert_table",
+        expert_table,
+        COLUMNS,
+        METHODS,
+        heading=_("How counsellors rated the systems"),
+        section="expert-table",
+        empty=_("No counsellor rated a conversation with a known arm."),
+    ),
+)

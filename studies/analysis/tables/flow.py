@@ -17,6 +17,7 @@ from studies.analysis.measures.proportions import wilson
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["track", "stage", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
@@ -234,3 +235,16 @@ def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[s
         return row.finished()
     low, high = wilson(count / of, clusters)
     return Row(**row.values, estimate=count / of, low=low, high=high).finished()
+
+
+TABLES = (
+    Table(
+        "flow",
+        flow,
+        COLUMNS,
+        METHODS,
+        heading=_("From invitation to analysis"),
+        section="flow",
+        empty=_("There is no participants.csv and no conversations.csv."),
+    ),
+)

@@ -29,6 +29,7 @@ from studies.analysis.tables.agreement import both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.judged import ALL, clusters_of
 from studies.analysis.tables.strategy_tests import add_interval, are_alike, arms_to_draw
+from studies.analysis.tables.table import Table
 
 TESTED = ("low", "high", "p", "steiger_z", "steiger_p")
 COLUMNS = [
@@ -195,3 +196,15 @@ def _add_steiger(row: Row, r: Array) -> None:
         row.leave_out("steiger_z", "steiger_p", because=reason.note)
         return
     row.values |= {"steiger_z": tested.statistic, "steiger_p": tested.p}
+
+
+TABLES = (
+    Table(
+        "item_tests",
+        item_tests,
+        COLUMNS,
+        METHODS,
+        heading=_("Items compared"),
+        empty=_("No judge and person scored two items of an instrument."),
+    ),
+)

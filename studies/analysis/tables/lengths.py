@@ -12,6 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "arm",
@@ -86,3 +87,16 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
 
 def _leave_out_all(row: Row, because: Note) -> None:
     row.leave_out("estimate", "low", "high", "sd", "median", because=because)
+
+
+TABLES = (
+    Table(
+        "lengths",
+        reply_lengths,
+        COLUMNS,
+        METHODS,
+        heading=_("Length and speed of the replies"),
+        section="lengths",
+        empty=_("No reply belongs to a conversation with a known arm."),
+    ),
+)

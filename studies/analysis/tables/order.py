@@ -26,6 +26,7 @@ from studies.analysis.reading import numbers, read_table, refuse
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbered
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
@@ -299,3 +300,16 @@ def _add(row: Row, effect: Effect) -> None:
 def _family(row: dict[str, Any]) -> tuple[Any, ...]:
     """The items of each statistic; the mean over all items is by itself."""
     return row["moment"], row["statistic"], row["item"] == ALL_ITEMS
+
+
+TABLES = (
+    Table(
+        "order",
+        order,
+        COLUMNS,
+        METHODS,
+        heading=_("Order effects"),
+        section="order",
+        empty=_("No one met several arms one after another."),
+    ),
+)

@@ -13,6 +13,7 @@ from studies.analysis.measures.bradley_terry import has_strengths, is_connected,
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
 
 SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
@@ -216,3 +217,25 @@ def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstra
         if missing:
             row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on(INTERVAL))
         _warn(row, group)
+
+
+TABLES = (
+    Table(
+        "pairwise",
+        pairwise,
+        PAIRWISE,
+        METHODS,
+        heading=_("Side-by-side preferences"),
+        section="pairwise",
+        empty=_("No pair of different arms or seekers was compared."),
+    ),
+    Table(
+        "bradley_terry",
+        strengths,
+        BRADLEY_TERRY,
+        STRENGTH_METHODS,
+        heading=_("Side by side: strengths"),
+        section="pairwise",
+        empty=_("No pair of different arms or seekers was compared."),
+    ),
+)

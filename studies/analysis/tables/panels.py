@@ -13,6 +13,7 @@ from studies.analysis.measures import coincidence, correlation
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, named
+from studies.analysis.tables.table import Table
 
 ALPHAS = ("alpha_ordinal", "alpha_interval")
 COLUMNS = [
@@ -198,3 +199,16 @@ def mean(answers: Array) -> float:
 
 
 RULES: Mapping[str, Rule] = {MAJORITY: strict_majority, MEDIAN: median, MEAN: mean}
+
+
+TABLES = (
+    Table(
+        "panels",
+        panels,
+        COLUMNS,
+        METHODS,
+        heading=_("Judges as panels"),
+        section="panels",
+        empty=_("No judge rated anything."),
+    ),
+)

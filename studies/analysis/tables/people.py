@@ -11,6 +11,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note
 from studies.analysis.reading import numbers, read_table
 from studies.analysis.rows import Row
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note"]
 METHODS = {
@@ -135,3 +136,16 @@ def not_told(counts: dict[str, int]) -> dict[str, Note]:
     if small and follows and others:
         return dict.fromkeys([*small, others[0]], FOLLOWS)
     return dict.fromkeys(small, SMALL)
+
+
+TABLES = (
+    Table(
+        "people",
+        people,
+        COLUMNS,
+        METHODS,
+        heading=_("People of each track"),
+        section="people",
+        empty=_("There is no participants.csv that describes the raters or the people in the conversations."),
+    ),
+)

@@ -13,6 +13,7 @@ from studies.analysis.measures.multiple import holm
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row
 from studies.analysis.tables import arm_pairs, strategy_tests
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "contrast",
@@ -121,3 +122,16 @@ def _adjusted(rows: list[Found]) -> list[Found]:
     """What is declared is the family, whatever became of it: data must not decide how many tests there are."""
     adjusted = holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows])
     return [row | {"p_holm": np.nan if np.isnan(row["p"]) else p} for row, p in zip(rows, adjusted, strict=True)]
+
+
+TABLES = (
+    Table(
+        "primary",
+        primary,
+        COLUMNS,
+        METHODS,
+        heading=_("Primary contrasts"),
+        section="primary",
+        empty=_("No primary contrast was declared, so all tests are exploratory."),
+    ),
+)

@@ -26,6 +26,7 @@ from studies.analysis.tables.judged import (
 from studies.analysis.tables.length_slope import LENGTH, length_slopes
 from studies.analysis.tables.order_swap import ORDER_SWAP, orders
 from studies.analysis.tables.self_preference import SELF_PREFERENCE, preferences
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     *JUDGE,
@@ -143,3 +144,16 @@ def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap:
 
 def _root(sums: Array) -> Array:
     return np.asarray(np.sqrt(sums[..., 1] / sums[..., 0]))
+
+
+TABLES = (
+    Table(
+        "probes",
+        probes,
+        COLUMNS,
+        METHODS,
+        heading=_("What influences judges' scores"),
+        section="probes",
+        empty=_("No judge rated anything."),
+    ),
+)

@@ -14,6 +14,7 @@ from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arm_pairs import Compared, compared
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "raters",
@@ -111,3 +112,16 @@ def _chances(met: Compared, bootstrap: Bootstrap) -> tuple[Array, list[Note]]:
     missing = len(drawn.replicates) - len(defined)
     notes = [Note("resamples_not_connected", count=missing, all=len(drawn.replicates))]
     return measures.chances_of_places(defined), notes if missing else []
+
+
+TABLES = (
+    Table(
+        "ranks",
+        ranks,
+        COLUMNS,
+        METHODS,
+        heading=_("Ranks of the arms"),
+        section="arms",
+        empty=_("No one met two arms."),
+    ),
+)

@@ -19,6 +19,7 @@ from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate, Fit
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "raters",
@@ -171,3 +172,16 @@ def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, metho
     else:
         row.leave_out("low", "high", because=estimate.without_interval())
     return row
+
+
+TABLES = (
+    Table(
+        "rater_effects",
+        rater_effects,
+        COLUMNS,
+        METHODS,
+        heading=_("Strictness of the raters"),
+        section="reliability",
+        empty=_("There are neither counsellors' own conversations nor conversations with several raters."),
+    ),
+)

@@ -21,6 +21,7 @@ from studies.analysis.measures.variance import FORMS, Icc, OneWay, by_components
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
+from studies.analysis.tables.table import Table
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
@@ -503,3 +504,16 @@ def _one_factor(correlations: Array) -> tuple[Array, Array]:
         except (ModelWarning, np.linalg.LinAlgError) as error:
             raise Undefined("no_factor") from error
     return model.loadings[:, 0], model.uniqueness
+
+
+TABLES = (
+    Table(
+        "reliability",
+        reliability,
+        COLUMNS,
+        METHODS,
+        heading=_("Agreement between raters"),
+        section="reliability",
+        empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
+    ),
+)

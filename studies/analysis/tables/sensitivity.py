@@ -28,6 +28,7 @@ from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbered
 from studies.analysis.tables.whom import FINAL
 
@@ -254,3 +255,16 @@ def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) 
         row.values |= {"low": bounded.single.low, "high": bounded.single.high}
         row.add_methods(method)
     return row.finished()
+
+
+TABLES = (
+    Table(
+        "sensitivity",
+        sensitivity,
+        COLUMNS,
+        METHODS,
+        heading=_("With and without"),
+        section="sensitivity",
+        empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
+    ),
+)

@@ -18,6 +18,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.judged import clusters_of, named_by, numbered
+from studies.analysis.tables.table import Table
 
 MENG = ("meng_z", "meng_p", "meng_low", "meng_high")
 TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high", *MENG)
@@ -192,3 +193,16 @@ def _add_tests(row: Row) -> None:
     row.values |= {"williams_t": williams.statistic, "williams_df": row.values["n"] - 3, "williams_p": williams.p}
     row.values |= {"steiger_z": steiger.statistic, "steiger_p": steiger.p, "zou_low": low, "zou_high": high}
     row.values |= dict(zip(MENG, (meng.statistic, meng.p, *bounds), strict=True))
+
+
+TABLES = (
+    Table(
+        "strategy_tests",
+        strategy_tests,
+        COLUMNS,
+        METHODS,
+        heading=_("Strategies compared"),
+        section="agreement",
+        empty=_("No judge rated with two strategies what a person also rated."),
+    ),
+)

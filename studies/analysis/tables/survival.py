@@ -13,7 +13,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, weights
 from studies.analysis.frames import Export
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective_by_jackknife, wilson
@@ -22,6 +22,7 @@ from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, ended_in, leaving
 from studies.analysis.tables.log_ranks import log_ranks
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "arm",
@@ -42,29 +43,29 @@ COLUMNS = [
     "p",
 ]
 METHODS = {
-    "open": gettext_noop(
+    "open": _(
         "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
         "safety ended them; all others are censored (the cap and a regular end, technical failures, what is open); "
         "Wilson's interval, n = as many independent conversations as would leave the share as uncertain as the "
         "jackknife of clusters does, and where it is 0 or 1 the clusters that are known at that turn"
     ),
-    "ongoing": gettext_noop("share of conversations that nothing has ended after each turn"),
-    "incidence": gettext_noop(
+    "ongoing": _("share of conversations that nothing has ended after each turn"),
+    "incidence": _(
         "Aalen–Johansen: share that has ended in this way, against all other ends, the cap, a regular end and "
         "technical failures among them; with the ongoing share they add up to 1"
     ),
-    "median_turns": gettext_noop("first turn after which at most half are open; percentile interval"),
-    "restricted_mean_turns": gettext_noop(
+    "median_turns": _("first turn after which at most half are open; percentile interval"),
+    "restricted_mean_turns": _(
         "area under the open share up to the turn that is told, the last that is known of all arms; none where no "
         "conversation of any arm ended in a way that counts"
     ),
-    "mean_turns": gettext_noop("mean turns of the conversations as they were, whatever ended them"),
-    "log_rank": gettext_noop(
+    "mean_turns": _("mean turns of the conversations as they were, whatever ended them"),
+    "log_rank": _(
         "chi-square of the log-rank test that the open share is the same for all arms, with one degree of freedom less "
         "than arms. Where clusters have several conversations their variance (Jung & Jeong 2003), else the "
         "hypergeometric one (Mantel 1966)"
     ),
-    "log_rank_stratified": gettext_noop(
+    "log_rank_stratified": _(
         "the same within profiles, else people, that met several arms, each a stratum; hypergeometric variance"
     ),
 }
@@ -78,7 +79,7 @@ NOTHING_ENDED = Note("nothing_ended")
 
 def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (arm, condition and seekers, their rows), and of all arms together those of the tests."""
-    for _, chats in known(export).groupby("seekers"):
+    for _seekers, chats in known(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
         common, left = horizon(groups.values()), any(group.left.any() for group in groups.values())
         for key, group in groups.items():
@@ -227,3 +228,16 @@ def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
         else:
             row.leave_out(name, because=Note("median_not_reached"))
     _note_few_clusters(row)
+
+
+TABLES = (
+    Table(
+        "survival",
+        survival,
+        COLUMNS,
+        METHODS,
+        heading=_("How long conversations stay open"),
+        section="survival",
+        empty=_("There is no conversations.csv with turns and ends."),
+    ),
+)

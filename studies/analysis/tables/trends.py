@@ -12,6 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval, conversation_scores
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import numbered
 
 COLUMNS = [
@@ -121,3 +122,16 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
 def slope(sums: Array) -> Array:
     """From (xx, xy) of values centred within conversations."""
     return np.asarray(sums[..., 1] / sums[..., 0])
+
+
+TABLES = (
+    Table(
+        "trends",
+        trends,
+        COLUMNS,
+        METHODS,
+        heading=_("Over the turns"),
+        section="trends",
+        empty=_("No score belongs to a turn."),
+    ),
+)

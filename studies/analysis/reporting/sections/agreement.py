@@ -27,7 +27,6 @@ from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
 
-TABLES = ("agreement", "strategy_tests", "alt_test")
 R = ("pearson", "pearson_low", "pearson_high")
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
 DISTANCES = ("bias", "lower_limit", "upper_limit", "rmse", "ccc")
@@ -45,7 +44,7 @@ def agreement(results: Results) -> Section | None:
         *_strategies(_of_kinds(results.table("strategy_tests"))),
         *_alt_test(results.table("alt_test")),
     ]
-    return Section("agreement", _("Judges and people"), parts, TABLES)
+    return Section("agreement", _("Judges and people"), parts)
 
 
 def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:

@@ -30,7 +30,6 @@ from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.results import Results
 from studies.analysis.tables.rater_effects import OWN
 
-TABLES = ("arms", "arm_pairs", "ranks", "discrimination")
 SCALE = ["raters", "instrument", "moment"]
 FINAL = ("final", "")
 ITEM = ["instrument", "moment", "item"]
@@ -55,7 +54,7 @@ def arms(results: Results) -> Section | None:
         *first_unfolded(groups),
         *_discrimination(results.table("discrimination")),
     ]
-    return Section("arms", _("Comparison of the arms"), parts, TABLES)
+    return Section("arms", _("Comparison of the arms"), parts)
 
 
 def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:

@@ -57,7 +57,7 @@ def order(results: Results) -> Section | None:
     table = results.table("order")
     if table.empty:
         return None
-    return Section("order", _("Order effects"), list(_order(table)), ("order",))
+    return Section("order", _("Order effects"), list(_order(table)))
 
 
 def _order(table: pd.DataFrame) -> Iterator[Part]:
@@ -139,7 +139,7 @@ def blinding(results: Results) -> Section | None:
     table = results.table("blinding")
     if table.empty:
         return None
-    return Section("blinding", _("Could people tell the arms?"), list(_blinding(table)), ("blinding",))
+    return Section("blinding", _("Could people tell the arms?"), list(_blinding(table)))
 
 
 def _blinding(table: pd.DataFrame) -> Iterator[Part]:
@@ -173,7 +173,7 @@ def lengths(results: Results) -> Section | None:
     if results.table("lengths").empty:
         return None
     parts = list(_replies(results))
-    return Section("lengths", _("Length and speed of the replies"), parts, ("lengths",))
+    return Section("lengths", _("Length and speed of the replies"), parts)
 
 
 def _replies(results: Results) -> Iterator[Part]:

@@ -26,7 +26,6 @@ from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
 
-TABLES = ("conditions", "condition_effects")
 STATISTICS = {  # of condition_effects.csv
     "condition_average": gettext_noop("worst case minus average"),
     "interaction": gettext_noop("does it depend on the arm? (F)"),
@@ -41,7 +40,7 @@ def conditions(results: Results) -> Section | None:
     if table.empty:
         return None
     parts = [*_both(table), *_drawn(table), *_over_arms(results.table("condition_effects"))]
-    return Section("conditions", _("Average against worst case"), parts, TABLES)
+    return Section("conditions", _("Average against worst case"), parts)
 
 
 def _both(table: pd.DataFrame) -> Iterator[Part]:
@@ -119,7 +118,7 @@ def ablation(results: Results) -> Section | None:
         return None
     heading = _("Effect of each behaviour of the seeker")
     lacking = [prose(said)] if (said := left_out(table)) else []
-    return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)], ("ablation",))
+    return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)])
 
 
 def _changes(known: pd.DataFrame) -> Iterator[Part]:

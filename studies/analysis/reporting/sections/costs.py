@@ -31,7 +31,7 @@ def costs(results: Results) -> Section | None:
         )
     )
     excerpt = Excerpt("costs", _("Means per conversation, as Table 4 of EmoHarbor"), by_purpose(table))
-    return Section("costs", _("Cost of a conversation"), [told, excerpt], ("costs",))
+    return Section("costs", _("Cost of a conversation"), [told, excerpt])
 
 
 def by_purpose(table: pd.DataFrame) -> pd.DataFrame:

@@ -43,7 +43,7 @@ def coverage(results: Results) -> Section | None:
     table = results.table("coverage")
     if table.empty:
         return None
-    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)], ("coverage",))
+    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)])
 
 
 def _judges(table: pd.DataFrame) -> Iterator[Part]:
@@ -120,7 +120,7 @@ def quality(results: Results) -> Section | None:
     table = results.table("quality")
     if table.empty:
         return None
-    return Section("quality", _("Data quality"), list(_flags(table)), ("quality",))
+    return Section("quality", _("Data quality"), list(_flags(table)))
 
 
 def _flags(table: pd.DataFrame) -> Iterator[Part]:
@@ -159,7 +159,7 @@ def sensitivity(results: Results) -> Section | None:
     table = results.table("sensitivity")
     if table.empty:
         return None
-    return Section("sensitivity", _("With and without"), list(_with_and_without(table)), ("sensitivity",))
+    return Section("sensitivity", _("With and without"), list(_with_and_without(table)))
 
 
 def _with_and_without(table: pd.DataFrame) -> Iterator[Part]:

@@ -36,7 +36,7 @@ def feelings(results: Results) -> Section | None:
     if table.empty:
         return None
     changes = table[table["statistic"] == CHANGE]
-    return Section("emotion", _("Before and after"), [*_told(changes), *_drawn(changes)], ("emotion",))
+    return Section("emotion", _("Before and after"), [*_told(changes), *_drawn(changes)])
 
 
 def _told(changes: pd.DataFrame) -> Iterator[Part]:

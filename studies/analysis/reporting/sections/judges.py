@@ -49,7 +49,7 @@ def panels(results: Results) -> Section | None:
     lacking = left_out(table, ["pearson"])
     caption = _("Pearson's r of panels and people: median over items")
     parts: list[Part] = [told, Excerpt("panels", caption, medians, lacking)] if len(medians) else [told, prose(lacking)]
-    return Section("panels", _("Judges as panels"), parts, ("panels",))
+    return Section("panels", _("Judges as panels"), parts)
 
 
 def medians_of(table: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +79,7 @@ def probes(results: Results) -> Section | None:
     )
     small = excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
     parts: list[Part] = [told, small, *_fields(results.table("field_tests"))]
-    return Section("probes", _("What influences judges' scores"), parts, ("probes", "field_tests"))
+    return Section("probes", _("What influences judges' scores"), parts)
 
 
 def _variant(key: str) -> str:

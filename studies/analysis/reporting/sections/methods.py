@@ -15,53 +15,6 @@ from studies.analysis.reporting.study import column_of, manifest_of, values_of, 
 from studies.analysis.results import Results
 from studies.analysis.tables.cross_check import NO, YES
 
-NOTHING = {  # why a table is empty
-    "agreement": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
-    "strategy_tests": gettext_noop("No judge rated with two strategies what a person also rated."),
-    "alt_test": gettext_noop("No conversation that a judge scored has two or more raters of the same kind."),
-    "reliability": gettext_noop(
-        "No conversation has several raters of the same kind, and no instrument has several items."
-    ),
-    "decision_study": gettext_noop("No conversation has several raters of the same kind."),
-    "arms": gettext_noop("No rating belongs to an arm."),
-    "arm_pairs": gettext_noop("No one met two arms."),
-    "ranks": gettext_noop("No one met two arms."),
-    "discrimination": gettext_noop("No one met two arms."),
-    "conditions": gettext_noop("No arm met both average and worst-case seekers."),
-    "condition_effects": gettext_noop("No arm met both average and worst-case seekers."),
-    "ablation": gettext_noop("No simulated seeker was changed for an ablation."),
-    "survival": gettext_noop("There is no conversations.csv with turns and ends."),
-    "trends": gettext_noop("No score belongs to a turn."),
-    "emotion": gettext_noop("No conversation has a feeling from both before and after."),
-    "costs": gettext_noop("There is no calls.csv."),
-    "lengths": gettext_noop("No reply belongs to a conversation with a known arm."),
-    "expert_table": gettext_noop("No counsellor rated a conversation with a known arm."),
-    "rater_effects": gettext_noop(
-        "There are neither counsellors' own conversations nor conversations with several raters."
-    ),
-    "quality": gettext_noop(
-        "There are no ratings of people with instruments of several items, and no conversations of theirs."
-    ),
-    "sensitivity": gettext_noop(
-        "No final score belongs to an arm, and no judge and person scored the same conversation."
-    ),
-    "order": gettext_noop("No one met several arms one after another."),
-    "blinding": gettext_noop("No one was asked which arm they had met."),
-    "coverage": gettext_noop("There are no ratings."),
-    "flow": gettext_noop("There is no participants.csv and no conversations.csv."),
-    "people": gettext_noop(
-        "There is no participants.csv that describes the raters or the people in the conversations."
-    ),
-    "pairwise": gettext_noop("No pair of different arms or seekers was compared."),
-    "bradley_terry": gettext_noop("No pair of different arms or seekers was compared."),
-    "panels": gettext_noop("No judge rated anything."),
-    "probes": gettext_noop("No judge rated anything."),
-    "primary": gettext_noop("No primary contrast was declared, so all tests are exploratory."),
-    "item_tests": gettext_noop("No judge and person scored two items of an instrument."),
-    "field_tests": gettext_noop("No judge that can be compared with people was asked without a field."),
-    "cross_check": gettext_noop("No table has a number that another package also computes."),
-}
-
 
 def methods(results: Results) -> Section:
     parts: list[Part] = [
@@ -73,7 +26,7 @@ def methods(results: Results) -> Section:
         *_checks(results),
         *_left_out(results),
     ]
-    return Section("methods", _("Methods"), parts, ("cross_check",))
+    return Section("methods", _("Methods"), parts)
 
 
 def _resampling(results: Results) -> Iterator[str]:
@@ -240,11 +193,7 @@ def _left_out(results: Results) -> Iterator[Part]:
     nothing = [table for table in results.computed if results.table(table.name).empty]
     if nothing:
         yield subheading(_("Not in this report"))
-        yield listing(f"{_(table.heading)}: {_reason(table.name)}" for table in nothing)
-
-
-def _reason(name: str) -> str:
-    return _(NOTHING[name]) if name in NOTHING else _("There are no data to compute it from.")
+        yield listing(f"{_(table.heading)}: {_(table.empty)}" for table in nothing)
 
 
 COUNTED = {

@@ -22,7 +22,7 @@ def pairs(results: Results) -> Section | None:
     if results.table("pairwise").empty:
         return None
     parts = [*_contests(results), *_strengths(results.table("bradley_terry"))]
-    return Section("pairwise", _("Side-by-side preferences"), parts, ("pairwise", "bradley_terry"))
+    return Section("pairwise", _("Side-by-side preferences"), parts)
 
 
 def _contests(results: Results) -> Iterator[Part]:

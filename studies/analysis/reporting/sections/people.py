@@ -105,7 +105,7 @@ def flow(results: Results) -> Section | None:
                 flow_chart(boxes(found)),
             )
         )
-    return Section("flow", _("From invitation to analysis"), parts, ("flow",))
+    return Section("flow", _("From invitation to analysis"), parts)
 
 
 def _participants_first(group: tuple[str, pd.DataFrame]) -> tuple[int, str]:
@@ -138,7 +138,7 @@ def _line(stage: str, number: int) -> str:
 
 def people(results: Results) -> Section:
     parts = [*_people(results.table("people")), *_arms(results), *_raters(results)]
-    return Section("people", _("Participants"), parts, ("people",))
+    return Section("people", _("Participants"), parts)
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:

@@ -17,7 +17,6 @@ from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfol
 from studies.analysis.results import Results
 from studies.analysis.tables.decision_study import USERS
 
-TABLES = ("reliability", "decision_study", "rater_effects")
 ALL_ITEMS = "*"
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
@@ -46,7 +45,7 @@ def reliability(results: Results) -> Section | None:
         *_users_by_raters(results.table("decision_study")),
         *_strictness(results.table("rater_effects")),
     ]
-    return Section("reliability", _("Agreement between raters"), parts, TABLES)
+    return Section("reliability", _("Agreement between raters"), parts)
 
 
 def _agreement(table: pd.DataFrame) -> Iterator[Part]:

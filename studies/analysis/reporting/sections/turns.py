@@ -57,7 +57,7 @@ def staying(results: Results) -> Section | None:
     if table.empty:
         return None
     parts = [*_ends_told(table), *_survival(table)]
-    return Section("survival", _("How long conversations stay open"), parts, ("survival",))
+    return Section("survival", _("How long conversations stay open"), parts)
 
 
 def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
@@ -137,7 +137,7 @@ def over_turns(results: Results) -> Section | None:
     table = results.table("trends")
     if table.empty:
         return None
-    return Section("trends", _("Over the turns"), [*_fewer(table), *_trends(table)], ("trends",))
+    return Section("trends", _("Over the turns"), [*_fewer(table), *_trends(table)])
 
 
 def _fewer(table: pd.DataFrame) -> Iterator[Part]:

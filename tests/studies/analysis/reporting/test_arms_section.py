@@ -17,8 +17,8 @@ from studies.analysis.reporting.sections.arms import arms, primary
 from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
-from studies.analysis.run import TABLES
 from studies.analysis.tables.people import FOLLOWS, SMALL
+from studies.analysis.tables.registry import TABLES
 from tests.studies.analysis.builders import experts, six_people, write_export
 
 RNG = 3

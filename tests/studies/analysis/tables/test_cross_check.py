@@ -18,10 +18,10 @@ from studies.analysis.reporting.sections.methods import methods
 from studies.analysis.reporting.sections.opening import keep_in_mind
 from studies.analysis.results import Results
 from studies.analysis.rows import Undefined
-from studies.analysis.run import TABLES
 from studies.analysis.tables import cross_check as module
 from studies.analysis.tables import reliability
 from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduced, sample_of
+from studies.analysis.tables.registry import TABLES
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import experts, frame_of, six_people, write_export
 

@@ -32,7 +32,7 @@ class AnalysisError(Exception):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run read and wrote; `files` are relative to `out`."""
+    """The numbers of what a run read and wrote; `files` are relative to `out`."""
 
     ratings: int
     conversations: int

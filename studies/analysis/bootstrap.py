@@ -45,18 +45,18 @@ def refuse_alike(low: float, high: float) -> None:
 
 
 class Inference(ABC):
-    """What follows from resamples."""
+    """The inference that resamples allow."""
 
     estimate: float
     undefined: int  # replicates in which the statistic did not exist
 
     @abstractmethod
     def clusters(self) -> tuple[int, ...]:
-        """How many there are of each kind."""
+        """Return how many there are of each kind."""
 
     @abstractmethod
     def defined(self) -> int:
-        """How many replicates the statistic has."""
+        """Return how many replicates the statistic has."""
 
     @abstractmethod
     def interval(self, level: float = 0.95) -> Interval: ...
@@ -69,17 +69,22 @@ class Inference(ABC):
         """Around the estimate, by Student's t."""
 
     def p_value(self) -> float:
-        """Two-sided, for "the statistic is 0", by Student's t. The share of replicates as far from the estimate as 0 is
-        cannot be below 1 over their number, and is too small with few clusters: where r was 0, 10 % of tests with 8
-        clusters and 8 % with 20 were below .05, those by t 5 % of both."""
+        """Return the two-sided p for "the statistic is 0", by Student's t.
+
+        The share of replicates as far from the estimate as 0 is cannot be below 1 over their number, and is too small
+        with few clusters: where r was 0, 10 % of tests with 8 clusters and 8 % with 20 were below .05, and 5 % of those
+        by t.
+        """
         spread = self.spread()
         if spread.error == 0:
             raise Undefined(ALL_ALIKE)
         return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
 
     def interval_of_r(self) -> Interval:
-        """Of a statistic that is Fisher's z: `interval` as correlations. Raises `Undefined` where all resamples are
-        alike, as they are where r is 1 or -1."""
+        """Return the interval of a statistic that is Fisher's z, as correlations.
+
+        Raises `Undefined` where all resamples are alike, as they are where r is 1 or -1.
+        """
         found = self.interval()
         low, high = float(np.tanh(found.low)), float(np.tanh(found.high))
         refuse_alike(low, high)
@@ -122,7 +127,7 @@ class Resampled(Inference):
         return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
 
     def symmetric(self, level: float = 0.95) -> Interval:
-        """By the jackknife (Tukey 1958); as `interval` where it does not exist without a cluster."""
+        """Return the interval by the jackknife (Tukey 1958), or `interval` where a jackknife value is missing."""
         clusters = len(self.jackknife)
         variance = float(self.jackknife.var()) * (clusters - 1)
         if not np.isfinite(variance):
@@ -159,7 +164,7 @@ class Spread:
     freedom: float
 
     def half(self, level: float) -> float:
-        """Half the length of an interval."""
+        """Return half the length of an interval."""
         return float(student_t.ppf((1 + level) / 2, self.freedom)) * self.error
 
 
@@ -225,7 +230,10 @@ class Bootstrap:
     seed: int
 
     def resample(self, statistic: Statistic, sums: Array) -> Resampled:
-        """`sums`: one row per cluster. Raises `Undefined` with fewer than two clusters or no usable replicate."""
+        """Resample a statistic of `sums`, one row per cluster.
+
+        Raises `Undefined` with fewer than two clusters or no usable replicate.
+        """
         if len(sums) < 2:
             raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
@@ -236,15 +244,18 @@ class Bootstrap:
         )
 
     def resample_together(self, statistics: Statistic, sums: Array) -> ResampledTogether:
-        """As `resample`, of statistics with several values: (…, sums) → (…, values)."""
+        """Resample statistics with several values, (…, sums) → (…, values), as `resample` does."""
         if len(sums) < 2:
             raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
 
     def resample_apart(self, statistic: Statistic, first: Array, second: Array) -> Resampled:
-        """Two groups of clusters, each drawn by itself; `statistic` is of the sums of both together. The jackknife is
-        that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation 15.36)."""
+        """Resample two groups of clusters, each drawn by itself; `statistic` is of the sums of both together.
+
+        The jackknife is that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation
+        15.36).
+        """
         if min(len(first), len(second)) < 2:
             raise Undefined("under_two_clusters_in_a_group")
         total = first.sum(axis=0) + second.sum(axis=0)
@@ -255,8 +266,10 @@ class Bootstrap:
         return Resampled(float(statistic(total)), defined, jackknife, undefined=len(values) - len(defined))
 
     def resample_two_way(self, statistic: Statistic, cells: Array) -> ResampledTwoWay:
-        """`cells`: rows × columns × sums, of two crossed kinds of clusters; all 0 where the two did not meet. Raises
-        `Undefined` as `resample`."""
+        """Resample two crossed kinds of clusters.
+
+        `cells`: rows × columns × sums, all 0 where the two did not meet. Raises `Undefined` as `resample`.
+        """
         rows, columns, sums = cells.shape
         if min(rows, columns) < 2:
             raise Undefined("under_two_clusters_of_a_kind")
@@ -288,7 +301,7 @@ def _defined(values: Array) -> Array:
 # A run asks again and again for the few cluster counts that it has.
 @lru_cache(maxsize=4)
 def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Array:
-    """How often each cluster is drawn: replicates × clusters."""
+    """Return how often each cluster is drawn: replicates × clusters."""
     random = np.random.default_rng(seed)
     drawn = np.empty((replicates, clusters))
     step = max(1, _IN_CACHE // clusters)
@@ -300,12 +313,12 @@ def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Arra
 
 
 def sum_by_cluster(values: Array, clusters: NDArray[np.intp]) -> Array:
-    """`values`: rows × sums; `clusters`: the cluster of each row, numbered from 0 without gaps."""
+    """Return clusters × sums of `values`, which are rows × sums; `clusters` numbers the rows' from 0 without gaps."""
     return np.stack([np.bincount(clusters, weights=column) for column in values.T], axis=1)
 
 
 def sum_by_cell(values: Array, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-    """As `sum_by_cluster`, by two kinds of clusters: rows × columns × sums, 0 where a cell is empty."""
+    """Return rows × columns × sums, as `sum_by_cluster` by two kinds of clusters; 0 where a cell is empty."""
     shape = int(rows.max()) + 1, int(columns.max()) + 1
     cells = rows * shape[1] + columns
     sums = [np.bincount(cells, weights=column, minlength=shape[0] * shape[1]) for column in values.T]
@@ -313,12 +326,12 @@ def sum_by_cell(values: Array, rows: NDArray[np.intp], columns: NDArray[np.intp]
 
 
 def mean(sums: Array) -> Array:
-    """From (n, x)."""
+    """Return the mean, from (n, x)."""
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 
 def pair_moments(x: Array, y: Array) -> Array:
-    """What `fisher_z` takes the sums of: rows × (1, x, y, xx, yy, xy), centred."""
+    """Return what `fisher_z` takes the sums of: rows × (1, x, y, xx, yy, xy), centred."""
     x, y = x - x.mean(), y - y.mean()
     return np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
 

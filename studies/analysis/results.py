@@ -25,7 +25,8 @@ DIGITS = 12  # significant; below lies what differs between processors
 
 @dataclass(frozen=True)
 class Results:
-    """`tables` by name, in the order of `computed`; `radar`: whether the report has radar figures too."""
+    """The results of a run: `tables` by name, in the order of `computed`; `radar`: whether the report has radar
+    figures."""
 
     export: Export
     bootstrap: Bootstrap
@@ -34,11 +35,11 @@ class Results:
     radar: bool = False
 
     def table(self, name: str) -> pd.DataFrame:
-        """Without rows and columns where nothing computes such a table."""
+        """Return a table, without rows and columns where nothing computes it."""
         return self.tables.get(name, pd.DataFrame())
 
     def methods(self) -> dict[str, dict[str, str]]:
-        """Of each table: column or statistic → how it is computed."""
+        """Return, for each table, column or statistic → how it is computed."""
         return {table.name: dict(table.methods) for table in self.computed}
 
     def as_json(self) -> bytes:
@@ -54,7 +55,7 @@ class Results:
         return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
     def data_hash(self) -> str:
-        """One SHA-256 over the names and hashes of all files that were read."""
+        """Return one SHA-256 over the names and hashes of all files that were read."""
         listed = "".join(f"{name} {digest}\n" for name, digest in sorted(self.export.hashes.items()))
         return hashlib.sha256(listed.encode()).hexdigest()
 
@@ -80,7 +81,7 @@ class Results:
         }
 
     def limits(self) -> list[str]:
-        """What a reader must keep in mind, by rules; one sentence each."""
+        """Return what a reader must keep in mind, by rules; one sentence each."""
         return limits_of(self.export, self.tables, self.bootstrap)
 
     def _content(self) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def _made(out: Path) -> Iterator[None]:
 
 
 def _put(files: Mapping[str, bytes], out: Path) -> None:
-    """All of them, or none: a full disk leaves earlier results as they are."""
+    """Write all files, or none: a full disk leaves earlier results as they are."""
     with TemporaryDirectory(prefix=".analysis-", dir=out) as folder:
         for name, content in files.items():
             (Path(folder) / name).parent.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ def settings(bootstrap: int, seed: int) -> Bootstrap:
 
 
 def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: Collection[str] = ()) -> Results:
-    """Without `names` every table. One thread for linear algebra: the order of its sums is then always the same."""
+    """Compute tables; without `names` all. Linear algebra has one thread, so that its sums keep their order."""
     if isinstance(names, str):
         raise AnalysisError(f"tables must be a list of names, as in [{names!r}], not a text")
     unknown = set(names) - {table.name for table in TABLES}
@@ -111,7 +111,7 @@ def _computed(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable
 
 
 def files_of(results: Results, tell: Callable[[str], None]) -> dict[str, bytes]:
-    """By path under the folder of results. The files of the figures are in English."""
+    """Return the files by path under the folder of results. The files of the figures are in English."""
     tables = {f"{name}.csv": results.csv(name) for name in results.tables}
     sections = {language: _sections(results, language, tell) for language in REPORTS}
     figures = figures_in(sections[ENGLISH])

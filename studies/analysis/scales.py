@@ -41,8 +41,10 @@ class Scale:
 
 
 def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
-    """Of every item that codebook.csv or a score tells of: the range of the scores where the codebook tells none that
-    holds."""
+    """Return the scale of every item that codebook.csv or a score has.
+
+    Where the codebook has none that holds, it is the range of the scores.
+    """
     told = told_in(folder / CODEBOOK)
     scores = ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
     return told | {
@@ -95,7 +97,7 @@ def _told(path: Path) -> Iterator[tuple[Place, Scale]]:
 
 
 def _items(path: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Its rows that are about an instrument; `minimum` and `maximum` as floats, nan where they are empty."""
+    """Yield the rows about an instrument; `minimum` and `maximum` are floats, nan where they are empty."""
     table = read_table(path, ("file", "column"), ("type", "minimum", "maximum", "instructed"))
     rows = table.astype(str).assign(**{name: numbers(path, table[name]) for name in ("minimum", "maximum")})
     for row in rows.to_dict("records"):

@@ -28,8 +28,10 @@ class Course:
 
 
 def curves(courses: Mapping[str, Sequence[Course]], unit: str, along: str, *, stepped: bool = False) -> Canvas:
-    """One small plot for each name, all on the same scale. `along`: what the horizontal axis counts; `stepped`: an
-    estimate holds until the next place."""
+    """Draw one small plot for each name, all on the same scale.
+
+    `along`: what the horizontal axis counts; `stepped`: an estimate holds until the next place.
+    """
     columns = min(len(courses), COLUMNS)
     rows, lines = -(-len(courses) // columns), max(map(len, courses.values()))
     places = sorted({place for of_name in courses.values() for course in of_name for place in course.places})
@@ -56,7 +58,7 @@ def _frame(axes: Axes, name: str, counted: list[int], along: str) -> None:
 
 
 def _draw(axes: Axes, course: Course, line: int, stepped: bool, counted: list[int]) -> None:
-    """`counted`: the places whose counts stand below."""
+    """Draw one plot; `counted` are the places whose counts stand below."""
     of = look(course.series)
     how: Any = {"linewidth": 1.3, "markersize": 3} | ({"drawstyle": "steps-post"} if stepped else {})
     band: Any = {"step": "post"} if stepped else {}

@@ -29,7 +29,7 @@ NOTHING: Estimate = (np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: an estimate for each series, and what is written at its end."""
+    """A line of a panel: an estimate for each series, and the text at its end."""
 
     label: str
     estimates: Sequence[Estimate]
@@ -60,12 +60,12 @@ def _broken(label: str) -> str:
 
 
 def _lines(panel: Sequence[Line]) -> int:
-    """Of text, each label with as many as the longest."""
+    """Return the number of lines of text that the panel needs, as many for each label as for the longest."""
     return len(panel) * max((_broken(line.label).count("\n") + 1 for line in panel), default=1)
 
 
 def _columns(panels: Mapping[str, Sequence[Line]]) -> int:
-    """As many as there are, and fewer where labels are long; where the labels of panels differ, one."""
+    """Return the number of columns of panels: fewer where labels are long, one where the panels' labels differ."""
     labels = [[line.label for line in lines] for lines in panels.values()]
     if any(of_panel != labels[0] for of_panel in labels):
         return 1
@@ -90,7 +90,7 @@ def _panel(axes: Axes, name: str, lines: Sequence[Line], at: float | None, *, la
 
 
 def _series(axes: Axes, estimates: Sequence[Estimate], number: int, several: int) -> None:
-    """One below the other, the series of a line a little apart."""
+    """Draw the series of a line, each a little below the one before."""
     shift = 0.0 if several < 2 else 0.5 * (number / (several - 1) - 0.5)
     places = np.arange(len(estimates)) + shift
     values, lows, highs = np.array(estimates).T
@@ -124,7 +124,7 @@ def heat_map(values: pd.DataFrame, *, low: float = -1, high: float = 1) -> Canva
 
 
 def _readable(place: float) -> Any:
-    """Of ink and white, what stands out from the map's colour there (relative luminance, WCAG 2.2)."""
+    """Return ink or white, which of them stands out from the map's colour there (relative luminance, WCAG 2.2)."""
     parts = np.array(colormaps["cividis_r"](place)[:3])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return "white" if float(linear @ [0.2126, 0.7152, 0.0722]) < DARK else INK

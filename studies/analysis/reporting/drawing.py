@@ -67,7 +67,7 @@ def style() -> Iterator[None]:
 
 @cache
 def _chinese_fonts() -> list[str]:
-    """Those that are here: a PDF has no other place to take the signs of a Chinese name from."""
+    """Return the Chinese fonts that are installed: a PDF can take the signs of a Chinese name from nowhere else."""
     return [name for name in CHINESE_FONTS if name in set(get_font_names())]
 
 
@@ -76,12 +76,12 @@ def look(series: int) -> dict[str, Any]:
 
 
 def wrapped(title: str) -> str:
-    """In lines that fit a panel."""
+    """Return a title in lines that fit a panel."""
     return "\n".join(wrap(title, TITLE)) if len(title) > TITLE else title
 
 
 def bare(axes: Axes) -> None:
-    """Without frame and ticks, what is drawn before the grid."""
+    """Remove frame and ticks, and draw the grid behind everything else."""
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_axisbelow(True)
     axes.tick_params(length=0)

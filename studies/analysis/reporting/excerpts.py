@@ -48,7 +48,7 @@ NAMES: Mapping[str, Callable[[str], str]] = {  # by column
 
 
 def named(rows: pd.DataFrame) -> pd.DataFrame:
-    """With names in the place of keys, in the columns that have such in every table."""
+    """Return rows with names in the place of keys, in the columns that have such in every table."""
     instruments = rows["instrument"] if "instrument" in rows else [""] * len(rows)
     items = {
         column: [_name(partial(item_name, of), item) for of, item in zip(instruments, rows[column], strict=True)]
@@ -66,9 +66,11 @@ def _name(name: Callable[[str], str], key: object) -> object:
 def excerpt(
     name: str, caption: str, rows: pd.DataFrame, shown: Sequence[str], values: Sequence[str] = ESTIMATE
 ) -> Part:
-    """Of `rows` of results those that have one of `values`, in the columns `shown` and in those that tell rows apart;
-    below it how many have none, and what else is not there, with the reasons of the column `note`. Without a row that
-    has one it is these sentences alone."""
+    """Return the rows that have one of `values`, in the columns `shown` and in those that tell rows apart.
+
+    Below them stand how many rows have none, and what else is missing, with the reasons of the column `note`. Without a
+    row that has a value, only these sentences are returned.
+    """
     known = rows[rows[list(values)].notna().any(axis=1)]
     if known.empty:
         return prose(f"{caption}:", left_out(rows, values))
@@ -78,7 +80,7 @@ def excerpt(
 
 
 def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
-    """Each of these columns as text, with the bounds that stand in columns of its own; none where there is no value."""
+    """Return each of these columns as text with its bounds; empty where there is no value."""
     return rows.assign(**{name: bounded(rows, (name, f"{name}_low", f"{name}_high")) for name in columns})
 
 
@@ -90,14 +92,14 @@ def bounded(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Se
 
 
 def told_apart(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """`shown` and, before the item, what differs between the rows and is not among it."""
+    """Return `shown` and, before the item, other columns in which the rows differ."""
     more = [name for name in APART if name in rows and name not in shown and rows[name].nunique() > 1]
     place = next((shown.index(name) for name in SCALED if name in shown), len(shown))
     return [*shown[:place], *more, *shown[place:]]
 
 
 def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
-    """How many rows have none of these values, and why; empty where all have one."""
+    """Say how many rows have none of these values, and why; empty where all have one."""
     lacking = rows[rows[list(values)].isna().all(axis=1)]
     if lacking.empty:
         return ""
@@ -113,7 +115,7 @@ def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
 
 
 def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
-    """What is not there in single columns, and why; empty where the notes tell of nothing."""
+    """Say what is missing in single columns, and why; empty where no note gives a reason."""
     found: dict[Note, Counter[str]] = {}
     for column in (name for name in shown if name in rows and rows[name].isna().any()):
         lacking = rows[rows[column].isna()]

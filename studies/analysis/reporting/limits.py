@@ -23,7 +23,7 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]:
-    """One sentence each, the gravest first."""
+    """Return one sentence for each limit, the gravest first."""
     return [
         *differing_numbers(tables),
         *_of_demonstration(export),
@@ -60,7 +60,7 @@ def _of_demonstration(export: Export) -> Iterator[str]:
 
 
 def _of_unblinding(export: Export) -> Iterator[str]:
-    """Where data came after the results by arm were seen, or could be."""
+    """Say where data came after the results by arm were seen, or could be."""
     unblinded = manifest_of(export).get("unblinded")
     when = unblinded.get("when") if isinstance(unblinded, dict) else ""
     if when == "earlier":
@@ -70,7 +70,7 @@ def _of_unblinding(export: Export) -> Iterator[str]:
 
 
 def _of_declaration(export: Export) -> Iterator[str]:
-    """What makes a primary contrast less than that, and what was one."""
+    """Say what weakens a primary contrast, and which contrasts were withdrawn."""
     standing = [declared for declared in export.primary if declared.withdrawn_in is None]
     late = [contrast_name(declared.described()) for declared in standing if not declared.before_first_answer]
     left = [contrast_name(declared.described()) for declared in export.primary if declared not in standing]
@@ -98,7 +98,7 @@ def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
 
 
 def _of_few(clusters: "pd.Series[int]") -> Iterator[str]:
-    """By kind of seekers: many profiles do not make few people more."""
+    """Say where there are few, by kind of seekers: many profiles do not make few people more."""
     few = clusters[clusters < FEW_CLUSTERS]
     if len(clusters) == 1 and len(few):
         yield ngettext(
@@ -178,7 +178,7 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
 
 
 def _unrated(export: Export) -> pd.DataFrame:
-    """By arm, of conversations that began: `all`, `missing` (nobody scored them) and its `share`."""
+    """Return, by arm, the conversations that began: `all`, `missing` (nobody scored them) and its `share`."""
     chats = export.whole()
     chats = chats[(chats["arm"] != "") & (chats["turns"].fillna(1) > 0)]
     rated = chats.index.isin(export.ratings["conversation"].astype(str))

@@ -32,7 +32,7 @@ _NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[[-+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<
 
 
 def page(results: Results, sections: Sequence[Section], others: Mapping[str, str]) -> str:
-    """`others`: the report in other languages, file by language."""
+    """Return a report as HTML; `others` are the reports in other languages, file by language."""
     title = _("{study}: results").format(study=title_of(results.export))
     ribbon = [tag("p", _("Demonstration data"), class_="ribbon")] if results.export.demonstration else []
     content = [_section(section, results) for section in sections]
@@ -56,7 +56,7 @@ def _file(path: Path) -> Markup:
 
 
 def _words() -> dict[str, str]:
-    """What the script writes on its buttons."""
+    """Return what the script writes on its buttons."""
     return {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
 
 

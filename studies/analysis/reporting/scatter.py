@@ -90,7 +90,7 @@ def _jittered(scores: Array, step: float, seed: int) -> Array:
 
 
 def _points(axes: Axes, x: Array, y: Array) -> None:
-    """One path of lines without length and with round ends: an SVG with a shape for each point is ten times as long."""
+    """Draw points as one path of lines without length and with round ends: shapes would be ten times as long."""
     vertices = np.repeat(np.column_stack([x, y]), 2, axis=0)
     path = Path(vertices, np.tile([Path.MOVETO, Path.LINETO], len(x)))
     path.should_simplify = False

@@ -160,7 +160,7 @@ FEW_ARMS = 5  # and below: a correlation of so few means says next to nothing
 
 @dataclass(frozen=True)
 class Side:
-    """One rater's or rater kind's scores of an item: a series over (conversation, turn)."""
+    """Scores of an item by one rater or one kind of raters, as a series over (conversation, turn)."""
 
     scores: pd.Series
     single: pd.DataFrame  # the scores that each mean was taken of, columns UNIT and `score`
@@ -186,7 +186,7 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
 
 
 def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Each row of agreement.csv with what is compared: columns `human` and `judge`, one row per UNIT."""
+    """Yield each row of agreement.csv with what it compares: columns `human` and `judge`, one row per UNIT."""
     humans = list(_humans(ratings))
     for (judge, strategy), judged in _judges(ratings):
         for human, rated in humans:
@@ -196,7 +196,10 @@ def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataF
 
 @dataclass(frozen=True)
 class Unpaired:
-    """What a row of agreement.csv would compare, `of` its judge, strategy, human and SCALE; it may share nothing."""
+    """The scores that a row of agreement.csv would compare; the two sides may share nothing.
+
+    `of` names judge, strategy, human and SCALE.
+    """
 
     of: dict[str, str]
     human: pd.DataFrame
@@ -246,7 +249,7 @@ def _mean(ratings: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def _shared(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[str, str], Side, Side]]:
-    """Each instrument, moment and item that both sides scored on at least one conversation."""
+    """Yield each instrument, moment and item that both sides scored on at least one conversation."""
     by_judge = dict(list(judged.groupby(SCALE, observed=True)))
     for key, human in rated.groupby(SCALE, observed=True):
         if key in by_judge:
@@ -288,7 +291,7 @@ def _compare(
 
 
 def _drawn(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
-    """Of counsellors' own conversations their arms are drawn too."""
+    """Return the clusters to draw, and for counsellors' own conversations the arms too."""
     clusters, arms = (np.unique(about[name].to_numpy(str), return_inverse=True)[1] for name in ("cluster", "arm"))
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
@@ -303,7 +306,7 @@ def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
 
 
 def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """Where `kendall` does not exist, its reason is the interval's too."""
+    """Add the interval of `kendall`; where that does not exist, its reason holds for the interval too."""
     row.values |= {"kendall_low": np.nan, "kendall_high": np.nan}
     if np.isnan(row.values["kendall"]):
         return
@@ -361,12 +364,12 @@ def _add_percentile(row: Row, resampled: Inference) -> None:
 
 
 def _crossed(drawn: Drawn, arms: np.ndarray) -> Drawn:
-    """With the arms drawn too, whatever is drawn else."""
+    """Return the same draw with the arms drawn too."""
     return replace(drawn, crossed_with=np.unique(arms, return_inverse=True)[1])
 
 
 def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """What its resamples lack, the interval of r has noted already."""
+    """Add the interval that draws arms too. The interval of r has already noted what its resamples lack."""
     try:
         if not np.any(drawn.crossed_with):
             raise Undefined("one_arm")
@@ -378,7 +381,7 @@ def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """What `_add_interval` notes of the resamples is said already."""
+    """Add Spearman's coefficient. `_add_interval` has already added the notes on the resamples."""
     row.compute("spearman", lambda: correlation.spearman(x, y))
     try:
         interval = _spearman_interval(x, y, drawn)

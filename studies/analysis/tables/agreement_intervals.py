@@ -33,22 +33,25 @@ Resample = Callable[[], Inference]
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn again: the cluster of each row, numbered from 0 without gaps, and its arm where counsellors and
-    arms are both drawn."""
+    """The units that are drawn again.
+
+    `clusters` is the cluster of each row, numbered from 0 without gaps; `crossed_with` is its arm, where counsellors
+    and arms are both drawn.
+    """
 
     clusters: NDArray[np.intp]
     crossed_with: NDArray[np.intp] | None
     bootstrap: Bootstrap
 
     def resample(self, statistic: Statistic, values: Array) -> Inference:
-        """`values`: rows × what `statistic` takes the sums of."""
+        """Resample the statistic; `values` are rows × what it takes the sums of."""
         if self.crossed_with is None:
             return self.bootstrap.resample(statistic, sum_by_cluster(values, self.clusters))
         cells = sum_by_cell(values, self.clusters, self.crossed_with)
         return self.bootstrap.resample_two_way(statistic, cells)
 
     def jackknife(self, statistic: Statistic, values: Array) -> Interval:
-        """Without a draw, which would be long with many sums; of two kinds of clusters, as `resample` has it."""
+        """Return a jackknife interval, as a draw takes long with many sums; two kinds of clusters are resampled."""
         if self.crossed_with is None:
             return jackknifed(statistic, sum_by_cluster(values, self.clusters))
         return self.resample(statistic, values).interval()
@@ -73,8 +76,10 @@ class Measured:
 
 
 def percentile(resampled: Inference) -> tuple[float, float]:
-    """Of the same draws, without a correction. Raises `Undefined` where a variance was made of several kinds of
-    draws."""
+    """Return the bounds from the same draws without a correction.
+
+    Raises `Undefined` where a variance was made of several kinds of draws.
+    """
     if not isinstance(resampled, Resampled):
         raise Undefined("two_way_has_no_percentile")
     low, high = np.quantile(resampled.replicates, TAILS)
@@ -105,8 +110,11 @@ def of_distance(human: Array, judge: Array) -> list[Measured]:
 
 
 def concordance(human: Array, judge: Array) -> list[Measured]:
-    """Of whole scores it is the quadratic kappa too. BCa's interval held what was planted less often, most so where
-    scores crowd at an end of the scale (docs/developers/coverage.md)."""
+    """Return Lin's concordance, which for whole scores is the quadratic kappa too.
+
+    BCa's interval held the planted value less often, most so where scores crowd at an end of the scale
+    (docs/developers/coverage.md).
+    """
     values = distance.common_moments(human, judge)
     names = ("ccc", "kappa_quadratic")
     return [Measured(name, distance.concordance_z, values, np.tanh, symmetric=True) for name in names]
@@ -123,7 +131,10 @@ def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured
 
 
 def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
-    """And the ceiling. `spreads`: rows × `distance.spread_of` of each side whose reliability is known."""
+    """Return the disattenuated r and the ceiling.
+
+    `spreads`: rows × `distance.spread_of` of each side whose reliability is known.
+    """
     values, sides = np.hstack([pair_moments(human, judge), *spreads]), len(spreads)
     return [
         Measured("disattenuated", distance.disattenuated(sides), values),
@@ -132,7 +143,7 @@ def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[
 
 
 def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
-    """Of the columns that have a value; the reason why another has none is its interval's too."""
+    """Add the intervals of the columns that have a value; the reason of a missing value holds for its interval too."""
     for one in measured:
         row.values |= dict.fromkeys(_bounds(one), np.nan)
     known = [one for one in measured if np.isfinite(row.values[one.name])]
@@ -150,7 +161,7 @@ def _bounds(one: Measured) -> tuple[str, str]:
 
 
 def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Resample]:
-    """Of one kind of clusters all are made in one go."""
+    """Yield a function for each column that resamples it; one kind of clusters is drawn once for all columns."""
     if drawn.crossed_with is not None:
         yield from (partial(drawn.resample, one.statistic, one.values) for one in measured)
     elif measured:
@@ -161,7 +172,10 @@ def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Resample]
 
 
 def _all(measured: Sequence[Measured], shared: Mapping[int, Array], sums: Array) -> Array:
-    """`shared`: the values of which `sums` are, each once, though several statistics be of them."""
+    """Return all statistics of the same sums.
+
+    `shared`: the values behind `sums`, each once, even if several statistics use them.
+    """
     ends = np.cumsum([values.shape[1] for values in shared.values()])
     parts = dict(zip(shared, np.split(sums, ends[:-1], axis=-1), strict=True))
     return np.stack([one.statistic(parts[id(one.values)]) for one in measured], axis=-1)

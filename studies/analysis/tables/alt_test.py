@@ -74,7 +74,7 @@ Types = Mapping[Place, str]
 
 @dataclass(frozen=True)
 class Shared:
-    """What a judge and two or more raters scored of an item."""
+    """The scores of an item by a judge and two or more raters."""
 
     annotations: pd.DataFrame  # UNIT × raters, nan where one gave no score
     judge: Array  # of each UNIT
@@ -83,8 +83,11 @@ class Shared:
     type: str  # of the item, as the codebook has it; empty where it does not say
 
     def score(self) -> measure.Score:
-        """How near two answers are: of a nominal item whether they are the same. Of whole scores with two values both
-        measures say the same, and one of them is called accuracy."""
+        """Return the measure of how near two answers are.
+
+        For a nominal item it is whether they are the same. For whole scores with two values both measures give the
+        same, and one of them is called accuracy.
+        """
         if self.type in NOMINAL:
             return measure.accuracy
         return measure.accuracy if self.has_two_values() else measure.negative_rmse
@@ -117,7 +120,7 @@ def _type(scale: Key, types: Types) -> str:
 
 
 def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
-    """By rater kind and SCALE: UNIT × raters. Of a person's replicates the first counts."""
+    """Return UNIT × raters by rater kind and SCALE; the first of a person's replicates counts."""
     rated = first_of_people(ratings[ratings["rater_kind"].isin(list(EPSILON))])
     texts = rated[["rater_kind", *SCALE, *UNIT, "rater"]].astype(str).assign(score=rated["score"])
     found: dict[str, dict[Key, pd.DataFrame]] = {}
@@ -128,7 +131,7 @@ def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Ke
 
 
 def _answers(judged: pd.DataFrame, types: Types) -> Mapping[Key, pd.Series]:
-    """Undo SCALE by UNIT."""
+    """Return the judge's scores by UNIT for each SCALE."""
     by_scale = ((tuple(map(str, scale)), rows) for scale, rows in judged.groupby(SCALE))
     return {scale: _one_answer(rows, UNIT, _type(scale, types)) for scale, rows in by_scale}
 

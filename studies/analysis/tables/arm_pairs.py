@@ -81,8 +81,10 @@ Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
 @dataclass(frozen=True)
 class Compared:
-    """Two arms or more as the same kind of raters scored them, `of` by OF. `scores` and `conversations` (how many) are
-    users × arms, by name; nan where a user did not meet an arm."""
+    """Two arms or more as the same kind of raters scored them, `of` by OF.
+
+    `scores` and `conversations` (how many) are users × arms, by name; nan where a user did not meet an arm.
+    """
 
     of: dict[str, str]
     scores: pd.DataFrame
@@ -93,7 +95,7 @@ class Compared:
         return [str(arm) for arm in self.scores.columns]
 
     def complete(self) -> "Compared":
-        """Of the users that met every arm."""
+        """Return the scores of the users that met every arm."""
         everywhere = self.scores.notna().all(axis=1)
         return Compared(self.of, self.scores[everywhere], self.conversations[everywhere])
 
@@ -105,7 +107,7 @@ class Compared:
 
 
 def compared(export: Export) -> Iterator[Compared]:
-    """By kind of raters first."""
+    """Yield what is compared, ordered by kind of raters first."""
     for key, group in scores_by_cluster(export, export.ratings).groupby(OF):
         if group["arm"].nunique() > 1:
             wide = group.pivot(index="cluster", columns="arm", values=["score", "conversations"])
@@ -129,12 +131,12 @@ def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
 
 
 def _everywhere(row: dict[str, Any]) -> tuple[Any, ...]:
-    """All pairs and items of a moment; the mean over all items is by itself."""
+    """Return the family of all pairs and items of a moment; the mean over all items is its own family."""
     return row["moment"], row["item"] == ALL_ITEMS
 
 
 def shared(item: Compared, arms: Sequence[str]) -> Compared:
-    """Of these two arms and the users that met both."""
+    """Return the scores of these two arms by the users that met both."""
     names = list(arms)
     return Compared(item.of, item.scores[names], item.conversations[names]).complete()
 
@@ -145,7 +147,7 @@ def differences(pair: Compared) -> Array:
 
 
 def t_test(differences: Array) -> float:
-    """Two-sided p."""
+    """Return the two-sided p of a paired t test."""
     if len(differences) < 2:
         raise Undefined("one_pair")
     if np.ptp(np.round(differences, paired.ROUNDED)) == 0:
@@ -154,7 +156,7 @@ def t_test(differences: Array) -> float:
 
 
 def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[str, Any]:
-    """Of two of the item's arms, without p_holm and p_bh, which need the other rows."""
+    """Return the row of two arms of the item, without p_holm and p_bh, which need the other rows."""
     pair = shared(item, arms)
     users = len(pair.scores)
     row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())

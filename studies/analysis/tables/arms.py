@@ -55,7 +55,7 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
 
 
 def conversation_scores(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Columns SCORED and `score`: the mean over the raters of a group."""
+    """Return the mean over the raters of a group: columns SCORED and `score`."""
     each = ratings.groupby([*SCORED, "rater"], observed=True)["score"].mean()
     return each.groupby(SCORED, observed=True).mean().reset_index()
 

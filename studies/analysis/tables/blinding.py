@@ -57,8 +57,11 @@ OF_ANSWERS = ("conversation", "instrument", "item", "value", "text")
 
 @dataclass(frozen=True)
 class Guesses:
-    """One entry of the columns per conversation. `said`: the place of the arm that was named, or the number of arms
-    for none; `sure` is nan where nothing was said of it."""
+    """The guesses of people, one entry of each array per conversation.
+
+    `said`: the place of the arm that was named, or the number of arms for none; `sure` is nan where the person did not
+    say.
+    """
 
     arms: list[str]
     met: NDArray[np.intp]
@@ -73,11 +76,11 @@ class Guesses:
         return counts
 
     def unmet(self) -> list[str]:
-        """Arms that somebody named and nobody met, as where an arm is misspelt."""
+        """Return the arms that somebody named and nobody met, as where an arm is misspelt."""
         return [arm for place, arm in enumerate(self.arms) if not (self.met == place).any()]
 
     def of(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
-        """How many conversations and clusters."""
+        """Return the numbers of conversations and clusters."""
         return {"n": int(chosen.sum()), "clusters": len(set(self.clusters[chosen].tolist()))}
 
 
@@ -101,7 +104,7 @@ def _noted(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, A
 
 
 def guesses_of(export: Export) -> Guesses | None:
-    """None where nobody was asked, or of no conversation the arm is known."""
+    """Return the guesses; None where nobody was asked, or where no conversation has a known arm."""
     path = export.folder / "answers.csv"
     if not path.is_file():
         return None
@@ -190,7 +193,7 @@ def _add_one_against_rest(row: Row, counts: Array, place: int, bootstrap: Bootst
 
 
 def _is_fixed(counts: Array, place: int) -> bool:
-    """Whether an arm was never or always named where it was met, or where another was."""
+    """Return whether an arm was never or always named where it was met, or where another was met."""
     named, answers = counts[:, place], counts.sum(axis=1)
     elsewhere = named.sum() - named[place], answers.sum() - answers[place]
     return any(count in (0, of) for count, of in ((named[place], answers[place]), elsewhere))

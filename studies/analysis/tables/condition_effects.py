@@ -131,14 +131,14 @@ def model_of(scores: pd.DataFrame) -> mixed.Data:
 
 
 def design(of_arm: np.ndarray, conditions: pd.Series) -> Array:
-    """Two columns for each arm: first all the arms' means of both conditions, then how these differ."""
+    """Return two columns for each arm: first the arms' means of both conditions, then their differences."""
     arms = np.eye(of_arm.max() + 1)[of_arm]
     side = (conditions == WORST_CASE).to_numpy(float) - 0.5
     return np.hstack([arms, arms * side[:, np.newaxis]])
 
 
 def differences(arms: int) -> Array:
-    """Arms × columns of the design."""
+    """Return the contrasts of the arms' differences: arms × columns of the design."""
     return np.hstack([np.zeros((arms, arms)), np.eye(arms)])
 
 

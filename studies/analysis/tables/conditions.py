@@ -111,7 +111,7 @@ def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
 
 
 def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> None:
-    """What `add_interval` notes of it is said of the difference already."""
+    """Add the mean of a condition; the cautions about its interval are those about the difference."""
     own = Row()
     add_interval(own, values, np.arange(len(values)), bootstrap, alike="means_alike")
     bounds = {f"{condition}_{bound}": own.values[bound] for bound in ("low", "high")}
@@ -146,7 +146,7 @@ def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
 
 
 def _between(sums: Array) -> Array:
-    """From (n, x) of the average and (n, x) of the worst case."""
+    """Return the difference, from (n, x) of the average and (n, x) of the worst case."""
     return mean(sums[..., 2:]) - mean(sums[..., :2])
 
 

@@ -48,7 +48,7 @@ def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
 
 
 def _by_conversation(export: Export) -> pd.DataFrame:
-    """One row per conversation × purpose, and EVERYTHING: sums of the MEASURES, nan where one is not known."""
+    """Return one row per conversation × purpose, and EVERYTHING: sums of the MEASURES, nan where one is unknown."""
     about = export.whole().rename(columns={"seeker_kind": "seekers"})[["arm", "seekers", "cluster"]]
     path = export.folder / "calls.csv"
     if not path.is_file():

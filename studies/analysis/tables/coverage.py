@@ -74,7 +74,7 @@ def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 
 def _asked(export: Export) -> pd.DataFrame:
-    """One row for each score that a judge was asked for, the missing ones too."""
+    """Return one row for each score that a judge was asked for, including the missing ones."""
     judged = export.ratings[export.ratings["rater_kind"] == "judge"]
     rows = pd.concat([table.astype({"score": float}) for table in (judged, export.unscored)], ignore_index=True)
     texts = rows[["rater", "strategy", *SCALE, *THING, "missing_reason"]].astype(str)
@@ -88,7 +88,7 @@ def _with_arms(rows: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_arm(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """All together, then each arm."""
+    """Yield all rows together, then the rows of each arm."""
     yield ALL, rows
     for arm, of_arm in rows[rows["arm"] != ""].groupby("arm"):
         yield str(arm), of_arm
@@ -105,8 +105,10 @@ def _of_judge(asked: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Itera
 
 
 def _things(asked: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
-    """One row for each thing that was to be rated: the means of its replicates by statistic, `mean` being nan where all
-    are missing; `arm`, `cluster`, and `missing`: whether any is."""
+    """Return one row for each thing to be rated, with the means of its replicates by statistic.
+
+    `mean` is nan where all are missing. Also has `arm`, `cluster`, and `missing`: whether any replicate is missing.
+    """
     lowest, highest = (scale.lowest, scale.highest) if scale else (np.nan, np.nan)
     scores = asked["score"]
     filled = asked.assign(mean=scores, mean_lowest=scores.fillna(lowest), mean_highest=scores.fillna(highest))
@@ -122,7 +124,7 @@ def _shares(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]
 
 
 def _reasons(asked: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """Each reason why a score is missing, and of which rows it is the reason."""
+    """Yield each reason why a score is missing, with the rows that it explains."""
     reasons = asked["reason"].replace("", NO_REASON).where(asked["score"].isna())
     for reason in sorted(reasons.dropna().unique()):
         yield reason, reasons == reason
@@ -171,8 +173,10 @@ def _of_repairs(export: Export) -> Iterator[dict[str, Any]]:
 
 
 def _askings(export: Export) -> pd.DataFrame:
-    """One row for each time that a judge was asked; `unreadable`: an answer of it could not be read. What was said in
-    answer to the same question stands in calls.csv one after the other."""
+    """Return one row for each time that a judge was asked.
+
+    `unreadable`: an answer could not be read. Answers to the same question stand in calls.csv one after the other.
+    """
     path = export.folder / "calls.csv"
     calls = read_table(path, (), OF_CALLS).astype(str) if path.is_file() else pd.DataFrame(columns=list(OF_CALLS))
     judged = (calls["purpose"] == "judge") & (calls["judge"] != "")
@@ -206,7 +210,7 @@ def _finally_rated(ratings: pd.DataFrame) -> set[str]:
 
 
 def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
-    """What raters other than judges were asked for and left without a score: by kind of raters and item."""
+    """Yield, by kind of raters and item, how often people left an item without a score."""
     for key, asked in _asked_of_people(export).groupby(RATED, observed=True):
         kind, *scale = map(str, key)
         of = {"judge": "", "strategy": "", "raters": kind} | named_by(SCALE, scale)
@@ -223,7 +227,7 @@ def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _asked_of_people(export: Export) -> pd.DataFrame:
-    """One row for each answer, those without a score too; texts of few values stay categories."""
+    """Return one row for each answer, including those without a score; texts with few values stay categories."""
     given = export.ratings[export.ratings["rater_kind"] != "judge"]
     columns = [*RATED, "conversation", "score"]
     asked = [given[columns].assign(reason=""), _skipped(export)[[*columns, "reason"]]]

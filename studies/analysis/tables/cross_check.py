@@ -342,7 +342,7 @@ def _f_repeated(scores: Array) -> float:
 
 
 def _mixed_models(export: Export) -> Iterator[Check]:
-    """Of each table one model that both can fit, or what was tried."""
+    """Yield the checks of one model of each table that both can fit, or of the last one tried."""
     for models in (_of_raters(export), _of_conditions(export), _of_positions(export)):
         for model in _draw(list(models), MOST_TRIES):
             yield from model.checks()
@@ -352,7 +352,7 @@ def _mixed_models(export: Export) -> Iterator[Check]:
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a mixed model. `more`: what beside the model's key finds its row."""
+    """A number of a mixed model; `more` finds its row together with the model's key."""
 
     name: str
     more: Mapping[str, str]

@@ -171,7 +171,7 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
 
 
 def _numbers(users: int, raters: int, *, joint: bool) -> list[tuple[int, int]]:
-    """Of users and raters; one of the two as it is, unless `joint`."""
+    """Return pairs of numbers of users and raters; unless `joint`, one of the two stays as it is."""
     grid = product(sorted({*USERS, users}), sorted({*NUMBERS, raters}))
     return [(of_users, of_raters) for of_users, of_raters in grid if joint or of_users == users or of_raters == raters]
 
@@ -232,7 +232,7 @@ def _counted(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, 
 
 
 def _table(values: Array, facets: Facets) -> Array:
-    """One axis for each facet; nan where nothing was scored."""
+    """Return the scores with one axis for each facet; nan where nothing was scored."""
     table = np.full([int(levels.max()) + 1 for levels in facets.values()], np.nan)
     table[tuple(facets.values())] = values
     return table
@@ -243,7 +243,7 @@ def _components(table: Array, values: Array, facets: Facets) -> Components:
 
 
 def _forms(table: Array) -> dict[str, Icc]:
-    """Those of single ratings, by statistic, where their intervals are by F."""
+    """Return the forms of single ratings by statistic, where their intervals are by F."""
     try:
         found = {} if np.isnan(table).any() else two_way(table)
     except Undefined:

@@ -186,7 +186,7 @@ def _add_components(row: Row, item: Compared) -> None:
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
-    """`msr`, and `msr_corrected` with its interval, of the users that met every arm."""
+    """Add `msr`, and `msr_corrected` with its interval, for the users that met every arm."""
     scores = item.complete().values()
     try:
         if not len(scores):
@@ -251,7 +251,10 @@ def _add_pairs(row: Row, item: Compared) -> None:
 
 
 def _add_share(row: Row, name: str, p_values: list[float], smallest: list[float], pairs: int, users: int) -> None:
-    """`smallest`: the adjusted p that each would have if all told their arms apart as firmly as so many users can."""
+    """Add the share of pairs that differ.
+
+    `smallest`: the adjusted p that each would have if all told their arms apart as firmly as so many users can.
+    """
     able = _count(smallest)
     if not able:
         row.leave_out(name, because=Note("too_few_users_for_pairs", count=users))

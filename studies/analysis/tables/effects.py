@@ -67,7 +67,7 @@ def add_wilcoxon(row: Row, differences: Array) -> None:
 
 
 def add_effects(row: Row, first: Array, second: Array, bootstrap: Bootstrap) -> None:
-    """Of first minus second; `first` and `second` are of the same users."""
+    """Add the effects of first minus second, which are scores of the same users."""
     differences = first - second
     _add_rank_biserial(row, differences, bootstrap)
     _add(row, D_Z, lambda: paired.d_z(differences))

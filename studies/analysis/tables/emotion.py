@@ -52,7 +52,7 @@ def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
 
 
 def _told(export: Export) -> pd.DataFrame:
-    """What people said of themselves: one row per conversation × measure of which either is known."""
+    """Return what people said of themselves: one row per conversation × measure with a known value."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     about = chats[["arm", "condition", "seekers", "cluster"]]
     found = [
@@ -71,7 +71,7 @@ def _supposed(export: Export) -> pd.DataFrame:
 
 
 def _imported(export: Export) -> pd.DataFrame:
-    """One row per import of which either is known, but for those of which people themselves told any feeling."""
+    """Return one row per import with a known value, unless people said what they felt in it."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     chats = chats[chats[TOLD].isna().all(axis=1)]
     said = export.emotions

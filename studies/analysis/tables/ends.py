@@ -24,7 +24,7 @@ def ended_in(ways: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def leaving(found: Array) -> Array:
-    """Of the counts those of the ends in LEAVING, so that all others are censored."""
+    """Return the counts of the ends in LEAVING, so that all others are censored."""
     return found[..., : 1 + len(LEAVING), :]
 
 

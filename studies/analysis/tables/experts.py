@@ -61,7 +61,7 @@ def expert_table(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, l
 
 
 def ordered(instrument: str, items: set[str]) -> list[str]:
-    """As the paper prints them; what it does not have after that, by name."""
+    """Return items in the order in which the paper prints them; others follow by name."""
     printed = [item for item in SHORT.get(instrument, {}) if item in items]
     return printed + sorted(items - set(printed))
 

@@ -128,7 +128,7 @@ def _of_people(
 
 
 def _untold(people: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Note]:
-    """By stage, why nothing is known of who came so far."""
+    """Return, by stage, why it is unknown who came so far."""
     reasons = {
         stage: Note("column_missing", columns=" or ".join(columns))
         for stage, columns in TOLD_BY.items()

@@ -98,7 +98,7 @@ def _groups(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], dict[str, p
 def _rows_of(
     of: dict[str, str], items: Mapping[str, pd.DataFrame], export: Export, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    """Without p_bh and p_holm, which need the other rows."""
+    """Return rows without p_bh and p_holm, which need the other rows."""
     if len(items) > MOST_ITEMS:
         return [_left_out(of, len(items))]
     scores = pd.concat({name: items[name] for name in sorted(items)}, axis=1).sort_index()
@@ -161,7 +161,7 @@ class Block:
 
     @cached_property
     def _together(self) -> ResampledTogether:
-        """All differences, in the order of `pairs`."""
+        """Return all differences, in the order of `pairs`."""
         items = list(self.scores)
         first, second = np.array([[items.index(item) for item in pair] for pair in self.pairs]).T
         sums = sum_by_cluster(self._moments(items), self.clusters)
@@ -172,7 +172,10 @@ class Block:
 
 
 def _blocks(scores: pd.DataFrame, human: str, export: Export, bootstrap: Bootstrap) -> Iterator[Block]:
-    """`scores`: columns item × side, nan where both sides have not scored an item."""
+    """Yield the pairs of items that share the same conversations.
+
+    `scores`: columns item × side, nan where both sides have not scored an item.
+    """
     known = {item: scores[item].notna().all(axis=1).to_numpy() for item in scores.columns.unique(0)}
     same: dict[bytes, list[tuple[str, str]]] = {}
     for first, second in combinations(known, 2):

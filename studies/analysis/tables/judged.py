@@ -30,8 +30,10 @@ def named(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Columns JUDGE, `variant`, SCALE, UNIT and `score`, replicates averaged. Item ALL stands for answers in which all
-    items of an instrument have a score."""
+    """Return columns JUDGE, `variant`, SCALE, UNIT and `score`, replicates averaged.
+
+    Item ALL stands for answers in which all items of an instrument have a score.
+    """
     rows = named(ratings).dropna(subset="score")
     single = rows.groupby([*JUDGE, "variant", *SCALE, *UNIT])["score"].mean().reset_index()
     items = single.groupby(["instrument", "moment"])["item"].transform("nunique")

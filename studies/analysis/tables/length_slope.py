@@ -61,7 +61,7 @@ def _by_group(x: Array, y: Array, groups: NDArray[np.intp]) -> Array:
 
 
 def _slope(sums: Array) -> Array:
-    """Of the deviations from each group's means; nan where the lengths do not vary within any."""
+    """Return the slope of the deviations from each group's means; nan where no group has lengths that vary."""
     squares, products = sums[..., 0], sums[..., 1]
     n, x, y = np.split(sums[..., 2:], 3, axis=-1)
     there = np.maximum(n, 1)

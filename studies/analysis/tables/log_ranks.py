@@ -20,7 +20,7 @@ _Tested = tuple[ChiSquare, Note]  # and its method
 
 
 def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Whether the arms differ; nothing of one arm alone."""
+    """Yield the tests of whether the arms differ; none for a single arm."""
     if chats["arm"].nunique() < 2:
         return
     yield _test(of | {"statistic": LOG_RANK}, chats, _log_rank)

@@ -111,8 +111,10 @@ def read_positions(path: Path) -> pd.DataFrame:
 
 
 def own_scores(export: Export) -> pd.DataFrame:
-    """One row per OF × conversation that has a position: `arm`, `condition`, `score`, `participant`, `position`,
-    `previous`."""
+    """Return one row per OF × conversation that has a position.
+
+    Columns `arm`, `condition`, `score`, `participant`, `position`, `previous`.
+    """
     path = export.folder / "conversations.csv"
     own = _of_own_conversations(export)
     if own.empty or not path.is_file():
@@ -253,7 +255,7 @@ def _slope(about: dict[str, Any], designed: Design, found: Fit) -> Row:
 
 
 def _without_bounds(about: dict[str, Any]) -> tuple[Row, Row]:
-    """Of both tests of the previous arm."""
+    """Return the rows of both tests of the previous arm."""
     ratio, wald = (Row(**about, statistic=name) for name in ("carry_over_test", "carry_over_f"))
     ratio.leave_out("low", "high", because=Note("is_chi_square"))
     wald.leave_out("low", "high", because=Note("is_f"))

@@ -60,7 +60,7 @@ def _other(side: str) -> str:
 
 
 def _add_wilson(row: Row, same: Array) -> None:
-    """Where all pairs are alike, nothing varies when they are drawn again."""
+    """Add Wilson's interval, for where all pairs are alike nothing varies when they are drawn again."""
     n = row.values["clusters"]
     interval = binomtest(round(float(same.mean()) * n), n).proportion_ci(method="wilson")
     row.values |= {"low": float(interval.low), "high": float(interval.high)}
@@ -68,7 +68,7 @@ def _add_wilson(row: Row, same: Array) -> None:
 
 
 def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:
-    """Of two different clusters the first in the alphabet, so that it does not matter which side is called a."""
+    """Return the first in the alphabet of two different clusters, so that it does not matter which side is called a."""
     known = export.chats["cluster"]
     names = [sides[f"conversation_{side}"].map(lambda code: known.get(code, f"conversation {code}")) for side in "ab"]
     return numbered(names[0].where(names[0] <= names[1], names[1]))

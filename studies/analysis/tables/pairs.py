@@ -137,7 +137,7 @@ def _sign_test(contest: Group) -> float:
 
 
 def _add_first(row: Row, contest: Group) -> None:
-    """Of the verdicts that prefer one: the share for the side that was shown first; .5 where the place does nothing."""
+    """Add the share of decided verdicts for the side that was shown first; .5 where the place does nothing."""
     signs = (contest.rows["verdict"] * contest.rows["first"]).to_numpy()
     row.values["first_n"] = int((signs != 0).sum())
     if row.values["first_n"]:

@@ -81,7 +81,7 @@ def _no_panel(strategy: str) -> dict[str, Any]:
 
 
 def _people(ratings: pd.DataFrame) -> Mapping[Any, Mapping[str, pd.Series]]:
-    """By SCALE and rater kind: the mean over the raters of each UNIT."""
+    """Return the mean over the raters of each UNIT, by SCALE and rater kind."""
     rated = first_of_people(ratings[ratings["rater_kind"] != "judge"])
     keys = ["rater_kind", *SCALE, *UNIT]
     single = rated[[*keys, "rater"]].astype(str).assign(score=rated["score"])
@@ -141,7 +141,7 @@ class Panel:
         return both["human"].to_numpy(float), both["panel"].to_numpy(float), clusters
 
     def member_rows(self, of: dict[str, str], rated: pd.Series) -> Iterator[dict[str, Any]]:
-        """What the panel is worth against its members: the one nearest to people, and all of them on average."""
+        """Yield what the panel is worth against its members: the one nearest to people, and their average."""
         found = {judge: r for judge in self.scores if (r := self.member_r(self.scores[judge], rated)) is not None}
         average = Row(**of, rule=AVERAGE, judge="", members=len(found))
         average.leave_out("low", "high", because=Note("mean_of_r"))
@@ -188,7 +188,7 @@ def strict_majority(answers: Array) -> float:
 
 
 def median(answers: Array) -> float:
-    """Of those who gave a score; nan where nobody did."""
+    """Return the median of the scores that were given; nan where there are none."""
     given = answers[~np.isnan(answers)]
     return float(np.median(given)) if given.size else np.nan
 

@@ -50,7 +50,7 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
 
 
 def _listed(export: Export) -> pd.DataFrame:
-    """Those of participants.csv that are in the results."""
+    """Return the people of participants.csv who are in the results."""
     path = export.folder / "participants.csv"
     if not path.is_file():
         return pd.DataFrame(columns=["participant", "track", "language"])
@@ -60,7 +60,7 @@ def _listed(export: Export) -> pd.DataFrame:
 
 
 def _answers(export: Export) -> pd.DataFrame:
-    """Of questions about the person; the last answer counts."""
+    """Return the answers to questions about the person; the last answer counts."""
     path = export.folder / "answers.csv"
     names = ["participant", "conversation", "instrument", "item", "value", "text"]
     if not path.is_file():
@@ -84,7 +84,7 @@ def _choices(export: Export) -> pd.DataFrame:
 
 
 def _scales(export: Export) -> pd.DataFrame:
-    """Those that are about the person: the Big Five."""
+    """Return the scales about the person, such as the Big Five."""
     path = export.folder / "scales.csv"
     if not path.is_file():
         return pd.DataFrame(columns=["participant", "instrument", "item", "value"])

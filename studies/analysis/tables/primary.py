@@ -89,14 +89,14 @@ def _lacking(of: Found, of_arms: bool, export: Export) -> Note:
 
 
 def _in_words(of: dict[str, str]) -> str:
-    """For those who read the file alone."""
+    """Describe the contrast for readers of the file alone."""
     if of["judge"]:
         return f"{of['judge']}, {of['a']} minus {of['b']}: agreement with {of['raters']} on {of['item']}"
     return f"{of['a']} minus {of['b']}: {of['item']} as rated by {of['raters']}"
 
 
 def _of_strategies(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
-    """Empty where there is no such row."""
+    """Return the row of two strategies; empty where there is no such row."""
     names = {"human": "raters", "strategy_b": "a", "strategy_a": "b"}
     for about, under_a, under_b in strategy_tests.compared(export.ratings):
         if all(value == of[names.get(name, name)] for name, value in about.items()):
@@ -105,7 +105,7 @@ def _of_strategies(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> 
 
 
 def _of_arms(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
-    """Empty where there is no such row."""
+    """Return the row of two arms; empty where there is no such row."""
     arms = of["a"], of["b"]
     for item in arm_pairs.compared(export):
         if all(value == of[name] for name, value in item.of.items()) and set(arms) <= set(item.arms):
@@ -119,7 +119,7 @@ def _taken(row: Found, p: str) -> Found:
 
 
 def _adjusted(rows: list[Found]) -> list[Found]:
-    """What is declared is the family, whatever became of it: data must not decide how many tests there are."""
+    """Return the rows with p_holm over all that is declared: data must not decide how many tests there are."""
     adjusted = holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows])
     return [row | {"p_holm": np.nan if np.isnan(row["p"]) else p} for row, p in zip(rows, adjusted, strict=True)]
 

@@ -96,7 +96,7 @@ Instructions = Mapping[tuple[str, str], str]  # by instrument and item: the answ
 
 @dataclass(frozen=True)
 class Collected:
-    """What people gave, those too who are left out of the results; the tables of `NEEDED`, in the order of the files.
+    """What people gave, including what is left out of the results; the tables of `NEEDED`, in the order of the files.
 
     `messages` are the seekers'. `instructed`: one row per answer to an item that tells what to answer, with `as_told`;
     `answers` are without them.
@@ -110,7 +110,7 @@ class Collected:
 
 
 def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
-    """From tables of the names of `NEEDED`; one that is absent is empty."""
+    """Return what people gave, from tables of the names of `NEEDED`; a missing one is empty."""
     typed = {name: _typed(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
     ratings, turns, answers = typed["ratings"], typed["turns"], typed["answers"]
     places = pd.Series(zip(answers["instrument"], answers["item"], strict=True), answers.index, dtype=object)
@@ -125,7 +125,7 @@ def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collect
 
 
 def _compared(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
-    """Those that are there, beside what was told."""
+    """Return the answers that were given, each with whether it is the instructed one."""
     said = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
     return answers.assign(as_told=said == told)[said != ""]
 
@@ -162,7 +162,7 @@ def _told_by_ours() -> Instructions:
 
 
 def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
-    """By instrument and, where it is one of ours, by its items: a long run is one on the page, not in the file."""
+    """Return ratings by instrument and in the order of our own items, so that a long run is one on the page."""
     known = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
     pairs = zip(ratings["instrument"], ratings["item"], strict=True)
     places = [known.get(instrument, {}).get(item, 0) for instrument, item in pairs]
@@ -272,7 +272,7 @@ def _median(values: pd.Series) -> float:
 
 
 def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Where an instrument of ours has several scales of several items: the Big Five."""
+    """Yield the rows of instruments of ours with several scales of several items, which is the Big Five."""
     ours = [id for id in instrument_ids() if len(_split(load(id))) > 1]
     for instrument in ours:
         of_instrument = answers[(answers["instrument"] == instrument) & answers["value"].notna()]

@@ -100,7 +100,7 @@ def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
 
 
 def _chances(met: Compared, bootstrap: Bootstrap) -> tuple[Array, list[Note]]:
-    """Arms × places, and what is to be said of the resamples."""
+    """Return arms × places, and the notes on the resamples."""
     if not len(met.scores):
         raise Undefined("nobody_met_two")
     drawn = bootstrap.resample_together(measures.arm_effects, measures.sums_for_effects(met.values()))

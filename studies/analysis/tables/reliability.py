@@ -128,7 +128,10 @@ def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
 
 
 def single_ratings(export: Export) -> pd.DataFrame:
-    """One score of each rater for a thing: columns `group`, `rater`, `instrument`, `moment`, `item`, UNIT, `score`."""
+    """Return one score of each rater for a thing.
+
+    Columns `group`, `rater`, `instrument`, `moment`, `item`, UNIT, `score`.
+    """
     by = ["group", "rater", "instrument", "moment", "item", *UNIT]
     return first_of_people(export.ratings).groupby(by, observed=True)["score"].mean().reset_index()
 
@@ -185,7 +188,7 @@ def _conversations_row(
 
 
 def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
-    """That of each row, numbered from 0 without gaps."""
+    """Return the cluster of each row, numbered from 0 without gaps."""
     of_rows = conversations.loc[index.get_level_values("conversation").astype(str), "cluster"]
     return np.unique(of_rows.to_numpy(str), return_inverse=True)[1]
 
@@ -204,7 +207,7 @@ def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap
 
 
 def _repeat(clusters: np.ndarray) -> bool:
-    """Whether several rows are of one cluster."""
+    """Return whether several rows belong to one cluster."""
     return bool(clusters.max() + 1 < len(clusters))
 
 
@@ -224,8 +227,11 @@ def _add_complete(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Boot
 
 
 def one_way_interval(found: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, Note]:
-    """`found` with the interval that belongs to these clusters, and how that was made; raises `Undefined` where the
-    clusters leave none. `clusters`: that of each target, numbered from 0 without gaps."""
+    """Return `found` with the interval that belongs to these clusters, and its method.
+
+    `clusters`: the cluster of each target, numbered from 0 without gaps. Raises `Undefined` where the clusters leave no
+    interval.
+    """
     if not _repeat(clusters):
         return found, Note("f")
     return clustered.one_way(found, scores, targets, clusters), JACKKNIFE
@@ -278,7 +284,7 @@ def _add_components(
 
 
 def _put_clustered(row: Row, forms: dict[str, Icc], widened: Callable[[], dict[str, Icc]]) -> bool:
-    """`forms` where the clusters leave no interval; whether they left one."""
+    """Add the widened forms, or `forms` where the clusters leave no interval; return whether they left one."""
     try:
         _put(row, widened())
     except Undefined as reason:
@@ -371,7 +377,7 @@ def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray, bootstrap: Boo
 
 
 def _add_nominal_interval(row: Row, name: str, resample: Callable[[], Resampled]) -> None:
-    """None where there is no coefficient, whose reason is told."""
+    """Add an interval, unless the coefficient is missing; its reason is noted already."""
     if np.isnan(row.values[name]):
         row.values |= {f"{name}_low": np.nan, f"{name}_high": np.nan}
     else:
@@ -394,7 +400,7 @@ def _fleiss(counted: Counts) -> float:
 
 
 def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
-    """Each rater judged the same arms through conversations of their own, so only the one-way forms mean something."""
+    """Return the row of arms, in which raters had their own conversations, so only the one-way forms mean something."""
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
     row.leave_out(*_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)), because=Note("own_conversations"))
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
@@ -407,7 +413,7 @@ def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
 def _of_items(
     rated: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
 ) -> Iterator[dict[str, Any]]:
-    """One row per instrument: its items as a scale, over the ratings that answered all of them."""
+    """Yield one row per instrument: its items as a scale, over the ratings that answered all of them."""
     wide = by_item(rated)
     if wide.shape[1] < 2:
         return
@@ -426,7 +432,7 @@ def _of_items(
 
 
 def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
-    """It is ICC(C,k) with items for raters, so its interval is that one's (Feldt 1965, doi 10.1007/BF02289499)."""
+    """Add Cronbach's alpha, which is ICC(C,k) with items for raters (Feldt 1965, doi 10.1007/BF02289499)."""
     try:
         alpha = cronbach_alpha(scores)
         forms = two_way(scores)
@@ -447,7 +453,7 @@ def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Boot
 
 
 def cronbach_alpha(scores: Array) -> float:
-    """`scores`: ratings × items, complete (Cronbach 1951, doi 10.1007/BF02310555)."""
+    """Return Cronbach's alpha of `scores`, ratings × items, complete (Cronbach 1951, doi 10.1007/BF02310555)."""
     if len(scores) < 2:
         raise Undefined("under_two_complete_ratings")
     items = scores.shape[1]
@@ -458,7 +464,7 @@ def cronbach_alpha(scores: Array) -> float:
 
 
 def omega_total(scores: Array) -> float:
-    """Of one common factor; `scores`: ratings × items, complete (McDonald 1999, Test Theory, chapter 6)."""
+    """Return omega of one factor of `scores`, ratings × items, complete (McDonald 1999, Test Theory, chapter 6)."""
     _must_have_a_factor(scores)
     correlations: Array = np.asarray(np.corrcoef(scores, rowvar=False))
     if np.linalg.eigvalsh(correlations).min() < SINGULAR:
@@ -467,8 +473,10 @@ def omega_total(scores: Array) -> float:
 
 
 def omega_polychoric(scores: Array) -> float:
-    """Of ordered categories: `scores` in whole points, ratings × items, complete (Zumbo, Gadermann & Zeisser 2007, doi
-    10.22237/jmasm/1177992180)."""
+    """Return omega of ordered categories; `scores` are whole points, ratings × items, complete.
+
+    Zumbo, Gadermann & Zeisser 2007, doi 10.22237/jmasm/1177992180.
+    """
     _must_have_a_factor(scores)
     correlations = polychoric.correlations(scores)
     if np.linalg.eigvalsh(correlations).min() < SINGULAR:

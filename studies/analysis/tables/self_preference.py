@@ -18,7 +18,7 @@ SELF_PREFERENCE, INTERACTION = "self_preference", "interaction"
 
 
 def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    """One row for each item of a judge of whom all is known; else one that says what is not."""
+    """Yield one row for each item of a judge about whom all is known; for others one row with the reason."""
     makers, supporters = judges_makers(export.folder), supporters_makers(export.folder)
     for (judge, strategy), rows in plain.groupby(JUDGE):
         of = {"judge": str(judge), "strategy": str(strategy), "variant": SELF_PREFERENCE, "statistic": INTERACTION}
@@ -67,7 +67,7 @@ def _interaction(sums: Array) -> Array:
 
 
 def judges_makers(folder: Path) -> dict[str, str]:
-    """By judge, from calls.csv; empty where its models are of several makers, or of one that is not known."""
+    """Return the maker of each judge's models, from calls.csv; empty where there are several or it is unknown."""
     path = folder / "calls.csv"
     if not path.is_file():
         return {}
@@ -78,7 +78,7 @@ def judges_makers(folder: Path) -> dict[str, str]:
 
 
 def supporters_makers(folder: Path) -> dict[str, str]:
-    """By conversation, from conversations.csv; empty where nobody knows."""
+    """Return the maker of each conversation's model, from conversations.csv; empty where it is unknown."""
     path = folder / "conversations.csv"
     if not path.is_file():
         return {}

@@ -79,7 +79,7 @@ def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Row
 
 
 def _lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
-    """For each estimate of all that the sample leaves nothing of."""
+    """Yield a row for each estimate of the whole data that the sample cannot give."""
     there = {_named(row) for row in rows}
     for of in (row for row in usual if _named(row) not in there):
         row = Row(**{name: of[name] for name in ("statistic", *OF, *NAMED)}, n=0, clusters=0)
@@ -92,7 +92,7 @@ def _named(row: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def samples(export: Export) -> dict[str, Export]:
-    """By name, as METHODS tells them."""
+    """Return the samples by name, as METHODS describes them."""
     troubled = export.ratings["conversation"].isin(incidents(export))
     return {
         ALL: export,
@@ -107,7 +107,7 @@ def samples(export: Export) -> dict[str, Export]:
 
 
 def without_flagged(export: Export) -> pd.DataFrame:
-    """Without flagged people's ratings, those that were given too fast, and all of conversations that are flagged."""
+    """Return ratings without those of flagged people, those given too fast, and all of flagged conversations."""
     table = pd.DataFrame(quality.indices(quality.of_export(export)), columns=quality.COLUMNS)
     flagged = quality.flagged_rows(table)
     said = flagged["statistic"].isin(quality.OF_WHAT_WAS_SAID)
@@ -223,7 +223,7 @@ def _separations(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
 
 
 def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
-    """Where several raters of a kind rated the same conversations."""
+    """Yield the ICC of raters of a kind who rated the same conversations."""
     keys = ["group", "instrument", "moment", "item"]
     for key, scores in single_ratings(sample).groupby(keys, observed=True):
         several = scores[scores.duplicated(UNIT, keep=False)]
@@ -232,7 +232,7 @@ def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
 
 
 def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Any]:
-    """With the interval that reliability.csv has of it."""
+    """Return the ICC with the interval that reliability.csv has of it."""
     targets = scores.groupby(UNIT, observed=True).ngroup().to_numpy()
     of_targets = scores.assign(target=targets).groupby("target")["conversation"].first().astype(str)
     clusters = numbered(conversations.loc[of_targets, "cluster"])

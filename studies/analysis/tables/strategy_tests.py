@@ -98,7 +98,7 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
 
 
 def compared(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
-    """What is compared in each row, by human and judge first, and the scores of both sides under either strategy."""
+    """Yield what each row compares, by human and judge first, and the scores of both sides under either strategy."""
     for (human, judge), of_items in _found(ratings).items():
         for scale, strategies in of_items.items():
             of = {"judge": judge, "human": human} | named_by(SCALE, scale)
@@ -107,7 +107,7 @@ def compared(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFra
 
 
 def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
-    """By (human, judge), SCALE and strategy: the scores of both sides."""
+    """Return the scores of both sides by (human, judge), SCALE and strategy."""
     found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
     for of, both in both_sides(ratings):
         of_items = found.setdefault((of["human"], of["judge"]), {})
@@ -118,7 +118,7 @@ def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mappi
 def row_of(
     of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    """Without p_holm and p_bh, which need the other rows."""
+    """Return the row without p_holm and p_bh, which need the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
@@ -152,12 +152,12 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
 
 
 def are_alike(row: dict[str, Any]) -> bool:
-    """Whether the two r are the same, in every resample too."""
+    """Return whether the two r are the same, also in every resample."""
     return bool(abs(row["difference"]) < ALIKE)
 
 
 def add_interval(row: Row, resample: Callable[[], Inference]) -> None:
-    """`low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
+    """Add `low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
     try:
         resampled = resample()
         interval = resampled.interval()
@@ -182,7 +182,7 @@ def _resample(
 
 
 def _add_tests(row: Row) -> None:
-    """Those that take the rows as independent."""
+    """Add the tests that take the rows as independent."""
     found = row.values["r_b"], row.values["r_a"], row.values["r_ab"], row.values["n"]
     try:
         williams, steiger, (low, high) = dependent.williams(*found), dependent.steiger(*found), dependent.zou(*found)

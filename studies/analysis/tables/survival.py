@@ -134,7 +134,7 @@ def _started(of: dict[str, Any], group: Group) -> Row:
 
 
 def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) -> dict[str, Any]:
-    """`without`: the estimate with each of the clusters left out."""
+    """Return the row of a share; `without` is the estimate with each of the clusters left out."""
     row = _started(of, group)
     row.values["estimate"] = estimate = round(estimate, ROUNDED)
     if len(group.counts) < 2:
@@ -160,7 +160,7 @@ def _note_few_clusters(row: Row) -> None:
 
 
 def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
-    """`anybody_left`: in any arm; else the area is that of the whole, whatever the arms are like."""
+    """Return the row of a restricted mean; unless `anybody_left` in any arm, it is that of the whole."""
     row = _started(of, group)
 
     def mean(sums: Array) -> Array:

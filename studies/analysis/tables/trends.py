@@ -54,8 +54,11 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
 
 
 def emotions(export: Export) -> pd.DataFrame:
-    """Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers` and
-    `cluster`; empty where there is no states.csv."""
+    """Return the emotions after turns; empty where there is no states.csv.
+
+    Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers` and
+    `cluster`.
+    """
     path = export.folder / "states.csv"
     if not path.is_file():
         return _with_conversation(pd.DataFrame(columns=["conversation", "source", "turn", "score"]), export.whole())
@@ -120,7 +123,7 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
 
 
 def slope(sums: Array) -> Array:
-    """From (xx, xy) of values centred within conversations."""
+    """Return the slope, from (xx, xy) of values centred within conversations."""
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 

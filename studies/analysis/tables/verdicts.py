@@ -30,7 +30,7 @@ class Verdicts:
     alike: int  # both sides were of the same arm and the same kind of seekers
 
     def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
-        """All verdicts of a kind of raters on one question."""
+        """Yield all verdicts of a kind of raters on one question."""
         keys = ["instrument", "question", "raters"]
         for of, rows in self.rows.groupby(keys):
             yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
@@ -59,8 +59,10 @@ class Group:
         return {"n": len(self.rows), "clusters": clusters, "n_raters": raters}
 
     def drawn(self) -> dict[str, NDArray[np.intp]]:
-        """What is drawn again: those of which there are two or more, and not raters who only ever met one cluster, for
-        they come and go with it."""
+        """Return the units that are drawn again: kinds of which there are two or more.
+
+        Raters who only ever met one cluster are not drawn, for they come and go with it.
+        """
         cells = np.unique(np.column_stack([self.raters, self.clusters]), axis=0)
         crossed = {"raters": self.raters} if len(cells) > self.raters.max() + 1 else {}
         everything = crossed | {"participants": self.clusters}
@@ -77,10 +79,13 @@ class Group:
                 return Note("pigeonhole_bootstrap_of", drawn=Note("raters_and_participants"))
 
     def resampled(self, values: Array, bootstrap: Bootstrap) -> Array:
-        """`values`: rows × sums. Returns replicates × sums: raters and clusters are each drawn by themselves, and a
-        verdict counts by the product (Owen 2007, doi 10.1214/07-AOAS122). It counts what is left of a single verdict
-        too often, for which `Bootstrap.resample_two_way` makes up; but that gives a variance alone, and strengths are
-        fitted anew to each replicate. Shares of wins hold what they should (docs/developers/coverage.md)."""
+        """Return replicates × sums of `values`, which are rows × sums.
+
+        Raters and clusters are each drawn by themselves, and a verdict counts by the product (Owen 2007, doi
+        10.1214/07-AOAS122). This counts the variance of a single verdict too often, for which
+        `Bootstrap.resample_two_way` makes up; but that gives a variance alone, and strengths are fitted anew to each
+        replicate. Shares of wins hold the planted values (docs/developers/coverage.md).
+        """
         drawn = [
             (weights(int(numbers.max()) + 1, bootstrap.replicates, (bootstrap.seed, place)), numbers)
             for place, numbers in enumerate(self.drawn().values())
@@ -101,7 +106,7 @@ def numbered(column: pd.Series) -> NDArray[np.intp]:
 
 
 def read_verdicts(folder: Path) -> Verdicts | None:
-    """None where there is no pairs.csv."""
+    """Return the verdicts of pairs.csv; None where there is no such file."""
     if not (folder / "pairs.csv").is_file():
         return None
     table = read_pairs(folder / "pairs.csv")
@@ -180,7 +185,7 @@ def _as_said(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """With the contestants in the order of the alphabet, and in an order that does not depend on that of the file."""
+    """Return verdicts with the contestants in alphabetical order, in an order that does not depend on the file's."""
     turned = rows["contestant_a"] > rows["contestant_b"]
     names = rows[["contestant_a", "contestant_b"]]
     rows = rows.assign(

@@ -34,7 +34,7 @@ CLOSING = (methods, data)
 
 
 def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) -> list[Section]:
-    """`tell` is told of each before its figures are drawn, which takes seconds."""
+    """Return the sections; `tell` gets the name of each before its figures are drawn, which takes seconds."""
     with style():
         found = [section for make in SECTIONS if (section := _made(make, results, tell))]
         closing = [make(results) for make in CLOSING]

@@ -48,7 +48,7 @@ def agreement(results: Results) -> Section | None:
 
 
 def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
-    """Without single raters."""
+    """Return the rows of kinds of raters, without those of single raters."""
     return table[~table["human"].str.contains(":", regex=False)] if len(table) else table
 
 

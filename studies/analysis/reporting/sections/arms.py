@@ -138,8 +138,10 @@ def _wide(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
 
 
 def given(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
-    """By arm, of the scores of the items in `of` that these raters were asked for: how many there are, and of how many;
-    where items differ, the lowest and the highest. Empty where coverage.csv does not tell."""
+    """Return, by arm, how many scores of the items in `of` these raters gave, and of how many that they were asked for.
+
+    Where items differ, the lowest and the highest. Empty where coverage.csv does not tell.
+    """
     kind, _colon, strategy = raters.partition(":")
     columns = ["strategy", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
     rows = coverage.reindex(columns=columns).merge(of[ITEM].drop_duplicates().astype(str), on=ITEM)

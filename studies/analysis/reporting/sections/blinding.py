@@ -83,7 +83,7 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _arms(table: pd.DataFrame) -> Iterator[Part]:
-    """Of all items together, where there are several; order.csv has the others."""
+    """Return rows of all items together, where there are several; order.csv has the others."""
     rows = table[table["statistic"].isin(DIFFERENCES)]
     over_items = rows[rows["item"] == ALL_ITEMS]
     rows = rows if over_items.empty else over_items
@@ -197,7 +197,7 @@ def _replies(results: Results) -> Iterator[Part]:
 
 
 def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
-    """What lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
+    """Return what lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
     found = rows.set_index("measure")
     means = {_(heading): found.at[measure, "estimate"] for measure, heading in MEANS.items()}
     counts = {_(heading): _share(found.loc[measure]) for measure, heading in COUNTS.items()}

@@ -93,7 +93,7 @@ def _difference(row: Mapping[Any, Any]) -> str:
 
 
 def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
-    """Without the single arms, whose differences are drawn."""
+    """Yield the effects without those of single arms, whose differences are drawn."""
     found = table[table["statistic"] != "condition"] if len(table) else table
     if found.empty:
         return

@@ -35,7 +35,7 @@ def costs(results: Results) -> Section | None:
 
 
 def by_purpose(table: pd.DataFrame) -> pd.DataFrame:
-    """As Table 4 of arXiv:2601.01530, with a line for each purpose."""
+    """Return costs as Table 4 of arXiv:2601.01530, with a line for each purpose."""
     keys = ["arm", "seekers", "purpose"]
     wide = table.pivot(index=keys, columns="measure", values="estimate")
     conversations = table[table["measure"] == "calls"].set_index(keys)["n"]

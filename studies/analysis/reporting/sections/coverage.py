@@ -63,7 +63,10 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
-    """Over all arms, and where it is worst; empty where no score was asked for (of calls that had to be repaired)."""
+    """Return a judge's gaps over all arms, and where they are worst.
+
+    Empty where no score was asked for, as for calls that had to be repaired.
+    """
     shares = rows[rows["statistic"] == "missing_share"]
     if shares.empty:
         return {}
@@ -104,7 +107,7 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _skipped(raters: str, rows: pd.DataFrame) -> dict[str, object]:
-    """Over all items, and where it is worst."""
+    """Return the skipped items over all items, and where they are worst."""
     worst = rows.sort_values("estimate", kind="stable").iloc[-1]
     asked = int(rows["n"].sum())
     return {
@@ -192,9 +195,10 @@ def _largest(table: pd.DataFrame, name: str) -> float:
 
 
 def _moved(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
-    """How far the estimates of each sample are from those of all; nothing of a sample that changes nothing.
+    """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing.
 
-    `of_pairs`: samples that change how many pairs of judges and people there are."""
+    `of_pairs`: samples that change how many pairs of judges and people there are.
+    """
     keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
     changed = [name for name in SAMPLES if name in wide]

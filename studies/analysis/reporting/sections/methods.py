@@ -150,7 +150,7 @@ def _protocol(results: Results) -> str:
 
 
 def _sentences(results: Results) -> Iterator[Part]:
-    """Of the tables that have rows."""
+    """Yield the methods of the tables that have rows."""
     for table in results.computed:
         if not results.table(table.name).empty and table.methods:
             terms = (

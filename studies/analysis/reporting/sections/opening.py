@@ -59,7 +59,7 @@ def _counted(text: str, number: int) -> str:
 
 
 def _agreement(results: Results) -> Iterator[str]:
-    """Of the judge and strategy whose median r over the items is highest, and of how many it was chosen."""
+    """Yield the judge and strategy whose median r over the items is highest, and of how many it was chosen."""
     table = results.table("agreement")
     rows = _final(table[table["pearson"].notna()]) if len(table) else table
     human = first_humans(rows["human"]) if len(rows) else ""
@@ -158,7 +158,7 @@ def _extremes(rows: pd.DataFrame, raters: str, instrument: str, pairs: pd.DataFr
 
 
 def _between(pairs: pd.DataFrame, best: str, worst: str) -> Iterator[str]:
-    """Of one instrument's items together: how far the two arms are apart where the same people met both."""
+    """Yield how far two arms are apart where the same people met both, over an instrument's items together."""
     rows = pairs[pairs["arm_a"].isin([best, worst]) & pairs["arm_b"].isin([best, worst]) & pairs["p_holm"].notna()]
     if rows.empty:
         yield _("No test compares these two.")
@@ -186,7 +186,7 @@ def _difference(pair: "pd.Series[Any]", sign: int) -> str:
 
 
 def _differences(results: Results) -> Iterator[str]:
-    """On single items: their mean follows from them."""
+    """Return the differences on single items; their mean follows from them."""
     table = results.table("arm_pairs")
     raters = first_humans(table["raters"]) if len(table) else ""
     if not raters:

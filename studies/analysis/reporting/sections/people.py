@@ -118,7 +118,7 @@ def _track(track: str) -> str:
 
 
 def boxes(counts: Mapping[str, int]) -> list[Box]:
-    """Those of the stages that the study had; beside them losses, where there were any."""
+    """Return the stages that the study had, and beside them losses, where there were any."""
     return [
         Box(
             [_line(stage, counts[stage]), *_lines(more, counts)], _lines(losses, counts), stage == "conversations_begun"
@@ -168,7 +168,7 @@ def _scales(table: pd.DataFrame) -> str:
 
 
 def _lines_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Each once; all answers to a question together, whichever track gave them."""
+    """Return each line once; all answers to a question stand together, whichever track gave them."""
     keys = table[["instrument", "item", "level"]].drop_duplicates()
     questions = keys[["instrument", "item"]].drop_duplicates()
     return questions.merge(keys.sort_values("level", kind="stable"), how="left")
@@ -229,7 +229,7 @@ def _raters(results: Results) -> Iterator[Part]:
 
 
 def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, object]:
-    """Of simulated seekers their profiles are counted: one name rates for all of them."""
+    """Return a group of raters; of simulated seekers their profiles are counted, as one name rates for all of them."""
     who = rated["rater"]
     if group == "simulated_seeker":
         profiles = results.export.conversations["profile"].reindex(rated["conversation"].astype(str))

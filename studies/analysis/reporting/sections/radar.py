@@ -17,7 +17,7 @@ FEWEST = 3  # axes of a polygon
 
 
 def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export: Export) -> Iterator[Part]:
-    """`rows`: of arms.csv. None of a questionnaire with fewer than FEWEST items."""
+    """Yield the radars of `rows` of arms.csv; none of a questionnaire with fewer than FEWEST items."""
     means = rows.pivot(index="arm", columns="item", values="mean")
     means = means[in_order(instrument, means.columns)]
     if means.shape[1] < FEWEST:
@@ -36,7 +36,7 @@ def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export
 
 
 def common_scale(export: Export, instrument: str, items: Collection[str]) -> Scale | None:
-    """None where codebook.csv tells different ones, or where nothing is told and all scores are equal."""
+    """Return the scale of all items; None where codebook.csv has different ones, or none and all scores are equal."""
     scales = scales_of(export.folder, export.ratings)
     found = [scales[instrument, item] for item in items]
     told = {(scale.lowest, scale.highest) for scale in found if not scale.note}
@@ -47,8 +47,7 @@ def common_scale(export: Export, instrument: str, items: Collection[str]) -> Sca
 
 
 def fitting(drawn: Figure) -> Figure:
-    """On a phone it is as wide as the page, where other figures are wider and scroll; elsewhere it is no wider than its
-    letters need."""
+    """Return a figure that is as wide as the page on a phone, and elsewhere no wider than its letters need."""
     return replace(drawn, svg=drawn.svg.replace("<svg ", '<svg style="min-width: 0; max-width: 34rem" ', 1))
 
 

@@ -183,13 +183,13 @@ def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _of_whole_instruments(rows: pd.DataFrame) -> pd.DataFrame:
-    """All items together, or the only one."""
+    """Return the rows of all items together, or of the only one."""
     items = rows.groupby(["raters", "seekers", "condition", "instrument", "moment"])["item"].transform("nunique")
     return rows[(rows["item"] == ALL_ITEMS) | (items == 1)]
 
 
 def _by_k(rows: pd.DataFrame, *beside: str) -> pd.DataFrame:
-    """Columns for k; `beside`: what else tells rows apart."""
+    """Return columns for k; `beside` are other columns that tell rows apart."""
     keys = ["raters", "seekers", "condition", "instrument", "moment", "item", *beside]
     wide = rows.assign(estimate=bounded(rows)).pivot(index=keys, columns="k", values="estimate").fillna("–")
     table = named(wide.rename(columns=str).rename_axis(columns=None).reset_index())

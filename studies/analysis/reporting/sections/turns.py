@@ -122,7 +122,7 @@ def _survival(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _signs(conditions: Sequence[str]) -> str:
-    """What the signs mean, where there is more than one."""
+    """Say what the signs mean, where there is more than one."""
     if len(conditions) < 2:
         return ""
     signs = zip(SIGNS, conditions, strict=False)
@@ -161,7 +161,7 @@ def _scored(instrument: str, moment: str, item: str) -> str:
 
 
 def _item(instrument: str, item: str) -> str:
-    """What has no label is said by its key, in words."""
+    """Return the label of an item, or its key in words."""
     return _(EMOTIONS[item]) if item in EMOTIONS else item_name(instrument, item).replace("_", " ")
 
 

@@ -40,10 +40,10 @@ def declared_in(manifest: Mapping[str, Any]) -> tuple[Declared, ...]:
     primary = manifest.get("primary", [])
     if not isinstance(primary, list):
         raise AnalysisError("manifest.json: primary: is no list")
-    return tuple(_declared(primary))
+    return tuple(_contrasts(primary))
 
 
-def _declared(primary: list[Any]) -> Iterator[Declared]:
+def _contrasts(primary: list[Any]) -> Iterator[Declared]:
     for number, one in enumerate(primary, 1):
         try:
             said = {name: one[name] for name in OF_DECLARATION}

@@ -27,7 +27,7 @@ from studies.analysis.reading import (
     renamed,
     truths,
 )
-from studies.analysis.scales import CODEBOOK, beyond, told_in
+from studies.analysis.scales import CODEBOOK, beyond, scales_in
 
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
@@ -249,7 +249,7 @@ def _turns_of(table: pd.DataFrame) -> pd.Series:
 
 def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
     """Raises for a score that its scale does not reach, if it was not imported: an import may bring any number."""
-    scales = told_in(path.parent / CODEBOOK)
+    scales = scales_in(path.parent / CODEBOOK)
     wrong = beyond(table, scales)
     if SHOWN in columns_of(path):
         wrong &= (table[SHOWN] != "").to_numpy()

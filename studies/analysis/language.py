@@ -28,7 +28,7 @@ def speaking(language: str) -> Iterator[None]:
         _spoken.reset(token)
 
 
-def spoken() -> str:
+def current_language() -> str:
     """ENGLISH or CHINESE."""
     return _spoken.get()[0]
 

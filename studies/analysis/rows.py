@@ -46,7 +46,7 @@ class Row:
         known = tuple(self.values.get("method", ()))
         self.values["method"] = Notes(*known, *(method for method in methods if method not in known))
 
-    def finished(self) -> dict[str, Any]:
+    def cells(self) -> dict[str, Any]:
         gaps = [reason.on(*_without_bounds(names)) for reason, names in self._gaps.items()]
         return self.values | {"note": Notes(*gaps, *self._notes)}
 

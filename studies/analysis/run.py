@@ -32,19 +32,19 @@ def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_p
     resampling = settings(bootstrap, seed)
     export = load(folder)
     check(folder)
-    with _made(out):
+    with _new_folder(out):
         results = replace(compute(export, resampling, on_progress), radar=radar)
         files = files_of(results, partial(on_progress, len(TABLES), len(TABLES) + 1))
-        _put(files, out)
+        _write(files, out)
     on_progress(len(TABLES) + 1, len(TABLES) + 1, "done")
     return _summary(results, list(files))
 
 
 @contextmanager
-def _made(out: Path) -> Iterator[None]:
+def _new_folder(out: Path) -> Iterator[None]:
     """Before the tables, which may take an hour; where these come to nothing, a new folder goes again."""
     is_new = not out.exists()
-    _make(out)
+    _create(out)
     try:
         yield
     except BaseException:
@@ -54,7 +54,7 @@ def _made(out: Path) -> Iterator[None]:
         raise
 
 
-def _put(files: Mapping[str, bytes], out: Path) -> None:
+def _write(files: Mapping[str, bytes], out: Path) -> None:
     """Write all files, or none: a full disk leaves earlier results as they are."""
     with TemporaryDirectory(prefix=".analysis-", dir=out) as folder:
         for name, content in files.items():
@@ -65,7 +65,7 @@ def _put(files: Mapping[str, bytes], out: Path) -> None:
             (Path(folder) / name).replace(out / name)
 
 
-def _make(out: Path) -> None:
+def _create(out: Path) -> None:
     """Raises AnalysisError where nothing could be written into it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
@@ -97,11 +97,11 @@ def compute(export: Export, bootstrap: Bootstrap, on_progress: Progress, names: 
         for done, table in enumerate(wanted):
             part = partial(table.compute, tables=dict(tables)) if table.reads_tables else table.compute
             tell = partial(on_progress, done, len(wanted) + 1)
-            tables[table.name] = _computed(replace(table, compute=part), export, bootstrap, tell)
+            tables[table.name] = _rows_of(replace(table, compute=part), export, bootstrap, tell)
     return Results(export, bootstrap, tables, wanted)
 
 
-def _computed(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[[str], None]) -> pd.DataFrame:
+def _rows_of(table: Table, export: Export, bootstrap: Bootstrap, tell: Callable[[str], None]) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     tell(table.name)
     for what, found in table.compute(export, bootstrap):

@@ -45,7 +45,7 @@ def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
 
     Where the codebook has none that holds, it is the range of the scores.
     """
-    told = told_in(folder / CODEBOOK)
+    told = scales_in(folder / CODEBOOK)
     scores = ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
     return told | {
         (str(instrument), str(item)): _scale(told.get((str(instrument), str(item))), lowest, highest)
@@ -53,9 +53,9 @@ def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
     }
 
 
-def told_in(path: Path) -> dict[Place, Scale]:
+def scales_in(path: Path) -> dict[Place, Scale]:
     """The ranges that the codebook says; none where there is no codebook, or one from before it had them as columns."""
-    return dict(_told(path)) if path.is_file() else {}
+    return dict(_scales(path)) if path.is_file() else {}
 
 
 def types_in(path: Path) -> dict[Place, str]:
@@ -63,7 +63,7 @@ def types_in(path: Path) -> dict[Place, str]:
     return {place: row["type"] for place, row in _items(path)} if path.is_file() else {}
 
 
-def instructed_in(path: Path) -> dict[Place, str] | None:
+def instructions_in(path: Path) -> dict[Place, str] | None:
     """Return the value that each instructed item asks for; None where the codebook has no such column."""
     if not path.is_file() or "instructed" not in columns_of(path):
         return None
@@ -90,7 +90,7 @@ def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
     return Scale(lowest, highest, Note(code, lowest=f"{lowest:g}", highest=f"{highest:g}"))
 
 
-def _told(path: Path) -> Iterator[tuple[Place, Scale]]:
+def _scales(path: Path) -> Iterator[tuple[Place, Scale]]:
     for place, row in _items(path):
         if row["type"] == SCALE and not np.isnan([row["minimum"], row["maximum"]]).any():
             yield place, Scale(row["minimum"], row["maximum"])

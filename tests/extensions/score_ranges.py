@@ -28,7 +28,7 @@ def _row(arm: str, item: str, scores: Any) -> dict[str, Any]:
         row.values["range"] = float(scores.max() - scores.min())
     else:
         row.leave_out("range", because=Note("single_score", item=item))
-    return row.finished()
+    return row.cells()
 
 
 TABLE = Table(

@@ -120,7 +120,7 @@ def _of_models(wish: Wish, on_progress: Progress) -> Chance:
         on_progress(done, wish.studies, "studies")
         scores = means + sqrt(_error(wish)) * random.normal(size=(studies, max(sizes), wish.models))
         for people in sizes:
-            told[people].append(told_apart(scores[:, :people], wish.alpha))
+            told[people].append(columns_that_differ(scores[:, :people], wish.alpha))
         done += studies
     on_progress(done, wish.studies, "done")
     found = {people: np.concatenate(batches) for people, batches in told.items()}
@@ -156,7 +156,7 @@ def _batches(wish: Wish) -> Iterator[int]:
         yield min(most, wish.studies - start)
 
 
-def told_apart(scores: Array, alpha: float) -> NDArray[np.bool_]:
+def columns_that_differ(scores: Array, alpha: float) -> NDArray[np.bool_]:
     """`scores`: studies × people × models, without ties. Studies × pairs of models, in the order of `combinations`."""
     one, other = np.array(list(combinations(range(scores.shape[2]), 2))).T
     p_values = wilcoxon_p((scores[..., other] - scores[..., one]).transpose(0, 2, 1))

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, wrapped
+from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, wrap_title
 
 COLUMNS, HEIGHT = 3, 1.75  # panels beside each other; inches of each, without its counts
 COUNT = 10  # points, for a line of counts
@@ -49,7 +49,7 @@ def curves(courses: Mapping[str, Sequence[Course]], unit: str, along: str, *, st
 
 
 def _frame(axes: Axes, name: str, counted: list[int], along: str) -> None:
-    axes.set_title(wrapped(name))
+    axes.set_title(wrap_title(name))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=LINE, linewidth=0.5)
     axes.tick_params(length=0, labelsize=7, labelbottom=True)

@@ -17,7 +17,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.font_manager import get_font_names  # noqa: TID253
 
-from studies.analysis.language import ENGLISH, spoken
+from studies.analysis.language import ENGLISH, current_language
 
 INK, MUTED, LINE, ACCENT, WARM = "#22302F", "#5A6866", "#C9CFCD", "#1F6F6B", "#8A5300"
 TITLE = 26  # letters in a line above a panel
@@ -75,12 +75,12 @@ def look(series: int) -> dict[str, Any]:
     return LOOKS[series % len(LOOKS)]
 
 
-def wrapped(title: str) -> str:
+def wrap_title(title: str) -> str:
     """Return a title in lines that fit a panel."""
     return "\n".join(wrap(title, TITLE)) if len(title) > TITLE else title
 
 
-def bare(axes: Axes) -> None:
+def clear_frame(axes: Axes) -> None:
     """Remove frame and ticks, and draw the grid behind everything else."""
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_axisbelow(True)
@@ -93,7 +93,7 @@ def figure(name: str, title: str, caption: str, canvas: Canvas) -> Figure:
         # Text of an SVG stays text: the reader's fonts draw what is lacking here.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         svg = _svg(name, title, canvas)
-        pdf = _pdf(title, canvas) if spoken() == ENGLISH else b""
+        pdf = _pdf(title, canvas) if current_language() == ENGLISH else b""
     return Figure(name, title, caption, svg, pdf)
 
 

@@ -88,6 +88,6 @@ def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.
     return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
 
 
-def kept(rows: pd.DataFrame, p: str = "p_holm") -> int:
+def count_below(rows: pd.DataFrame, p: str = "p_holm") -> int:
     """Return how many p stay below .05."""
     return int((rows[p] < SIGNIFICANT).sum())

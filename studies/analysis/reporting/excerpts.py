@@ -24,7 +24,7 @@ from studies.analysis.reporting.naming import (
     strategy_name,
 )
 from studies.analysis.reporting.numbers import count, with_bounds
-from studies.analysis.reporting.parts import Excerpt, Part, joined, prose
+from studies.analysis.reporting.parts import Excerpt, Part, join_sentences, prose
 
 _BOUND = re.compile("_(low|high)$")
 ESTIMATE = ("estimate",)
@@ -47,7 +47,7 @@ NAMES: Mapping[str, Callable[[str], str]] = {  # by column
 }
 
 
-def named(rows: pd.DataFrame) -> pd.DataFrame:
+def with_names(rows: pd.DataFrame) -> pd.DataFrame:
     """Return rows with names in the place of keys, in the columns that have such in every table."""
     instruments = rows["instrument"] if "instrument" in rows else [""] * len(rows)
     items = {
@@ -73,10 +73,12 @@ def excerpt(
     """
     known = rows[rows[list(values)].notna().any(axis=1)]
     if known.empty:
-        return prose(f"{caption}:", left_out(rows, values))
-    columns = told_apart(shown, known)
-    frame = named(known)[columns].dropna(axis=1, how="all")
-    return Excerpt(name, caption, frame, joined([left_out(rows, values), gaps(known, shown)]))
+        return prose(f"{caption}:", remark_on_empty_rows(rows, values))
+    columns = columns_that_differ(shown, known)
+    frame = with_names(known)[columns].dropna(axis=1, how="all")
+    return Excerpt(
+        name, caption, frame, join_sentences([remark_on_empty_rows(rows, values), remark_on_gaps(known, shown)])
+    )
 
 
 def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
@@ -91,14 +93,14 @@ def bounded(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Se
     return texts.where(rows[names[0]].notna())
 
 
-def told_apart(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
+def columns_that_differ(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
     """Return `shown` and, before the item, other columns in which the rows differ."""
     more = [name for name in APART if name in rows and name not in shown and rows[name].nunique() > 1]
     place = next((shown.index(name) for name in SCALED if name in shown), len(shown))
     return [*shown[:place], *more, *shown[place:]]
 
 
-def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
+def remark_on_empty_rows(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
     """Say how many rows have none of these values, and why; empty where all have one."""
     lacking = rows[rows[list(values)].isna().all(axis=1)]
     if lacking.empty:
@@ -110,11 +112,11 @@ def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
         len(lacking),
     ).format(
         count=count(len(lacking)),
-        reasons=_counted({note.text(): number for note, number in why.items()}) or _("the table does not say why"),
+        reasons=_with_counts({note.text(): number for note, number in why.items()}) or _("the table does not say why"),
     )
 
 
-def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
+def remark_on_gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
     """Say what is missing in single columns, and why; empty where no note gives a reason."""
     found: dict[Note, Counter[str]] = {}
     for column in (name for name in shown if name in rows and rows[name].isna().any()):
@@ -122,7 +124,7 @@ def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
         for reason in (reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, [column]))):
             found.setdefault(reason, Counter())[column] += 1
     said = {reason.on(*map(column_name, of)).text(): max(of.values()) for reason, of in found.items()}
-    return _("Without a value: {gaps}.").format(gaps=_counted(said)) if said else ""
+    return _("Without a value: {gaps}.").format(gaps=_with_counts(said)) if said else ""
 
 
 def notes_of(rows: pd.DataFrame) -> Iterator[Notes]:
@@ -135,6 +137,6 @@ def reasons(notes: Notes, columns: Collection[str]) -> Iterator[Note]:
     return (note.on() for note in notes if wanted & {*note.columns})
 
 
-def _counted(texts: Mapping[str, int]) -> str:
+def _with_counts(texts: Mapping[str, int]) -> str:
     """Return the texts, each with its number of rows."""
     return "; ".join(of_all([f"{text} ({count(number)})" for text, number in texts.items()]))

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from studies.analysis.language import CHINESE, gettext_noop, spoken
+from studies.analysis.language import CHINESE, current_language, gettext_noop
 from studies.analysis.language import gettext as _
 from studies.analysis.tables.rater_effects import OWN
 from studies.instruments.loading import instrument_ids, load
@@ -203,7 +203,7 @@ def in_order(instrument: str, items: Iterable[str]) -> list[str]:
 
 
 def _code() -> str:
-    return "zh" if spoken() == CHINESE else "en"
+    return "zh" if current_language() == CHINESE else "en"
 
 
 def raters_name(raters: str) -> str:
@@ -283,8 +283,8 @@ def of_all(names: Sequence[str]) -> list[str]:
     return list(names) if rest < 1 else [*names[:MOST], _("{count} more").format(count=rest)]
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
-    comma = "、" if spoken() == CHINESE else ", "
+    comma = "、" if current_language() == CHINESE else ", "
     return _("{before} and {last}").format(before=comma.join(names[:-1]), last=names[-1])

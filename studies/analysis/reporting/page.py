@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from studies.analysis.language import current_language, ngettext
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext, spoken
 from studies.analysis.notes import in_words
 from studies.analysis.reporting.drawing import Figure
-from studies.analysis.reporting.excerpts import named
+from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import column_name
@@ -40,7 +40,7 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     main = tag("main", _switch(others), tag("h1", title), *alarms, *content)
     head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
     body = tag("body", *ribbon, _contents(sections), main, tag("script", _file(SCRIPT)), **_words())
-    return f"<!doctype html>\n{tag('html', head, body, lang=spoken())}\n"
+    return f"<!doctype html>\n{tag('html', head, body, lang=current_language())}\n"
 
 
 def _meta() -> list[Markup]:
@@ -80,7 +80,7 @@ def _section(section: Section, results: Results) -> Markup:
 
 def _part(part: Part) -> Markup:
     if isinstance(part, Figure):
-        return _drawn(part)
+        return _figure(part)
     if isinstance(part, Folded):
         return tag("details", tag("summary", part.summary), *map(_part, part.parts))
     if isinstance(part, Excerpt):
@@ -89,7 +89,7 @@ def _part(part: Part) -> Markup:
     return part
 
 
-def _drawn(figure: Figure) -> Markup:
+def _figure(figure: Figure) -> Markup:
     svg = Markup(figure.svg)
     caption = tag("figcaption", tag("strong", figure.title), figure.caption)
     # On a phone it scrolls, so it must be reachable by the keyboard.
@@ -102,7 +102,7 @@ def _whole(name: str, results: Results) -> Markup:
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     summary = rows.format(heading=heading, count=f"{len(table):,}", file=f"{name}.csv")
     # The heads are those of the file, so that it can be found there again.
-    return tag("details", tag("summary", summary), _table(named(table), name, heading, list(table.columns)))
+    return tag("details", tag("summary", summary), _table(with_names(table), name, heading, list(table.columns)))
 
 
 def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], remark: str = "") -> Markup:

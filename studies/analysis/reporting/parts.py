@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.language import CHINESE, spoken
+from studies.analysis.language import CHINESE, current_language
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.markup import Markup, tag
 
@@ -43,12 +43,12 @@ class Section:
 
 
 def prose(*sentences: str) -> Markup:
-    return tag("p", joined(sentences))
+    return tag("p", join_sentences(sentences))
 
 
-def joined(sentences: Iterable[str]) -> str:
+def join_sentences(sentences: Iterable[str]) -> str:
     """Chinese has no space between them."""
-    return ("" if spoken() == CHINESE else " ").join(filter(None, sentences))
+    return ("" if current_language() == CHINESE else " ").join(filter(None, sentences))
 
 
 def subheading(text: str) -> Markup:

@@ -68,7 +68,7 @@ def radar(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
 
 
 def _together(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
-    key, items = Key(_broken(means.index, KEYED)), _broken(means.columns, BESIDE)
+    key, items = Key(_break_label(means.index, KEYED)), _break_label(means.columns, BESIDE)
     middle = key.height() + TEXT * _deepest(items) + GAP + RADIUS
     canvas, sheet = _sheet(2 * middle - key.height(), foot)
     key.write(sheet, indent=0.45)
@@ -84,8 +84,8 @@ def _together(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
 
 
 def _apart(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
-    arms = _broken(means.index, ABOVE)
-    key = Key(_broken(means.columns, KEYED))
+    arms = _break_label(means.index, ABOVE)
+    key = Key(_break_label(means.columns, KEYED))
     head = TEXT * _deepest(arms) + GAP
     height = head + 2 * (NUMBERS + SMALL)
     canvas, sheet = _sheet(key.height() + height * -(-len(arms) // COLUMNS), foot)
@@ -131,7 +131,7 @@ class Key:
 
 def _sheet(height: float, foot: str) -> tuple[Canvas, Axes]:
     """The whole figure, in inches from its upper left corner, with `foot` below this height."""
-    lines = _broken([foot], WHOLE)
+    lines = _break_label([foot], WHOLE)
     whole = height + TEXT * _deepest(lines) + GAP
     canvas = Canvas(figsize=(WIDTH, whole))
     sheet = canvas.add_axes((0, 0, 1, 1))
@@ -178,7 +178,7 @@ def _numbers(axes: Axes, count: int) -> None:
         axes.text(x, y, str(number), ha="center", va="center", fontsize=6.5, color=MUTED)
 
 
-def _broken(texts: Iterable[str], letters: int) -> list[str]:
+def _break_label(texts: Iterable[str], letters: int) -> list[str]:
     """Return a label in lines. The key of an item breaks behind its underscores; three Chinese signs are as wide as
     five letters."""
     return ["\n".join(_lines(text, letters if text.isascii() else letters * 3 // 5)) for text in map(str, texts)]

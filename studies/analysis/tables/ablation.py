@@ -62,14 +62,14 @@ def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     if both.empty:
         names = ("estimate", "low", "high", "changed", "whole")
         row.leave_out(*names, because=Note("no_whole_seeker"))
-        return row.finished()
+        return row.cells()
     changed, whole = both["score"].to_numpy(float), both["score_whole"].to_numpy(float)
     row.values |= {"changed": float(changed.mean()), "whole": float(whole.mean())}
     row.values["estimate"] = float((changed - whole).mean())
     add_interval_of_difference(row, changed - whole, bootstrap)
     if len(both) < len(scores):
         row.add_notes(Note("profiles_without_whole", count=len(scores) - len(both)))
-    return row.finished()
+    return row.cells()
 
 
 TABLES = (

@@ -178,7 +178,7 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
             row_of = {"judge": judge, "strategy": strategy, "human": human}
             found = [
                 _compare(human_side, judge_side, row_of | scale, export.conversations, bootstrap)
-                for scale, human_side, judge_side in _shared(rated, judged)
+                for scale, human_side, judge_side in _shared_scales(rated, judged)
             ]
             rows += adjust(found, lambda row: row["moment"])
             yield f"{human} × {judge} {strategy}".rstrip(), []
@@ -190,7 +190,7 @@ def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataF
     humans = list(_humans(ratings))
     for (judge, strategy), judged in _judges(ratings):
         for human, rated in humans:
-            for scale, *sides in _shared(rated, judged):
+            for scale, *sides in _shared_scales(rated, judged):
                 yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
 
 
@@ -248,7 +248,7 @@ def _mean(ratings: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return ratings.groupby(by, observed=True)["score"].mean().reset_index()
 
 
-def _shared(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[str, str], Side, Side]]:
+def _shared_scales(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[str, str], Side, Side]]:
     """Yield each instrument, moment and item that both sides scored on at least one conversation."""
     by_judge = dict(list(judged.groupby(SCALE, observed=True)))
     for key, human in rated.groupby(SCALE, observed=True):
@@ -269,10 +269,10 @@ def _compare(
     about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     arms = about["arm"].to_numpy(str)
-    drawn = _drawn(of["human"], about, bootstrap)
+    drawn = _draw_of(of["human"], about, bootstrap)
     row = Row(**of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
     _add_correlations(row, x, y, drawn)
-    _add_crossed(row, x, y, _crossed(drawn, arms))
+    _add_crossed(row, x, y, _with_arms(drawn, arms))
     _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
     row.compute("system_r", lambda: correlation.between_arms(x, y, arms))
     intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
@@ -287,10 +287,10 @@ def _compare(
         row.add_notes(Note("conditions_together"))
     if len(set(about["seeker_kind"]) - {""}) > 1:
         row.add_notes(Note("seekers_together"))
-    return row.finished()
+    return row.cells()
 
 
-def _drawn(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
+def _draw_of(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
     """Return the clusters to draw, and for counsellors' own conversations the arms too."""
     clusters, arms = (np.unique(about[name].to_numpy(str), return_inverse=True)[1] for name in ("cluster", "arm"))
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
@@ -363,7 +363,7 @@ def _add_percentile(row: Row, resampled: Inference) -> None:
         row.values |= dict(zip(PERCENTILE, (float(np.tanh(bound)) for bound in bounds), strict=True))
 
 
-def _crossed(drawn: Drawn, arms: np.ndarray) -> Drawn:
+def _with_arms(drawn: Drawn, arms: np.ndarray) -> Drawn:
     """Return the same draw with the arms drawn too."""
     return replace(drawn, crossed_with=np.unique(arms, return_inverse=True)[1])
 
@@ -411,11 +411,11 @@ def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, d
     spreads = [_spread(side, both.index) for side in (human, judge)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     measured = intervals.disattenuated(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
-    row.compute("disattenuated", lambda: _corrected(row.values["pearson"], row.values["ceiling"]))
+    row.compute("disattenuated", lambda: _corrected_r(row.values["pearson"], row.values["ceiling"]))
     intervals.add_intervals(row, measured, drawn)
 
 
-def _corrected(r: float, ceiling: float) -> float:
+def _corrected_r(r: float, ceiling: float) -> float:
     if np.isnan(r):
         raise Undefined("no_r")
     if np.isnan(ceiling):
@@ -431,21 +431,21 @@ def _spread(side: Side, units: pd.MultiIndex) -> Array:
 
 def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:
     """The largest r that the reliabilities of both means allow: the root of their product."""
-    once = not _scored(judge, units).index.duplicated().any()
+    once = not _single_scores(judge, units).index.duplicated().any()
     sides = [human] if once else [human, judge]
     row.compute("ceiling", lambda: float(np.sqrt(np.prod([_reliability(side, units) for side in sides]))))
     if once and np.isfinite(row.values["ceiling"]):
         row.add_notes(Note("upper_bound").on("ceiling"))
 
 
-def _scored(side: Side, units: pd.MultiIndex) -> pd.Series:
+def _single_scores(side: Side, units: pd.MultiIndex) -> pd.Series:
     scored = side.single.set_index(UNIT)["score"]
     return scored[scored.index.isin(units)]
 
 
 def _reliability(side: Side, units: pd.MultiIndex) -> float:
     """ICC(1,k) of the means that were correlated, k being their average number of scores."""
-    scored = _scored(side, units)
+    scored = _single_scores(side, units)
     targets = np.unique(scored.groupby(level=UNIT, observed=True).ngroup(), return_inverse=True)[1]
     if np.bincount(targets).max() < 2:
         raise Undefined(SCORED_ONCE[side.by])

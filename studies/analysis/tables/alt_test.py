@@ -16,7 +16,16 @@ from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import JUDGE, SCALE, UNIT, add_resampled, clusters_of, named, named_by, numbered
+from studies.analysis.tables.judged import (
+    JUDGE,
+    SCALE,
+    UNIT,
+    add_resampled,
+    clusters_of,
+    judged_rows,
+    key_columns,
+    numbers_of,
+)
 from studies.analysis.tables.table import Table
 
 COLUMNS = [
@@ -102,12 +111,12 @@ def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]
     no conversation has two raters of the kind, a single row tells so."""
     types = types_in(export.folder / CODEBOOK)
     people = _annotations(export.ratings, types)
-    for (judge, strategy), judged in named(export.ratings).groupby(JUDGE):
+    for (judge, strategy), judged in judged_rows(export.ratings).groupby(JUDGE):
         answers = _answers(judged, types)
         for humans, of_items in people.items():
             of = {"judge": str(judge), "strategy": str(strategy), "humans": humans}
             items = {
-                scale: _shared(of_items[scale], answers[scale], export, _type(scale, types))
+                scale: _shared_scores(of_items[scale], answers[scale], export, _type(scale, types))
                 for scale in of_items
                 if scale in answers
             }
@@ -115,7 +124,7 @@ def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]
 
 
 def _type(scale: Key, types: Types) -> str:
-    of = named_by(SCALE, scale)
+    of = key_columns(SCALE, scale)
     return types.get((of["instrument"], of["item"]), "")
 
 
@@ -142,7 +151,7 @@ def _one_answer(rows: pd.DataFrame, by: list[str], type: str) -> pd.Series:
     return scores.agg(lambda given: given.mode().min()) if type in NOMINAL else scores.mean()
 
 
-def _shared(annotations: pd.DataFrame, answers: pd.Series, export: Export, type: str) -> Shared:
+def _shared_scores(annotations: pd.DataFrame, answers: pd.Series, export: Export, type: str) -> Shared:
     rated = annotations.loc[annotations.index.intersection(answers.index)].sort_index()
     several = rated[rated.notna().sum(axis=1) > 1].dropna(axis=1, how="all")
     clusters = clusters_of(several.index.get_level_values("conversation"), export)
@@ -155,7 +164,7 @@ def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap)
         return [_no_test(of | dict.fromkeys(SCALE, ""))]
     rows: Rows = []
     for scale, shared in items.items():
-        of_item = of | named_by(SCALE, scale)
+        of_item = of | key_columns(SCALE, scale)
         rows += _of_item(of_item, shared, bootstrap) if len(shared.judge) else [_no_test(of_item)]
     return rows
 
@@ -163,7 +172,7 @@ def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap)
 def _no_test(of: dict[str, str]) -> dict[str, Any]:
     row = Row(**of, statistic="winning_rate", annotator="", epsilon=EPSILON[of["humans"]], n=0, clusters=0)
     row.leave_out("estimate", because=Note("no_two_raters"))
-    return row.finished()
+    return row.cells()
 
 
 def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
@@ -177,12 +186,12 @@ def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
     for row, comparison in zip(annotators, comparisons, strict=True):
         if comparison.is_constant():
             row.leave_out("p", "p_adjusted", because=Note("comparisons_alike_decide"))
-    return [row.finished() for row in (*together, *annotators)]
+    return [row.cells() for row in (*together, *annotators)]
 
 
 def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
     epsilon, advantages = EPSILON[of["humans"]], comparison.advantages()
-    clusters = numbered(shared.clusters[comparison.items])
+    clusters = numbers_of(shared.clusters[comparison.items])
     row = Row(**of, statistic="difference", epsilon=epsilon, n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
     add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")

@@ -106,7 +106,7 @@ class Compared:
         return int(self.conversations.to_numpy(float)[self.scores.notna().to_numpy()].sum())
 
 
-def compared(export: Export) -> Iterator[Compared]:
+def comparisons(export: Export) -> Iterator[Compared]:
     """Yield what is compared, ordered by kind of raters first."""
     for key, group in scores_by_cluster(export, export.ratings).groupby(OF):
         if group["arm"].nunique() > 1:
@@ -116,7 +116,7 @@ def compared(export: Export) -> Iterator[Compared]:
 
 def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
     """Yields (kind of raters, its rows)."""
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         rows = [row_of(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
         adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", undecided=lambda row: row["users"])
         adjust(
@@ -135,7 +135,7 @@ def _everywhere(row: dict[str, Any]) -> tuple[Any, ...]:
     return row["moment"], row["item"] == ALL_ITEMS
 
 
-def shared(item: Compared, arms: Sequence[str]) -> Compared:
+def scores_of_pair(item: Compared, arms: Sequence[str]) -> Compared:
     """Return the scores of these two arms by the users that met both."""
     names = list(arms)
     return Compared(item.of, item.scores[names], item.conversations[names]).complete()
@@ -157,7 +157,7 @@ def t_test(differences: Array) -> float:
 
 def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[str, Any]:
     """Return the row of two arms of the item, without p_holm and p_bh, which need the other rows."""
-    pair = shared(item, arms)
+    pair = scores_of_pair(item, arms)
     users = len(pair.scores)
     row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())
     row.values |= {"p_holm": np.nan, "p_bh": np.nan}
@@ -165,7 +165,7 @@ def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[
         _compare(row, pair, bootstrap)
     else:
         row.leave_out("difference", "low", "high", *OF_TESTS, because=Note("nobody_met_both"))
-    return row.finished()
+    return row.cells()
 
 
 def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:

@@ -70,7 +70,7 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     else:
         row.leave_out("sd", because=Note("one_conversation"))
     add_interval(row, values, clusters, bootstrap, alike="scores_alike")
-    return row.finished()
+    return row.cells()
 
 
 def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap, *, alike: str) -> None:

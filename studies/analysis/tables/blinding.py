@@ -20,7 +20,7 @@ from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import add_resampled, numbered
+from studies.analysis.tables.judged import add_resampled, numbers_of
 from studies.analysis.tables.table import Table
 
 COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
@@ -91,11 +91,11 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
         return
     for place, arm in enumerate(guesses.arms):
         if (guesses.met == place).any():
-            yield arm, _noted(_of_arm(guesses, place, bootstrap), guesses.unmet())
-    yield ALL, _noted(_of_all(guesses, bootstrap), guesses.unmet())
+            yield arm, _note_unmet(_of_arm(guesses, place, bootstrap), guesses.unmet())
+    yield ALL, _note_unmet(_of_all(guesses, bootstrap), guesses.unmet())
 
 
-def _noted(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
+def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
     """Those that depend on how many arms there are say which of these nobody met."""
     if not unmet:
         return list(rows)
@@ -130,7 +130,7 @@ def _guesses(said: pd.Series, sure: pd.Series, export: Export) -> Guesses | None
         met=about["arm"].map(places).to_numpy(np.intp),
         said=np.array([places.get(text, len(arms)) for text in said], dtype=np.intp),
         sure=pd.to_numeric(sure.reindex(said.index), errors="coerce").to_numpy(float),
-        clusters=numbered(about["cluster"]),
+        clusters=numbers_of(about["cluster"]),
     )
 
 
@@ -165,7 +165,7 @@ def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None
         add(row)
     except Undefined as reason:
         row.leave_out("estimate", "low", "high", because=reason.note)
-    return row.finished()
+    return row.cells()
 
 
 def _add_bang(row: Row, counts: Array, place: int) -> None:
@@ -206,7 +206,7 @@ def _add_james(row: Row, counts: Array, bootstrap: Bootstrap) -> None:
 
 def _add(row: Row, statistic: Callable[[Array], Array], counts: Array, bootstrap: Bootstrap) -> None:
     _add_estimate(row, statistic, counts)
-    add_resampled(row, lambda: _varied(bootstrap.resample(statistic, counts.reshape(len(counts), -1))))
+    add_resampled(row, lambda: _refuse_alike(bootstrap.resample(statistic, counts.reshape(len(counts), -1))))
 
 
 def _add_estimate(row: Row, statistic: Callable[[Array], Array], counts: Array) -> None:
@@ -216,7 +216,7 @@ def _add_estimate(row: Row, statistic: Callable[[Array], Array], counts: Array) 
     row.values["estimate"] = estimate
 
 
-def _varied(found: Resampled) -> Resampled:
+def _refuse_alike(found: Resampled) -> Resampled:
     if not np.ptp(found.replicates):
         raise Undefined("resamples_alike")
     return found
@@ -253,7 +253,7 @@ def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap:
         if not told.any():
             raise Undefined("nobody_sure")
         row.values["estimate"] = float(guesses.sure[told].mean())
-        add_interval(row, guesses.sure[told], numbered(guesses.clusters[told]), bootstrap, alike="answers_alike")
+        add_interval(row, guesses.sure[told], numbers_of(guesses.clusters[told]), bootstrap, alike="answers_alike")
 
     return _row(arm, "certainty", guesses.of(told), add)
 

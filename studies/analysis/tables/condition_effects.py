@@ -23,7 +23,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "seekers", "instrument", "moment"]
@@ -96,10 +96,10 @@ def _of_item(of: dict[str, Any], scores: pd.DataFrame) -> Iterator[dict[str, Any
         return
     counts = {"n": int(both["conversations"].sum()), "clusters": int(both["cluster"].nunique())}
     left_out = sorted(set(scores.loc[~met, "arm"]))
-    for row in (*_modelled(of | counts, both), _by_profile(of | counts, both)):
+    for row in (*_model_rows(of | counts, both), _by_profile(of | counts, both)):
         if left_out:
             row.add_notes(Note("arms_in_one_condition", arms=", ".join(left_out)))
-        yield row.finished()
+        yield row.cells()
 
 
 def in_both(scores: pd.DataFrame) -> pd.Series:
@@ -107,7 +107,7 @@ def in_both(scores: pd.DataFrame) -> pd.Series:
     return scores.groupby("arm")["condition"].transform("nunique") == len(CONDITIONS)
 
 
-def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
+def _model_rows(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
     data = model_of(scores)
     arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.telling(data.terms).get(PROFILE)
     try:
@@ -127,7 +127,7 @@ def model_of(scores: pd.DataFrame) -> mixed.Data:
     """Return the model of scores of arms that were met in both conditions."""
     of_arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)[1]
     fixed = design(of_arm, scores["condition"])
-    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: numbered(scores["cluster"])})
+    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: numbers_of(scores["cluster"])})
 
 
 def design(of_arm: np.ndarray, conditions: pd.Series) -> Array:

@@ -96,7 +96,7 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
             row.add_notes(Note("in_one_condition", count=len(wide) - len(both)))
     else:
         _compare_apart(row, [wide[condition].dropna().to_numpy(float) for condition in CONDITIONS], bootstrap)
-    return row.finished()
+    return row.cells()
 
 
 def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
@@ -117,7 +117,7 @@ def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> 
     bounds = {f"{condition}_{bound}": own.values[bound] for bound in ("low", "high")}
     row.values |= {condition: float(values.mean()), **bounds}
     if np.isnan(own.values["low"]):
-        [reason] = own.finished()["note"]
+        [reason] = own.cells()["note"]
         row.leave_out(*bounds, because=reason.on())
 
 

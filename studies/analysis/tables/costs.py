@@ -12,7 +12,7 @@ from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
@@ -70,13 +70,13 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     row = Row(**of, n=len(known), clusters=known["cluster"].nunique())
     if known.empty:
         row.leave_out("estimate", "low", "high", because=Note(UNKNOWN[measure][0]))
-        return row.finished()
+        return row.cells()
     values = known[measure].to_numpy(float)
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbered(known["cluster"]), bootstrap, alike="values_alike")
+    add_interval(row, values, numbers_of(known["cluster"]), bootstrap, alike="values_alike")
     if len(known) < len(used):
         row.add_notes(Note(UNKNOWN[measure][1], count=len(used) - len(known)))
-    return row.finished()
+    return row.cells()
 
 
 TABLES = (

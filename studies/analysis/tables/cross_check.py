@@ -182,7 +182,7 @@ def _row(check: Check, presented: Presented) -> dict[str, Any]:
         row.values["agrees"] = YES if abs(ours - library) <= check.tolerance(ours) else NO
     if check.sample:
         row.add_notes(check.sample)
-    return row.finished()
+    return row.cells()
 
 
 def _correlations(export: Export) -> Iterator[Check]:
@@ -323,7 +323,7 @@ def _cronbach(key: Mapping[str, str], scores: Array) -> Check:
 
 
 def _repeated_measures(export: Export) -> Iterator[Check]:
-    for item in _draw(list(arm_pairs.compared(export)), MOST_ANALYSES):
+    for item in _draw(list(arm_pairs.comparisons(export)), MOST_ANALYSES):
         scores = item.complete().values()
         yield Check(
             "f_repeated",
@@ -374,7 +374,7 @@ class Model:
     ) -> None:
         aliased = mixed.telling(data.terms)
         kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
-        self.data, self.sample = reduced(replace(data, terms=kept))
+        self.data, self.sample = reduce_model(replace(data, terms=kept))
         self.table, self.key, self.numbers = table, key, numbers
         self._ours = _once(partial(_fit_ours, self.data, fit))
         self._library = _once(partial(libraries.mixed_model, self.data))
@@ -429,7 +429,7 @@ def _fit_mixed(data: mixed.Data) -> mixed.Fit:
     return mixed.fit(data.scores, data.fixed, data.terms)
 
 
-def reduced(data: mixed.Data) -> tuple[mixed.Data, Note | None]:
+def reduce_model(data: mixed.Data) -> tuple[mixed.Data, Note | None]:
     """Return the model on levels of its largest term, drawn at random, and a note on them; a small one as it is."""
     if not data.terms:
         return data, None

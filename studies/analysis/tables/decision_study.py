@@ -30,8 +30,8 @@ from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import ESTIMATE, Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, compared
-from studies.analysis.tables.rated_arms import Rated, crossed, rated_arms
+from studies.analysis.tables.arm_pairs import Compared, comparisons
+from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
 from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS
@@ -106,7 +106,7 @@ def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str,
             if several["item"].nunique() > 1:
                 rows += _of_items(of | {"item": ALL_ITEMS}, several, export)
         yield str(name), rows
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield f"{raters}, arms", [row for item in items for row in _of_arms(item)]
     for of, scores in rated_arms(single, export):
         yield f"{of['raters']}, arms and raters", list(_of_rated_arms(of, scores))
@@ -121,11 +121,11 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
     try:
         found, forms = of_complete(scores, OF_ARMS), two_way(scores)
     except Undefined as reason:
-        yield _not_estimated(about, reason.note, "variance_arm")
+        yield _row_without_estimate(about, reason.note, "variance_arm")
         return
     yield from _variances(about, found)
     for statistic, form in ICCS_OF_ARMS.items():
-        yield from (_row(about, statistic, k, _stepped(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
+        yield from (_row(about, statistic, k, _step_up(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
 
 
 def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -133,20 +133,20 @@ def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[st
     the numbers of users and of raters by themselves."""
     several = scores["item"].nunique() > 1
     for item, of_item in scores.groupby("item", observed=True):
-        if rated := crossed(of_item, OF_ARMS[:3]):
+        if rated := complete_block(of_item, OF_ARMS[:3]):
             yield from _of_rated(of | {"item": str(item)}, rated, OF_ARMS[:3], joint=not several)
-    if several and (rated := crossed(scores, OF_ARMS)):
+    if several and (rated := complete_block(scores, OF_ARMS)):
         yield from _of_rated(of | {"item": ALL_ITEMS}, rated, OF_ARMS, joint=True)
 
 
 def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint: bool) -> Iterator[dict[str, Any]]:
     sizes = {name: int(rated.scores[name].nunique()) for name in names}
     about = of | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
-    left_out = _left_out(rated)
+    left_out = _notes_on_gaps(rated)
     try:
         found = _components_of(rated, sizes)
     except Undefined as reason:
-        yield _not_estimated(about, reason.note, "variance_arm")
+        yield _row_without_estimate(about, reason.note, "variance_arm")
         return
     yield from _variances(about, found, *left_out)
     of_mean = [Note("mean_over_items", count=sizes["item"])] if "item" in sizes else []
@@ -157,7 +157,7 @@ def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint
             yield _coefficient(with_raters, found, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
 
 
-def _left_out(rated: Rated) -> list[Note]:
+def _notes_on_gaps(rated: Rated) -> list[Note]:
     count = rated.all_scores - len(rated.scores)
     return [Note("scores_with_gaps", count=count, all=rated.all_scores)] if count else []
 
@@ -178,32 +178,32 @@ def _numbers(users: int, raters: int, *, joint: bool) -> list[tuple[int, int]]:
 
 def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
     facets = _facets(scores, FACETS[:2])
-    about = of | _study("conversation", FACETS[:2]) | _counted(scores, facets, export)
+    about = of | _study("conversation", FACETS[:2]) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
         found = _components(table, values, facets)
     except Undefined as reason:
-        yield _not_estimated(about, reason.note)
+        yield _row_without_estimate(about, reason.note)
         return
     yield from _variances(about, found)
     forms = _forms(table)
     for statistic in COEFFICIENTS:
         for k in NUMBERS:
             if statistic in forms:
-                yield _row(about, statistic, k, _stepped(forms[statistic], k), F_INTERVAL)
+                yield _row(about, statistic, k, _step_up(forms[statistic], k), F_INTERVAL)
             else:
                 yield _coefficient(about, found, statistic, k, {"rater": k})
 
 
 def _of_items(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
     facets = _facets(scores, FACETS)
-    about = of | _study("conversation", FACETS) | _counted(scores, facets, export)
+    about = of | _study("conversation", FACETS) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
     try:
         found = _components(_table(values, facets), values, facets)
     except Undefined as reason:
-        yield _not_estimated(about, reason.note)
+        yield _row_without_estimate(about, reason.note)
         return
     yield from _variances(about, found)
     items = int(facets["item"].max()) + 1
@@ -226,7 +226,7 @@ def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
     return {name: np.unique(columns[name].to_numpy(str), return_inverse=True)[1] for name in names}
 
 
-def _counted(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
+def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
     clusters = export.conversations.loc[scores["conversation"].astype(str), "cluster"]
     return {"n": int(facets["conversation"].max()) + 1, "clusters": clusters.nunique()}
 
@@ -251,7 +251,7 @@ def _forms(table: Array) -> dict[str, Icc]:
     return {statistic: found[form] for statistic, form in ICCS.items() if form in found}
 
 
-def _stepped(single: Icc, k: int) -> Estimate:
+def _step_up(single: Icc, k: int) -> Estimate:
     """Spearman–Brown, from 0 on."""
     single_values = np.array([single.estimate, single.low, single.high]).clip(min=0)
     return Estimate(*(k * single_values / (1 + (k - 1) * single_values)).tolist())
@@ -274,7 +274,7 @@ def _coefficient(
     try:
         estimate = found.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
     except Undefined as reason:
-        return _not_estimated(about, reason.note, statistic, k)
+        return _row_without_estimate(about, reason.note, statistic, k)
     return _row(about, statistic, k, estimate, _method(found, DELTA), *notes)
 
 
@@ -289,7 +289,7 @@ def _row(
     row.add_notes(*notes)
     if about["unit"] == "conversation" and about["clusters"] < about["n"]:
         row.add_notes(Note("conversations_independent", count=about["n"], clusters=about["clusters"]))
-    return row.finished()
+    return row.cells()
 
 
 def _why_none(estimate: float, method: Notes) -> Note:
@@ -300,12 +300,12 @@ def _why_none(estimate: float, method: Notes) -> Note:
     return Note("perfect_agreement") if estimate == 1 else Note("too_uncertain")
 
 
-def _not_estimated(
+def _row_without_estimate(
     about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
 ) -> dict[str, Any]:
     row = Row(**about, statistic=statistic, k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
-    return row.finished()
+    return row.cells()
 
 
 TABLES = (

@@ -16,7 +16,7 @@ from studies.analysis.measures.ranks import concordance, concordance_interval
 from studies.analysis.measures.variance import two_way
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, compared, differences, shared, t_test
+from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair, t_test
 from studies.analysis.tables.effects import with_bounds
 from studies.analysis.tables.families import Correction
 from studies.analysis.tables.table import Table
@@ -111,7 +111,7 @@ METHODS = {
 
 def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (kind of raters, its rows). `users` met every model; `clusters` and `n` (conversations) are of all."""
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [_row(item, bootstrap) for item in items]
 
 
@@ -129,7 +129,7 @@ def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
     _add_pairs(row, item)
     if users and left_out:
         row.add_notes(Note("users_in_components_alone", count=left_out, all=len(item.scores)))
-    return row.finished()
+    return row.cells()
 
 
 def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
@@ -237,7 +237,7 @@ def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
 
 def _add_pairs(row: Row, item: Compared) -> None:
     """A pair that was met by nobody cannot be tested and counts as one that does not differ."""
-    pairs = [differences(shared(item, arms)) for arms in combinations(item.arms, 2)]
+    pairs = [differences(scores_of_pair(item, arms)) for arms in combinations(item.arms, 2)]
     met = [pair for pair in pairs if len(pair)]
     if not met:
         row.leave_out(*SHARES, because=Note("no_user_met_two_models"))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import incidence
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 LEAVING = ("walked_out", "early", "satisfied", "safety")
 # The cap and people's regular end stop a conversation that might have gone on, and a technical failure is nobody's
@@ -49,7 +49,7 @@ class Group:
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
-        return numbered(self.chats["cluster"])
+        return numbers_of(self.chats["cluster"])
 
     @cached_property
     def counts(self) -> Array:

@@ -55,12 +55,12 @@ def expert_table(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, l
     each = rated.groupby(by, observed=True)["score"].mean().reset_index()
     for instrument, of_instrument in each.groupby("instrument", observed=True):
         scores = dict(list(of_instrument.groupby(["arm", "item"], observed=True)["score"]))
-        items = ordered(str(instrument), {str(item) for _arm, item in scores})
+        items = in_printed_order(str(instrument), {str(item) for _arm, item in scores})
         arms = sorted({str(arm) for arm, _item in scores})
         yield str(instrument), [_row(str(instrument), arm, item, scores) for arm in arms for item in items]
 
 
-def ordered(instrument: str, items: set[str]) -> list[str]:
+def in_printed_order(instrument: str, items: set[str]) -> list[str]:
     """Return items in the order in which the paper prints them; others follow by name."""
     printed = [item for item in SHORT.get(instrument, {}) if item in items]
     return printed + sorted(items - set(printed))
@@ -72,16 +72,16 @@ def _row(instrument: str, arm: str, item: str, scores: dict[Any, pd.Series]) -> 
     row = Row(arm=arm, instrument=instrument, item=item, short=short, n=len(given))
     if not len(given):
         row.leave_out("mean", "sd", "lowest", "highest", because=Note("no_counsellor"))
-        return row.finished()
+        return row.cells()
     row.values |= {"mean": float(given.mean()), "lowest": float(given.min()), "highest": float(given.max())}
     if len(given) > 1:
         row.values["sd"] = float(given.std(ddof=1))
     else:
         row.leave_out("sd", because=Note("one_counsellor"))
-    return row.finished()
+    return row.cells()
 
 
-def printed(rows: pd.DataFrame) -> pd.DataFrame:
+def printed_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of one instrument as the paper prints them: a line for each system, means with two decimals."""
     wide = rows.assign(mean=rows["mean"].map("{:.2f}".format).where(rows["mean"].notna(), "–"))
     table = wide.pivot(index="arm", columns="short", values="mean")[list(dict.fromkeys(rows["short"]))]

@@ -37,7 +37,7 @@ def field_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
     """Yields (`human × judge`, nothing) as it goes on, and all rows at its end: each is computed as those of
     strategy_tests.csv. What was asked only whole, or only without the field, has no row."""
     tests: list[dict[str, Any]] = []
-    pairs = strategy_tests.compared(_with_variants(export))
+    pairs = strategy_tests.comparisons(_with_variants(export))
     for (human, judge), compared in groupby(pairs, key=lambda pair: (pair[0]["human"], pair[0]["judge"])):
         rows = [
             strategy_tests.row_of(of, whole, without, export, bootstrap)

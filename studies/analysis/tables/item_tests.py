@@ -100,16 +100,16 @@ def _rows_of(
 ) -> list[dict[str, Any]]:
     """Return rows without p_bh and p_holm, which need the other rows."""
     if len(items) > MOST_ITEMS:
-        return [_left_out(of, len(items))]
+        return [_row_of_too_many(of, len(items))]
     scores = pd.concat({name: items[name] for name in sorted(items)}, axis=1).sort_index()
     rows = [row for same in _blocks(scores, of["human"], export, bootstrap) for row in same.rows(of)]
     return sorted(rows, key=lambda row: (row["item_first"], row["item_second"]))
 
 
-def _left_out(of: dict[str, str], items: int) -> dict[str, Any]:
+def _row_of_too_many(of: dict[str, str], items: int) -> dict[str, Any]:
     row = Row(**of, item_first=ALL, item_second=ALL)
     row.leave_out("r_first", "r_second", "difference", *TESTED, because=Note("too_many_pairs_of_items", count=items))
-    return row.finished()
+    return row.cells()
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ class Block:
             self._fill(row, place)
             if lacking:
                 row.add_notes(Note("scored_on_one_item", count=lacking))
-            yield row.finished()
+            yield row.cells()
 
     def _fill(self, row: Row, place: int) -> None:
         first, second = (self.scores[item] for item in self.pairs[place])

@@ -19,7 +19,7 @@ OF = [*JUDGE, *SCALE]
 ALL = "*"  # the mean over an instrument's items
 
 
-def named(ratings: pd.DataFrame) -> pd.DataFrame:
+def judged_rows(ratings: pd.DataFrame) -> pd.DataFrame:
     """Judges' rows as text: JUDGE, `variant` (empty for the judge as it is), SCALE, UNIT and `replicate`; `score` as it
     was."""
     judged = ratings[ratings["rater_kind"] == "judge"]
@@ -34,7 +34,7 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
 
     Item ALL stands for answers in which all items of an instrument have a score.
     """
-    rows = named(ratings).dropna(subset="score")
+    rows = judged_rows(ratings).dropna(subset="score")
     single = rows.groupby([*JUDGE, "variant", *SCALE, *UNIT])["score"].mean().reset_index()
     items = single.groupby(["instrument", "moment"])["item"].transform("nunique")
     keys = [*JUDGE, "variant", "instrument", "moment", *UNIT]
@@ -43,19 +43,19 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([single, whole[keys].assign(item=ALL, score=whole["mean"])], ignore_index=True)
 
 
-def named_by(names: Iterable[str], key: Any) -> dict[str, str]:
+def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
     """The key of a group as the first columns of a row."""
     return dict(zip(names, map(str, key), strict=True))
 
 
-def numbered(names: Any) -> NDArray[np.intp]:
+def numbers_of(names: Any) -> NDArray[np.intp]:
     """The number of each name, from 0."""
     numbers: NDArray[np.intp] = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
     return numbers
 
 
 def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp]:
-    return numbered(export.conversations["cluster"].loc[list(conversations)])
+    return numbers_of(export.conversations["cluster"].loc[list(conversations)])
 
 
 def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callable[[float], float] = float) -> None:

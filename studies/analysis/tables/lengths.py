@@ -62,7 +62,7 @@ def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]
         rows = [Row(arm=arm, language="", measure=measure, n=0, clusters=0) for measure in MEASURES]
         for row in rows:
             _leave_out_all(row, because=Note("no_turns_file"))
-        yield arm, [row.finished() for row in rows]
+        yield arm, [row.cells() for row in rows]
 
 
 def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
         row.add_notes(Note("language_unknown"))
     if not len(values):
         _leave_out_all(row, because=Note("unknown_of_replies"))
-        return row.finished()
+        return row.cells()
     row.values |= {"estimate": float(values.mean()), "median": float(np.median(values))}
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))
@@ -82,7 +82,7 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
     add_interval(row, values, clusters, bootstrap, alike="values_alike")
     if of["measure"] in SHARES:
         row.add_notes(Note("share_of_replies", count=round(values.sum()), all=len(values)))
-    return row.finished()
+    return row.cells()
 
 
 def _leave_out_all(row: Row, because: Note) -> None:

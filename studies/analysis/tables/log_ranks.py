@@ -12,7 +12,7 @@ from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.ends import Group
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 LOG_RANK, STRATIFIED = "log_rank", "log_rank_stratified"
 PLAIN, CLUSTERED = Note("log_rank"), Note("log_rank_of_clusters")
@@ -41,20 +41,20 @@ def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame]
         row.add_methods(method)
         if method == CLUSTERED and row.values["clusters"] < FEW_CLUSTERS:
             row.add_notes(Note("few_clusters_for_p", count=row.values["clusters"]))
-    return row.finished()
+    return row.cells()
 
 
 def _log_rank(chats: pd.DataFrame) -> _Tested:
     together = np.zeros(len(chats), dtype=np.intp)
     if chats["cluster"].is_unique:
         return log_rank(_ends(chats, together)), PLAIN
-    return log_rank(_ends(chats, together), numbered(chats["cluster"])), CLUSTERED
+    return log_rank(_ends(chats, together), numbers_of(chats["cluster"])), CLUSTERED
 
 
 def _stratified(chats: pd.DataFrame) -> _Tested:
-    return log_rank(_ends(chats, numbered(chats["cluster"]))), PLAIN
+    return log_rank(_ends(chats, numbers_of(chats["cluster"]))), PLAIN
 
 
 def _ends(chats: pd.DataFrame, strata: NDArray[np.intp]) -> Ends:
     group = Group(chats)
-    return Ends(group.turns, group.left, numbered(chats["arm"]), strata)
+    return Ends(group.turns, group.left, numbers_of(chats["arm"]), strata)

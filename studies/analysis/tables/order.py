@@ -27,7 +27,7 @@ from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "instrument", "moment", "item"]
@@ -142,14 +142,14 @@ def _rows(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> Ite
 
 def _mean(about: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = scores["score"].to_numpy(float)
-    clusters = numbered(scores["participant"])
+    clusters = numbers_of(scores["participant"])
     users = int(clusters.max()) + 1
     row = Row(**about, n=len(values), clusters=users, estimate=float(values.mean()))
     if users < FEWEST_USERS:
         row.leave_out("low", "high", because=Note("under_eight_users"))
     else:
         add_interval(row, values, clusters, bootstrap, alike="scores_alike")
-    return row.finished()
+    return row.cells()
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def design(scores: pd.DataFrame) -> Design:
         raise Undefined("under_two_positions")
     each = list(zip(scores["arm"], scores["condition"], strict=True))
     names = sorted(set(each))
-    met, users = np.array([names.index(one) for one in each], dtype=np.intp), numbered(scores["participant"])
+    met, users = np.array([names.index(one) for one in each], dtype=np.intp), numbers_of(scores["participant"])
     positions = scores["position"].to_numpy(float)
     fixed = np.column_stack([np.eye(len(names))[met], positions - positions.mean()])
     if not _of_full_rank(fixed):
@@ -218,27 +218,27 @@ def _of_model(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, An
     known = scores[scores["previous"].notna()]
     users = int(known["participant"].nunique())
     about: dict[str, Any] = of | {"n": len(known), "clusters": users, "arm": "", "position": np.nan}
-    for row in _modelled(about, known):
+    for row in _model_rows(about, known):
         if len(known) < len(scores):
             row.add_notes(Note("previous_unknown", count=len(scores) - len(known)))
         if users < FEW_CLUSTERS and row.values["statistic"] == "carry_over_test":
             row.add_notes(Note("few_users_for_p", count=users))
-        yield row.finished()
+        yield row.cells()
 
 
-def _modelled(about: dict[str, Any], known: pd.DataFrame) -> Iterator[Row]:
+def _model_rows(about: dict[str, Any], known: pd.DataFrame) -> Iterator[Row]:
     try:
         designed = design(known)
         found, plain = fit(designed.model), fit(designed.without_previous().model)
     except Undefined as reason:
         slope = Row(**about, statistic="position_slope")
         slope.leave_out("estimate", "low", "high", "p", because=reason.note)
-        yield from [slope, *_untested(about, reason.note)]
+        yield from [slope, *_rows_without_test(about, reason.note)]
         return
     yield _slope(about, designed, found)
     yield from _differences(about, "arm_difference", designed.without_previous(), plain)
     if designed.unknown:
-        yield from _untested(about, designed.unknown)
+        yield from _rows_without_test(about, designed.unknown)
         return
     yield from _tests(about, designed, found)
     yield from _differences(about, "arm_difference_adjusted", designed, found)
@@ -262,7 +262,7 @@ def _without_bounds(about: dict[str, Any]) -> tuple[Row, Row]:
     return ratio, wald
 
 
-def _untested(about: dict[str, Any], reason: Note) -> tuple[Row, Row]:
+def _rows_without_test(about: dict[str, Any], reason: Note) -> tuple[Row, Row]:
     rows = _without_bounds(about)
     for row in rows:
         row.leave_out("estimate", "p", because=reason)

@@ -13,7 +13,7 @@ from studies.analysis.frames import Export, read_pairs
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import numbered
+from studies.analysis.tables.judged import numbers_of
 
 ORDER_SWAP, CONSISTENT, FIRST_BIAS = "order_swap", "share_consistent", "first_bias"
 
@@ -45,14 +45,14 @@ def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bo
             row.add_notes(Note("pairs_in_one_order", count=alone))
         if not len(both):
             row.leave_out("estimate", "low", "high", "share_changed", because=Note("no_pair_in_both_orders"))
-            yield row.finished()
+            yield row.cells()
             continue
         row.values |= {"estimate": float(values.mean()), "share_changed": float(1 - same.mean())}
         if statistic == CONSISTENT and not np.ptp(values):
             _add_wilson(row, same)
         else:
             add_interval(row, values, clusters, bootstrap, alike="verdicts_alike")
-        yield row.finished()
+        yield row.cells()
 
 
 def _other(side: str) -> str:
@@ -71,4 +71,4 @@ def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:
     """Return the first in the alphabet of two different clusters, so that it does not matter which side is called a."""
     known = export.chats["cluster"]
     names = [sides[f"conversation_{side}"].map(lambda code: known.get(code, f"conversation {code}")) for side in "ab"]
-    return numbered(names[0].where(names[0] <= names[1], names[1]))
+    return numbers_of(names[0].where(names[0] <= names[1], names[1]))

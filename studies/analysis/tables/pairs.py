@@ -88,7 +88,7 @@ def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[s
     row.compute("p", lambda: _sign_test(contest))
     row.values["p_holm"] = np.nan
     _add_first(row, contest)
-    return row.finished()
+    return row.cells()
 
 
 def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap) -> None:
@@ -161,12 +161,12 @@ def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[dict[
     if reason := _no_strengths(table):
         for row in rows:
             row.leave_out("strength", "low", "high", "rank", because=reason)
-        return [row.finished() for row in rows]
+        return [row.cells() for row in rows]
     found = log_strengths(table)[0]
     for row, strength, rank in zip(rows, found, _ranks(found), strict=True):
         row.values |= {"strength": float(strength), "rank": rank}
     _add_strength_intervals(rows, group, wins, bootstrap)
-    return [row.finished() for row in rows]
+    return [row.cells() for row in rows]
 
 
 def _contestant(of: dict[str, str], name: str, group: Group) -> Row:

@@ -12,7 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import coincidence, correlation
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, named
+from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, judged_rows
 from studies.analysis.tables.table import Table
 
 ALPHAS = ("alpha_ordinal", "alpha_interval")
@@ -57,7 +57,7 @@ Rule = Callable[[Array], float]
 def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (strategy, its rows). `n` of `units` (conversations; at `turn` and `checkpoint` ratings in them) have a
     verdict; `failed` counts the members' answers that are missing. `judge`: the one that is left out, or the best."""
-    answers = pd.concat([named(export.ratings), named(export.unscored)])
+    answers = pd.concat([judged_rows(export.ratings), judged_rows(export.unscored)])
     people = _people(export.ratings)
     for strategy, asked in answers.groupby("strategy"):
         if asked["judge"].nunique() < LEAST:
@@ -77,7 +77,7 @@ def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
 def _no_panel(strategy: str) -> dict[str, Any]:
     row = Row(strategy=strategy, rule="", judge="", instrument="", item="", moment="", members=1, human="")
     row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=Note("one_judge"))
-    return row.finished()
+    return row.cells()
 
 
 def _people(ratings: pd.DataFrame) -> Mapping[Any, Mapping[str, pd.Series]]:
@@ -122,7 +122,7 @@ class Panel:
             row.leave_out("pearson", "low", "high", because=Note("no_people"))
         else:
             self.add_pearson(row, verdicts, rated)
-        return row.finished()
+        return row.cells()
 
     def add_pearson(self, row: Row, verdicts: pd.Series, rated: pd.Series) -> None:
         x, y, clusters = self.beside(verdicts, rated)
@@ -147,7 +147,7 @@ class Panel:
         average.leave_out("low", "high", because=Note("mean_of_r"))
         if not found:
             average.leave_out("pearson", because=Note("no_member_with_r"))
-            yield average.finished()
+            yield average.cells()
             return
         average.values["pearson"] = float(np.mean(list(found.values())))
         best = max(found, key=lambda judge: (found[judge], judge))
@@ -155,8 +155,8 @@ class Panel:
         row.values |= {"n": int(self.scores[best].notna().sum()), "failed": int(self.scores[best].isna().sum())}
         self.add_pearson(row, self.scores[best], rated)
         row.add_notes(Note("chosen_by_the_same_data"))
-        yield row.finished()
-        yield average.finished()
+        yield row.cells()
+        yield average.cells()
 
     def member_r(self, scores: pd.Series, rated: pd.Series) -> float | None:
         x, y, _ = self.beside(scores, rated)

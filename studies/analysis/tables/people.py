@@ -35,7 +35,7 @@ SMALL, FOLLOWS = Note("under_five_people"), Note("would_reveal_under_five")
 def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (track, its rows): age, gender, language, and the scales that are about the person; nothing without
     participants.csv."""
-    listed = _listed(export)
+    listed = _people_in_results(export)
     ages, choices, scales = _ages(export), _choices(export), _scales(export)
     for track, of_track in listed.groupby("track"):
         who = set(of_track["participant"])
@@ -49,7 +49,7 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
         yield str(track), rows
 
 
-def _listed(export: Export) -> pd.DataFrame:
+def _people_in_results(export: Export) -> pd.DataFrame:
     """Return the people of participants.csv who are in the results."""
     path = export.folder / "participants.csv"
     if not path.is_file():
@@ -104,7 +104,7 @@ def _numeric(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, An
             row.leave_out("mean", "sd", because=SMALL)
         else:
             row.values |= {"mean": float(values.mean()), "sd": float(values.std(ddof=1))}
-        yield row.finished()
+        yield row.cells()
 
 
 def _chosen(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -115,7 +115,7 @@ def _chosen(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any
 
 def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]]:
     counts = pd.Series([level for level in given if level], dtype=object).value_counts().sort_index()
-    hidden = not_told({str(level): int(count) for level, count in counts.items()})
+    hidden = hidden_levels({str(level): int(count) for level, count in counts.items()})
     n = int(counts.sum())
     for level, count in counts.items():
         row = Row(**of, level=str(level), n=n)
@@ -124,10 +124,10 @@ def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]
             row.values["count"] = pd.NA  # the column's other numbers stay whole
         else:
             row.values |= {"count": int(count), "share": count / n}
-        yield row.finished()
+        yield row.cells()
 
 
-def not_told(counts: dict[str, int]) -> dict[str, Note]:
+def hidden_levels(counts: dict[str, int]) -> dict[str, Note]:
     """Level → why its number is not told. Their sum is known, so one alone below FEWEST, or several that together are,
     would follow from the others: then the smallest of these goes with them, and none of them says which is which."""
     small = {level for level, count in counts.items() if count < FEWEST}

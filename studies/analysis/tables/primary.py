@@ -59,7 +59,7 @@ def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Fo
         if declared.withdrawn_in is None:
             rows.append(_row(declared, export, bootstrap))
             yield rows[-1]["contrast"], []
-    yield "all rows", _adjusted(rows)
+    yield "all rows", _adjust(rows)
 
 
 def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
@@ -74,7 +74,7 @@ def _row(declared: Declared, export: Export, bootstrap: Bootstrap) -> Found:
         row.add_notes(*found["note"])
     if not declared.before_first_answer:
         row.add_notes(Note("declared_late"))
-    return row.finished()
+    return row.cells()
 
 
 def _lacking(of: Found, of_arms: bool, export: Export) -> Note:
@@ -98,27 +98,27 @@ def _in_words(of: dict[str, str]) -> str:
 def _of_strategies(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
     """Return the row of two strategies; empty where there is no such row."""
     names = {"human": "raters", "strategy_b": "a", "strategy_a": "b"}
-    for about, under_a, under_b in strategy_tests.compared(export.ratings):
+    for about, under_a, under_b in strategy_tests.comparisons(export.ratings):
         if all(value == of[names.get(name, name)] for name, value in about.items()):
-            return _taken(strategy_tests.row_of(about, under_a, under_b, export, bootstrap), "p")
+            return _estimate_of(strategy_tests.row_of(about, under_a, under_b, export, bootstrap), "p")
     return {}
 
 
 def _of_arms(of: dict[str, str], export: Export, bootstrap: Bootstrap) -> Found:
     """Return the row of two arms; empty where there is no such row."""
     arms = of["a"], of["b"]
-    for item in arm_pairs.compared(export):
+    for item in arm_pairs.comparisons(export):
         if all(value == of[name] for name, value in item.of.items()) and set(arms) <= set(item.arms):
-            return _taken(arm_pairs.row_of(item, arms, bootstrap), "wilcoxon_p")
+            return _estimate_of(arm_pairs.row_of(item, arms, bootstrap), "wilcoxon_p")
     return {}
 
 
-def _taken(row: Found, p: str) -> Found:
+def _estimate_of(row: Found, p: str) -> Found:
     same = {name: row[name] for name in ("low", "high", "n", "clusters", "note")}
     return same | {"estimate": row["difference"], "p": row[p], "method": row.get("method", Notes())}
 
 
-def _adjusted(rows: list[Found]) -> list[Found]:
+def _adjust(rows: list[Found]) -> list[Found]:
     """Return the rows with p_holm over all that is declared: data must not decide how many tests there are."""
     adjusted = holm([1.0 if np.isnan(row["p"]) else row["p"] for row in rows])
     return [row | {"p_holm": np.nan if np.isnan(row["p"]) else p} for row, p in zip(rows, adjusted, strict=True)]

@@ -19,8 +19,8 @@ from studies.analysis.tables.judged import (
     UNIT,
     add_resampled,
     clusters_of,
-    named,
-    named_by,
+    judged_rows,
+    key_columns,
     scores_of,
 )
 from studies.analysis.tables.length_slope import LENGTH, length_slopes
@@ -84,13 +84,13 @@ def probes(export: Export, bootstrap: Bootstrap) -> Found:
 
 
 def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    answers = named(export.variants)
+    answers = judged_rows(export.variants)
     lacking = answers[answers["score"].isna()].groupby(VARIED).size().to_dict()
     known = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
     varied = {key: rows.set_index(UNIT)["score"] for key, rows in scores_of(export.variants).groupby(VARIED)}
     nothing = plain.set_index(UNIT)["score"][:0]
     for key in sorted({*varied, *lacking}):
-        of = named_by(VARIED, key)
+        of = key_columns(VARIED, key)
         sides = {"plain": known.get(tuple(of[name] for name in OF), nothing), "varied": varied.get(key, nothing)}
         both = pd.concat(sides, axis=1, join="inner").sort_index()
         yield _difference(of, both, lacking.get(key, 0), export, bootstrap)
@@ -106,24 +106,24 @@ def _difference(
         row.add_notes(Note("probe_without_score", count=lacking))
     if not len(both):
         row.leave_out("estimate", "low", "high", "share_changed", because=Note("not_scored_twice"))
-        return row.finished()
+        return row.cells()
     changed = np.abs(differences) > SAME
     row.values |= {"estimate": float(differences.mean()), "share_changed": float(changed.mean())}
     add_interval(row, differences, clusters, bootstrap, alike="differences_alike")
-    return row.finished()
+    return row.cells()
 
 
 # Asked again
 
 
 def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    answers = named(pd.concat([export.ratings, export.variants])).dropna(subset="score")
+    answers = judged_rows(pd.concat([export.ratings, export.variants])).dropna(subset="score")
     for key, rows in answers.groupby(VARIED):
         scores = rows.groupby([*UNIT, "replicate"])["score"].mean().groupby(UNIT)
         spread = pd.DataFrame({"size": scores.size(), "var": scores.var(), "range": scores.max() - scores.min()})
         spread = spread[spread["size"] > 1]
         if len(spread):
-            of = named_by(VARIED, key)
+            of = key_columns(VARIED, key)
             yield _repeat(of | {"variant": of["variant"] or REPEAT}, spread, export, bootstrap)
 
 
@@ -136,10 +136,10 @@ def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap:
     row.values["share_changed"] = float((spread["range"] > SAME).mean())
     if not squares.any():
         row.leave_out("low", "high", because=Note("replicates_alike"))
-        return row.finished()
+        return row.cells()
     sums = sum_by_cluster(np.column_stack([freedom, squares]), clusters)
     add_resampled(row, lambda: bootstrap.resample(_root, sums))
-    return row.finished()
+    return row.cells()
 
 
 def _root(sums: Array) -> Array:

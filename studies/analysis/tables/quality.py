@@ -17,7 +17,7 @@ from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.scales import CODEBOOK, instructed_in
+from studies.analysis.scales import CODEBOOK, instructions_in
 from studies.analysis.tables.table import Table
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
@@ -109,9 +109,9 @@ class Collected:
     instructed: pd.DataFrame
 
 
-def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
+def collect(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
     """Return what people gave, from tables of the names of `NEEDED`; a missing one is empty."""
-    typed = {name: _typed(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
+    typed = {name: _set_types(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
     ratings, turns, answers = typed["ratings"], typed["turns"], typed["answers"]
     places = pd.Series(zip(answers["instrument"], answers["item"], strict=True), answers.index, dtype=object)
     is_instructed = places.isin(told)
@@ -120,17 +120,17 @@ def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collect
         conversations=typed["conversations"],
         messages=turns[turns["role"] == "seeker"],
         answers=answers[~is_instructed],
-        instructed=_compared(answers[is_instructed], places[is_instructed].map(told)),
+        instructed=_compare(answers[is_instructed], places[is_instructed].map(told)),
     )
 
 
-def _compared(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
+def _compare(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
     """Return the answers that were given, each with whether it is the instructed one."""
     said = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
     return answers.assign(as_told=said == told)[said != ""]
 
 
-def _typed(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+def _set_types(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     values = {name: table[name] if name in table else pd.Series("", index=table.index) for name in columns}
     return pd.DataFrame(
         {name: _numbers(column) if name in NUMBERS else _texts(column) for name, column in values.items()}
@@ -148,16 +148,16 @@ def _texts(column: pd.Series) -> pd.Series:
 
 def of_export(export: Export) -> Collected:
     ratings = pd.concat([export.ratings, export.left_out])
-    return collected({"ratings": _in_order(ratings), **_read(export.folder)}, _told_in(export.folder / CODEBOOK))
+    return collect({"ratings": _in_order(ratings), **_read(export.folder)}, _instructions_in(export.folder / CODEBOOK))
 
 
-def _told_in(path: Path) -> Instructions:
+def _instructions_in(path: Path) -> Instructions:
     """Return the range in the codebook, or else that of our own instruments."""
-    told = instructed_in(path)
-    return _told_by_ours() if told is None else told
+    told = instructions_in(path)
+    return _our_instructions() if told is None else told
 
 
-def _told_by_ours() -> Instructions:
+def _our_instructions() -> Instructions:
     return {place: str(value) for place, value in instructed_items().items()}
 
 
@@ -178,7 +178,7 @@ def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, A
     """The rows of quality.csv from those of an export's tables, by their names: for a page, which has no files."""
     tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
     tables["ratings"] = _in_order(tables["ratings"])
-    return list(indices(collected(tables, _told_by_ours())))
+    return list(indices(collect(tables, _our_instructions())))
 
 
 def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -223,7 +223,7 @@ def _wide(rated: pd.DataFrame) -> pd.DataFrame:
 
 
 def longest_string(scores: Array) -> float:
-    _need(len(scores) > 0, "no_rating_of_all_items")
+    _require(len(scores) > 0, "no_rating_of_all_items")
     return float(max(map(longstring, scores)))
 
 
@@ -234,12 +234,12 @@ def longstring(scores: Array) -> int:
 
 def irv(scores: Array) -> float:
     """Mean over ratings of the standard deviation within (Dunn et al. 2018, doi 10.1007/s10869-016-9479-0)."""
-    _need(len(scores) > 0, "no_rating_of_all_items")
+    _require(len(scores) > 0, "no_rating_of_all_items")
     return float(scores.std(axis=1, ddof=1).mean())
 
 
 def identical_rows(scores: Array) -> float:
-    _need(len(scores) > 1, "under_two_ratings_of_all_items")
+    _require(len(scores) > 1, "under_two_ratings_of_all_items")
     counts = np.unique(scores, axis=0, return_inverse=True, return_counts=True)
     return float((counts[2][counts[1].ravel()] > 1).mean())
 
@@ -264,7 +264,7 @@ def _seconds(about: dict[str, Any], seconds: pd.Series) -> dict[str, Any]:
 
 
 def _median(values: pd.Series) -> float:
-    _need(len(values) > 0, "not_measured")
+    _require(len(values) > 0, "not_measured")
     return float(values.median())
 
 
@@ -292,7 +292,7 @@ def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
 
 def _in_key(questionnaire: Questionnaire, keys: Iterable[str], values: Mapping[str, float]) -> Array:
     items = [questionnaire.item(key) for key in keys]
-    _need(all(item.key in values for item in items), "items_unanswered")
+    _require(all(item.key in values for item in items), "items_unanswered")
     turned = [
         (item.minimum or 0) + (item.maximum or 0) - values[item.key] if item.reverse else values[item.key]
         for item in items
@@ -304,7 +304,7 @@ def even_odd(questionnaire: Questionnaire, values: Mapping[str, float]) -> float
     """Even-odd consistency, -1 to 1 (Johnson 2005, doi 10.1016/j.jrp.2004.09.009)."""
     halves = [_in_key(questionnaire, keys, values) for keys in _split(questionnaire)]
     even, odd = (np.array([scale[start::2].mean() for scale in halves]) for start in (1, 0))
-    _need(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "halves_alike")
+    _require(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "halves_alike")
     r = float(np.corrcoef(even, odd)[0, 1])
     # Spearman–Brown runs to minus infinity below 0.
     return max(-1.0, 2 * r / (1 + r)) if r > -1 else -1.0
@@ -355,13 +355,13 @@ def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield _row(
             about | {"n": len(rated), "clusters": 1},
             "rating_seconds",
-            lambda sum=whole: _measured(sum),
+            lambda sum=whole: _require_measured(sum),
             flagged=flagged,
         )
 
 
-def _measured(value: float) -> float:
-    _need(np.isfinite(value), "not_measured")
+def _require_measured(value: float) -> float:
+    _require(np.isfinite(value), "not_measured")
     return value
 
 
@@ -378,11 +378,11 @@ def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd
     about = about | {"n": len(messages), "clusters": 1}
     wanted = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
     too_few = row["end_reason"] != "" and row["turns"] < wanted
-    yield _row(about, "turns", lambda: _measured(row["turns"]), flagged=too_few)
+    yield _row(about, "turns", lambda: _require_measured(row["turns"]), flagged=too_few)
     if len(messages):
         yield _lengths(about, row["language"], messages["text"])
         pasted = messages["pasted"]
-        yield _row(about, "pasted", lambda: _measured(pasted.sum(min_count=1)), flagged=pasted.sum() > 0)
+        yield _row(about, "pasted", lambda: _require_measured(pasted.sum(min_count=1)), flagged=pasted.sum() > 0)
     failed = int((messages["error"] != "").sum())
     ended = row["end_reason"] == "technical"
     yield _row(about, "technical", lambda: float(failed), flagged=failed > 0 or ended)
@@ -396,7 +396,7 @@ def _lengths(about: dict[str, Any], language: str, texts: pd.Series) -> dict[str
     return _row(about, "message_words", lambda: words, flagged=words < WORDS)
 
 
-def _need(holds: bool | np.bool_, code: str) -> None:
+def _require(holds: bool | np.bool_, code: str) -> None:
     if not holds:
         raise Undefined(code)
 
@@ -406,7 +406,7 @@ def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool 
     row.compute("estimate", value)
     row.values["flagged"] = str(bool(flagged)).lower() if statistic in FLAGS else ""
     row.leave_out("low", "high", because=Note("without_error"))
-    return row.finished()
+    return row.cells()
 
 
 def flagged_rows(table: pd.DataFrame) -> pd.DataFrame:

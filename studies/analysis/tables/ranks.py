@@ -12,7 +12,7 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import ranks as measures
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, compared
+from studies.analysis.tables.arm_pairs import Compared, comparisons
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.table import Table
 
@@ -49,7 +49,7 @@ WITHIN = {"mean_rank": measures.places_within_users, "share_best": measures.shar
 
 def ranks(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (kind of raters, its rows): item × arm × statistic. `clusters`: the users that count."""
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [row for item in items for row in _rows(item, bootstrap)]
 
 
@@ -73,7 +73,7 @@ def _within_users(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, An
                 add_interval(row, of_arm, np.arange(users), bootstrap, alike="ranks_alike")
                 if left_out:
                     row.add_notes(Note("users_left_out", count=left_out, all=len(item.scores)))
-            yield row.finished()
+            yield row.cells()
 
 
 def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -88,7 +88,7 @@ def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
             for place in places:
                 row = Row(**about, arm=arm, statistic=place)
                 row.leave_out("estimate", "low", "high", because=reason.note)
-                yield row.finished()
+                yield row.cells()
         return
     for arm, of_arm in zip(item.arms, chances, strict=True):
         for place, chance in zip(places, of_arm, strict=True):
@@ -96,7 +96,7 @@ def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
             row.add_methods(Note("resamples_of_users"))
             row.leave_out("low", "high", because=Note("is_share_of_resamples"))
             row.add_notes(*notes)
-            yield row.finished()
+            yield row.cells()
 
 
 def _chances(met: Compared, bootstrap: Bootstrap) -> tuple[Array, list[Note]]:

@@ -39,7 +39,7 @@ def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[dict[str,
         yield dict(zip(OF, map(str, key), strict=True)), of_kind[[*CELL, "score"]]
 
 
-def crossed(scores: pd.DataFrame, facets: Sequence[str]) -> Rated | None:
+def complete_block(scores: pd.DataFrame, facets: Sequence[str]) -> Rated | None:
     """A block without gaps where it has LEAST_KEPT of what may be counted, else all of that: the scores of the raters
     who tell arms from users. None where fewer than two do."""
     telling = _of_telling_raters(scores)

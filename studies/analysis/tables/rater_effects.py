@@ -109,7 +109,7 @@ def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dic
         kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
         found = mixed.fit(data.scores, data.fixed, kept)
     except Undefined as reason:
-        return [_not_fitted(about, reason.note)]
+        return [_row_without_fit(about, reason.note)]
     notes = [Note("without_term", term=Note(name), reason=reason) for name, reason in aliased.items()]
     notes += [Note("term_variance_is_zero", term=Note(name)) for name in found.absent]
     if clusters < FEW_CLUSTERS:
@@ -121,7 +121,7 @@ def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dic
     ]
     for row in rows:
         row.add_notes(*notes)
-    return [row.finished() for row in rows]
+    return [row.cells() for row in rows]
 
 
 def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
@@ -137,10 +137,10 @@ def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
     return [model.rater, model.other] if known else [model.rater]
 
 
-def _not_fitted(about: dict[str, Any], reason: Note) -> dict[str, Any]:
+def _row_without_fit(about: dict[str, Any], reason: Note) -> dict[str, Any]:
     row = Row(**about, term="variance", level="", method=Notes(REML))
     row.leave_out("estimate", "low", "high", "df", because=reason)
-    return row.finished()
+    return row.cells()
 
 
 def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:

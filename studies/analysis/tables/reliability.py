@@ -184,7 +184,7 @@ def _conversations_row(
     _add_nominal(row, counted, clusters, bootstrap)
     _add_conger(row, matrix, clusters, bootstrap)
     row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
-    return row.finished()
+    return row.cells()
 
 
 def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
@@ -407,7 +407,7 @@ def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
     arms = np.unique(means["arm"], return_inverse=True)[1]
     _add_one_way(row, means["score"].to_numpy(float), arms, np.arange(len(set(arms))))
     row.add_notes(Note("confounded"))
-    return row.finished()
+    return row.cells()
 
 
 def _of_items(
@@ -428,7 +428,7 @@ def _of_items(
     row.compute("omega_polychoric", lambda: omega_polychoric(complete))
     if len(set(clusters)) < len(complete):
         row.add_notes(Note("one_sample_in_omega", count=len(complete), clusters=len(set(clusters))))
-    yield row.finished()
+    yield row.cells()
 
 
 def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:

@@ -12,7 +12,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_table
 from studies.analysis.notes import Note
 from studies.analysis.rows import Row
-from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, named_by
+from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, key_columns
 
 SELF_PREFERENCE, INTERACTION = "self_preference", "interaction"
 
@@ -29,12 +29,12 @@ def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> It
         if why := _why_no_preference(own, set(kin) - {""}, of_others):
             row = Row(**of, instrument="", moment="", item=ALL, n=0, clusters=0)
             row.leave_out("estimate", "low", "high", because=why)
-            yield row.finished()
+            yield row.cells()
             continue
         mean = of_others.groupby([*SCALE, *UNIT])["score"].mean().rename("others")
         beside = rows.assign(kin=kin).join(mean, on=[*SCALE, *UNIT], how="inner")
         for scale, both in beside[beside["kin"] != ""].groupby(SCALE):
-            yield _preference(of | named_by(SCALE, scale), both, own, export, bootstrap)
+            yield _preference(of | key_columns(SCALE, scale), both, own, export, bootstrap)
 
 
 def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> Note | None:
@@ -54,11 +54,11 @@ def _preference(
     row = Row(**of, n=len(both), clusters=len(set(clusters)))
     if not 0 < kin.sum() < len(kin):
         row.leave_out("estimate", "low", "high", because=Note("one_makers_supporters"))
-        return row.finished()
+        return row.cells()
     sums = sum_by_cluster(np.column_stack([kin, kin * ahead, 1 - kin, (1 - kin) * ahead]), clusters)
     row.values["estimate"] = float(_interaction(sums.sum(axis=0)))
     add_resampled(row, lambda: bootstrap.resample(_interaction, sums))
-    return row.finished()
+    return row.cells()
 
 
 def _interaction(sums: Array) -> Array:

@@ -17,7 +17,7 @@ from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.judged import clusters_of, named_by, numbered
+from studies.analysis.tables.judged import clusters_of, key_columns, numbers_of
 from studies.analysis.tables.table import Table
 
 MENG = ("meng_z", "meng_p", "meng_low", "meng_high")
@@ -89,7 +89,7 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
     first in the alphabet; what only one of them scored is left out and noted."""
     tests: list[dict[str, Any]] = []
     for (human, judge), pairs in groupby(
-        compared(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
+        comparisons(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
     ):
         rows = [row_of(*pair, export, bootstrap) for pair in pairs]
         tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY), undecided=are_alike)
@@ -97,16 +97,16 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
     yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg, undecided=are_alike)
 
 
-def compared(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
     """Yield what each row compares, by human and judge first, and the scores of both sides under either strategy."""
-    for (human, judge), of_items in _found(ratings).items():
+    for (human, judge), of_items in _scores_by_strategy(ratings).items():
         for scale, strategies in of_items.items():
-            of = {"judge": judge, "human": human} | named_by(SCALE, scale)
+            of = {"judge": judge, "human": human} | key_columns(SCALE, scale)
             for a, b in combinations(sorted(strategies), 2):
                 yield of | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
-def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
+def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
     """Return the scores of both sides by (human, judge), SCALE and strategy."""
     found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
     for of, both in both_sides(ratings):
@@ -132,7 +132,7 @@ def row_of(
         _add_tests(row)
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
         row.add_notes(Note("scored_by_one_strategy", count=alone))
-    return row.finished()
+    return row.cells()
 
 
 def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
@@ -148,7 +148,7 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
     """The arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
     about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
-    return numbered(about["arm"]) if own and about["arm"].nunique() > 1 else None
+    return numbers_of(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
 def are_alike(row: dict[str, Any]) -> bool:

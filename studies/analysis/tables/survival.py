@@ -79,7 +79,7 @@ NOTHING_ENDED = Note("nothing_ended")
 
 def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (arm, condition and seekers, their rows), and of all arms together those of the tests."""
-    for _seekers, chats in known(export).groupby("seekers"):
+    for _seekers, chats in known_chats(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
         common, left = horizon(groups.values()), any(group.left.any() for group in groups.values())
         for key, group in groups.items():
@@ -91,7 +91,7 @@ def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
             yield " ".join(filter(None, of.values())), list(log_ranks(of, found))
 
 
-def known(export: Export) -> pd.DataFrame:
+def known_chats(export: Export) -> pd.DataFrame:
     """The chats with an arm of which something is known: a turn, or how they ended before the first."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     begun = (chats["turns"] > 0) | ((chats["turns"] == 0) & chats["end_reason"].isin(LEAVING))
@@ -126,7 +126,7 @@ def _rows(
     yield _actual_mean(of, group, bootstrap)
 
 
-def _started(of: dict[str, Any], group: Group) -> Row:
+def _new_row(of: dict[str, Any], group: Group) -> Row:
     row = Row(**of, n=len(group.chats), clusters=len(group.counts))
     turn = of["turn"]
     row.values["at_risk"] = pd.NA if turn is pd.NA else group.at_risk(turn)
@@ -135,7 +135,7 @@ def _started(of: dict[str, Any], group: Group) -> Row:
 
 def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) -> dict[str, Any]:
     """Return the row of a share; `without` is the estimate with each of the clusters left out."""
-    row = _started(of, group)
+    row = _new_row(of, group)
     row.values["estimate"] = estimate = round(estimate, ROUNDED)
     if len(group.counts) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))
@@ -145,7 +145,7 @@ def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) ->
         row.leave_out("low", "high", because=Note("turn_unknown_without_cluster"))
     else:
         _add_wilson(row, estimate, effective_by_jackknife(estimate, without, len(group.chats)), BY_CLUSTERS)
-    return row.finished()
+    return row.cells()
 
 
 def _add_wilson(row: Row, share: float, n: float, method: Notes) -> None:
@@ -161,7 +161,7 @@ def _note_few_clusters(row: Row) -> None:
 
 def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
     """Return the row of a restricted mean; unless `anybody_left` in any arm, it is that of the whole."""
-    row = _started(of, group)
+    row = _new_row(of, group)
 
     def mean(sums: Array) -> Array:
         return incidence.restricted_mean(leaving(group.shaped(sums)), of["turn"])
@@ -177,7 +177,7 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
     else:
         _add_interval(row, bootstrap.resample(mean, sums))
     _note_regular_ends(row, group)
-    return row.finished()
+    return row.cells()
 
 
 def _add_interval(row: Row, resampled: Resampled) -> None:
@@ -188,15 +188,15 @@ def _add_interval(row: Row, resampled: Resampled) -> None:
 
 
 def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
-    row = _started(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
+    row = _new_row(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
     turns = group.turns.astype(float)
     row.values["estimate"] = float(turns.mean())
     add_interval(row, turns, group.clusters, bootstrap, alike="turns_alike")
-    return row.finished()
+    return row.cells()
 
 
 def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
-    row = _started(of | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
+    row = _new_row(of | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
     estimate = float(incidence.median(leaving(group.counts.sum(axis=0))))
     if np.isfinite(estimate):
         row.values["estimate"] = estimate
@@ -204,7 +204,7 @@ def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str,
         row.leave_out("estimate", because=Note("half_still_open"))
     _add_median_interval(row, group, bootstrap)
     _note_regular_ends(row, group)
-    return row.finished()
+    return row.cells()
 
 
 def _note_regular_ends(row: Row, group: Group) -> None:

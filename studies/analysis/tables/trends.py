@@ -13,7 +13,7 @@ from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval, conversation_scores
 from studies.analysis.tables.table import Table
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = [
     "arm",
@@ -42,7 +42,7 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
     """Yields (arm, its rows); `source` is that of states.csv, or the kind of raters, or empty: what the file of an
     import says. Means are over the conversations that were scored at that turn: those that had ended before are in
     none."""
-    scores = pd.concat([_emotions(export), _imported(export), _checkpoints(export)])
+    scores = pd.concat([_emotions(export), _imports(export), _checkpoints(export)])
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm"):
         rows = []
         for key, group in of_arm.groupby(OF):
@@ -71,7 +71,7 @@ def _emotions(export: Export) -> pd.DataFrame:
     return emotions(export).assign(instrument="", moment="", item=EMOTION)
 
 
-def _imported(export: Export) -> pd.DataFrame:
+def _imports(export: Export) -> pd.DataFrame:
     said = _with_conversation(export.emotions[["conversation", "turn", "score"]], export.whole())
     return said.assign(source="", instrument="", moment="", item=IMPORTED)
 
@@ -90,10 +90,10 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
 
 
 def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    values, clusters = scores["score"].to_numpy(float), numbered(scores["cluster"])
+    values, clusters = scores["score"].to_numpy(float), numbers_of(scores["cluster"])
     row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
     add_interval(row, values, clusters, bootstrap, alike="scores_alike")
-    return row.finished()
+    return row.cells()
 
 
 def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -102,11 +102,11 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
     if several.empty:
         row.leave_out("estimate", "low", "high", because=Note("no_two_turns"))
-        return row.finished()
+        return row.cells()
     centred = several[["turn", "score"]].astype(float)
     centred = centred - centred.groupby(several["conversation"]).transform("mean")
     turn, score = centred["turn"].to_numpy(), centred["score"].to_numpy()
-    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), numbered(several["cluster"]))
+    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), numbers_of(several["cluster"]))
     row.values["estimate"] = float(slope(sums.sum(axis=0)))
     try:
         if not np.abs(score).max() > 1e-9:
@@ -114,12 +114,12 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
         resampled = bootstrap.resample(slope, sums)
     except Undefined as reason:
         row.leave_out("low", "high", because=reason.note)
-        return row.finished()
+        return row.cells()
     interval = resampled.interval()
     row.values |= {"low": interval.low, "high": interval.high}
     row.add_methods(Note("cluster_bootstrap", interval=interval.method))
     row.add_notes(*resampled.notes(INTERVAL))
-    return row.finished()
+    return row.cells()
 
 
 def slope(sums: Array) -> Array:

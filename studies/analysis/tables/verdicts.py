@@ -48,11 +48,11 @@ class Group:
     @cached_property
     def raters(self) -> NDArray[np.intp]:
         """The number of each row's rater, from 0."""
-        return numbered(self.rows["rater"])
+        return numbers_of(self.rows["rater"])
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
-        return numbered(self.rows["cluster"])
+        return numbers_of(self.rows["cluster"])
 
     def counts(self) -> dict[str, int]:
         clusters, raters = (int(numbers.max()) + 1 for numbers in (self.clusters, self.raters))
@@ -100,7 +100,7 @@ class Group:
         return np.concatenate(parts)
 
 
-def numbered(column: pd.Series) -> NDArray[np.intp]:
+def numbers_of(column: pd.Series) -> NDArray[np.intp]:
     numbers: NDArray[np.intp] = np.unique(column.to_numpy(str), return_inverse=True)[1]
     return numbers
 
@@ -113,10 +113,12 @@ def read_verdicts(folder: Path) -> Verdicts | None:
     about = _about(folder, table)
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
     whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "")
-    kept = ~(table["rater"].isin(_excluded(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
+    kept = ~(
+        table["rater"].isin(_excluded_people(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false")
+    )
     named = pd.DataFrame([_contestants(*both) for both in _both(sides)], columns=["contestant_a", "contestant_b"])
     differ = named["contestant_a"] != named["contestant_b"]
-    rows = pd.concat([_as_said(table), named], axis=1).assign(cluster=_clusters(table, sides))
+    rows = pd.concat([_verdict_signs(table), named], axis=1).assign(cluster=_clusters(table, sides))
     return Verdicts(
         rows=_in_order(rows[whole & kept & differ].reset_index(drop=True)),
         left_out=int((whole & ~kept).sum()),
@@ -133,11 +135,11 @@ def _about(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
         arms = arms[~arms.index.duplicated()]
         return pd.DataFrame({name: arms if name == "arm" else "" for name in OF_CONVERSATION}, index=arms.index)
     about = read_table(path, ("conversation",), OF_CONVERSATION).astype(str).drop_duplicates("conversation")
-    about.loc[about["participant"].isin(_excluded(folder)), "valid"] = "false"
+    about.loc[about["participant"].isin(_excluded_people(folder)), "valid"] = "false"
     return about.set_index("conversation")
 
 
-def _excluded(folder: Path) -> set[str]:
+def _excluded_people(folder: Path) -> set[str]:
     path = folder / "participants.csv"
     if not path.is_file():
         return set()
@@ -171,7 +173,7 @@ def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:
     return names[0].where(names[0] <= names[1], names[1])
 
 
-def _as_said(table: pd.DataFrame) -> pd.DataFrame:
+def _verdict_signs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "raters": table["rater_kind"],

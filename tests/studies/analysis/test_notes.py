@@ -105,7 +105,7 @@ def test_row_names_the_columns_of_a_reason_once_and_no_bounds_of_a_missing_estim
     row.leave_out("r", "r_low", "r_high", because=FEW)
     row.leave_out("p", because=FEW)
     row.add_notes(LEFT_OUT)
-    assert [*row.finished()["note"]] == [FEW.on("r", "p"), LEFT_OUT]
+    assert [*row.cells()["note"]] == [FEW.on("r", "p"), LEFT_OUT]
 
 
 def test_undefined_statistic_leaves_its_reason() -> None:
@@ -114,7 +114,7 @@ def test_undefined_statistic_leaves_its_reason() -> None:
 
     row = Row()
     row.compute("alpha", statistic)
-    assert str(row.finished()["note"]) == "alpha: more than 50 different scores"
+    assert str(row.cells()["note"]) == "alpha: more than 50 different scores"
 
 
 def test_method_is_named_once() -> None:

@@ -36,14 +36,14 @@ CLOSING = (methods, data)
 def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) -> list[Section]:
     """Return the sections; `tell` gets the name of each before its figures are drawn, which takes seconds."""
     with style():
-        found = [section for make in SECTIONS if (section := _made(make, results, tell))]
+        found = [section for make in SECTIONS if (section := _make(make, results, tell))]
         closing = [make(results) for make in CLOSING]
         keys = {section.key for section in (*found, *closing)}
         shown = [*found, *_others(results, keys), *closing]
         return with_own_names([_with_tables(section, results) for section in shown])
 
 
-def _made(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:
+def _make(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:
     tell(make.__name__)
     return make(results)
 

@@ -14,7 +14,7 @@ from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import ALL_ITEMS, raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, joined, prose
+from studies.analysis.reporting.parts import Excerpt, Part, Section, join_sentences, prose
 from studies.analysis.results import Results
 
 SLOPE = "position_slope"  # statistic of order.csv
@@ -79,7 +79,7 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
     yield excerpt("order", _("Position in the order, and the previous arm"), effects, shown)
     yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
-        yield from _drawn(rows, *key)
+        yield from _figures(rows, *key)
 
 
 def _arms(table: pd.DataFrame) -> Iterator[Part]:
@@ -104,11 +104,13 @@ def _statistic(key: str) -> str:
     return _(STATISTICS[key]) if key in STATISTICS else key
 
 
-def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
+def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
     of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment), "level": LEVEL}
     slopes = rows[(rows["statistic"] == SLOPE) & rows["estimate"].notna()]
     if len(slopes):
-        named = [line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _called(item))]
+        named = [
+            line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _name_of(item))
+        ]
         yield figure(
             f"order-slopes-{raters}-{instrument}-{moment}",
             _("Points per place in the order, as rated by {raters} ({scale}), with {level} intervals").format(**of),
@@ -131,7 +133,7 @@ def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Ite
         )
 
 
-def _called(name: str) -> Callable[[Mapping[str, Any]], str]:
+def _name_of(name: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda _row: name
 
 
@@ -223,6 +225,8 @@ def _lengths(table: pd.DataFrame) -> Iterator[Part]:
         yield figure(
             f"lengths-{measure}",
             _("{what}: means with {level} intervals").format(what=_(title), level=LEVEL),
-            joined([_("Means over replies; lines are cluster bootstrap intervals. In brackets: replies."), _(remark)]),
+            join_sentences(
+                [_("Means over replies; lines are cluster bootstrap intervals. In brackets: replies."), _(remark)]
+            ),
             dot_panels(by_language, _(unit)),
         )

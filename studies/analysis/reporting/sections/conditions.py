@@ -11,7 +11,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
-from studies.analysis.reporting.excerpts import excerpt, left_out, named
+from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
     condition_name,
@@ -39,7 +39,7 @@ def conditions(results: Results) -> Section | None:
     table = results.table("conditions")
     if table.empty:
         return None
-    parts = [*_both(table), *_drawn(table), *_over_arms(results.table("condition_effects"))]
+    parts = [*_both(table), *_figures(table), *_over_arms(results.table("condition_effects"))]
     return Section("conditions", _("Average against worst case"), parts)
 
 
@@ -57,7 +57,7 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
     yield excerpt("conditions", _("Worst case minus average"), rows, shown, ["difference"])
 
 
-def _drawn(table: pd.DataFrame) -> Iterator[Part]:
+def _figures(table: pd.DataFrame) -> Iterator[Part]:
     for (raters, seekers, instrument, moment), rows in table.groupby(["raters", "seekers", "instrument", "moment"]):
         yield figure(
             f"conditions-{raters}-{seekers}-{instrument}-{moment}",
@@ -117,7 +117,7 @@ def ablation(results: Results) -> Section | None:
     if known.empty:
         return None
     heading = _("Effect of each behaviour of the seeker")
-    lacking = [prose(said)] if (said := left_out(table)) else []
+    lacking = [prose(said)] if (said := remark_on_empty_rows(table)) else []
     return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)])
 
 
@@ -136,7 +136,7 @@ def _changes(known: pd.DataFrame) -> Iterator[Part]:
         caption = _("Changed minus whole seeker, as rated by {raters} ({scale})").format(
             raters=raters_name(raters), scale=instrument_name(instrument)
         )
-        yield Excerpt(f"ablation-{raters}-{instrument}", caption, named(wide.reset_index()))
+        yield Excerpt(f"ablation-{raters}-{instrument}", caption, with_names(wide.reset_index()))
 
 
 def _effects(known: pd.DataFrame) -> Iterator[Part]:

@@ -33,7 +33,7 @@ def _tables(results: Results) -> Iterator[Part]:
         else "",
     )
     for instrument, rows in whole.groupby("instrument"):
-        table, given = experts.printed(rows), rows["n"]
+        table, given = experts.printed_table(rows), rows["n"]
         yield prose(
             ngettext(
                 "{systems} systems, each rated by {each} counsellor.",

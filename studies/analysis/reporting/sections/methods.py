@@ -8,7 +8,7 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
-from studies.analysis.reporting.naming import listed, raters_name, strategy_name
+from studies.analysis.reporting.naming import join_names, raters_name, strategy_name
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
 from studies.analysis.reporting.study import column_of, manifest_of, values_of, who_took_part
@@ -24,7 +24,7 @@ def methods(results: Results) -> Section:
         *_of_the_paper(results),
         *_sentences(results),
         *_checks(results),
-        *_left_out(results),
+        *_empty_tables(results),
     ]
     return Section("methods", _("Methods"), parts)
 
@@ -97,7 +97,7 @@ def _chart(results: Results) -> Iterator[Part]:
 def _items(results: Results) -> Iterator[tuple[str, str, str]]:
     """Number of the item, its name, and what is known of it; empty where nothing is."""
     export = results.export
-    yield "3", _("model identifiers"), listed(values_of(export, "conversations.csv", "model"))
+    yield "3", _("model identifiers"), join_names(values_of(export, "conversations.csv", "model"))
     yield "4", _("model details"), _design(results)
     yield "5", _("prompt engineering"), ""
     yield "6", _("query strategy"), _queries(results)
@@ -111,7 +111,7 @@ def _items(results: Results) -> Iterator[tuple[str, str, str]]:
 
 def _design(results: Results) -> str:
     arms = sorted(set(results.export.conversations["arm"]) - {""})
-    return _("arms: {arms}").format(arms=listed(arms)) if arms else ""
+    return _("arms: {arms}").format(arms=join_names(arms)) if arms else ""
 
 
 def _queries(results: Results) -> str:
@@ -119,34 +119,36 @@ def _queries(results: Results) -> str:
     days = sorted(day[:10] for day in started if day)
     languages = values_of(results.export, "conversations.csv", "language")
     said = [_("{first} to {last}").format(first=days[0], last=days[-1])] if days else []
-    return "; ".join(said + ([_("languages: {languages}").format(languages=listed(languages))] if languages else []))
+    return "; ".join(
+        said + ([_("languages: {languages}").format(languages=join_names(languages))] if languages else [])
+    )
 
 
 def _evaluation(results: Results) -> str:
     ratings = results.export.ratings
     kinds = [raters_name(str(kind)) for kind in sorted(ratings["rater_kind"].astype(str).unique())]
     strategies = [strategy_name(name) for name in sorted(set(ratings["strategy"].astype(str)) - {""})]
-    said = [_("raters: {raters}").format(raters=listed(kinds))]
+    said = [_("raters: {raters}").format(raters=join_names(kinds))]
     return "; ".join(
-        said + ([_("strategies: {strategies}").format(strategies=listed(strategies))] if strategies else [])
+        said + ([_("strategies: {strategies}").format(strategies=join_names(strategies))] if strategies else [])
     )
 
 
 def _size(results: Results) -> str:
     chats = len(results.export.conversations)
     said = ngettext("{count} conversation", "{count} conversations", chats).format(count=count(chats))
-    return listed([said, *who_took_part(results.export)])
+    return join_names([said, *who_took_part(results.export)])
 
 
 def _consent(results: Results) -> str:
     versions = values_of(results.export, "participants.csv", "consent_version")
-    return _("consent form: version {versions}").format(versions=listed(versions)) if versions else ""
+    return _("consent form: version {versions}").format(versions=join_names(versions)) if versions else ""
 
 
 def _protocol(results: Results) -> str:
     protocols = manifest_of(results.export).get("protocols") or []
     said = [f"{of.get('version')}: {of.get('hash')}" for of in protocols if isinstance(of, dict)]
-    return _("versions and hashes: {protocols}").format(protocols=listed(said)) if said else ""
+    return _("versions and hashes: {protocols}").format(protocols=join_names(said)) if said else ""
 
 
 def _sentences(results: Results) -> Iterator[Part]:
@@ -156,7 +158,7 @@ def _sentences(results: Results) -> Iterator[Part]:
             terms = (
                 part for name, method in table.methods.items() for part in (tag("dt", name), tag("dd", f"{_(method)}."))
             )
-            yield _folded(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
+            yield _fold(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
 
 
 def _checks(results: Results) -> Iterator[Part]:
@@ -173,7 +175,7 @@ def _checks(results: Results) -> Iterator[Part]:
             "and {differing} differ by more than the tolerance."
         ).format(
             compared=count(agreeing + differing),
-            packages=listed(sorted(set(table["library_name"]))),
+            packages=join_names(sorted(set(table["library_name"]))),
             agreeing=count(agreeing),
             differing=count(differing),
         ),
@@ -185,11 +187,11 @@ def _checks(results: Results) -> Iterator[Part]:
     )
 
 
-def _folded(summary: str, content: Markup) -> Markup:
+def _fold(summary: str, content: Markup) -> Markup:
     return tag("details", tag("summary", summary), content)
 
 
-def _left_out(results: Results) -> Iterator[Part]:
+def _empty_tables(results: Results) -> Iterator[Part]:
     nothing = [table for table in results.computed if results.table(table.name).empty]
     if nothing:
         yield subheading(_("Not in this report"))
@@ -218,14 +220,14 @@ def data(results: Results) -> Section:
         Excerpt("files", _("Files read"), pd.DataFrame(files)),
         *([subheading(_("Missing files")), prose(gone)] if absent else []),
         subheading(_("Counted")),
-        listing(_counted(results)),
+        listing(_counts(results)),
         subheading(_("Software")),
         prose(versions + ".", _("The same folder, seed, machine and versions give the same bytes.")),
     ]
     return Section("data", _("Data and software"), parts)
 
 
-def _counted(results: Results) -> Iterator[str]:
+def _counts(results: Results) -> Iterator[str]:
     exclusions = results.exclusions()
     missing = exclusions["ratings_without_score"]
     reasons = ", ".join(f"{reason} {count(number)}" for reason, number in missing.items())

@@ -14,7 +14,7 @@ from studies.analysis.reporting.naming import (
     MOMENTS,
     instrument_name,
     item_name,
-    listed,
+    join_names,
     option_name,
     raters_name,
     scale_label,
@@ -153,7 +153,7 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         _scales(table),
     )
     keys = ["instrument", "item", "level"]
-    said = table.assign(said=[_said(row) for row in table.to_dict("records")])
+    said = table.assign(said=[_cell(row) for row in table.to_dict("records")])
     wide = said.pivot(index=keys, columns="track", values="said").reindex(pd.MultiIndex.from_frame(_lines_of(table)))
     wide = wide.fillna("–").rename(columns=lambda track: _track(str(track)))
     names = [_characteristic(*map(str, key)) for key in wide.index]
@@ -164,7 +164,7 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
 def _scales(table: pd.DataFrame) -> str:
     scored = table[(table["level"] == "") & (table["instrument"] != AGE[0])]
     names = [instrument_name(instrument) for instrument in _values(scored["instrument"])]
-    return _("Scales are those of {names}.").format(names=listed(names)) if names else ""
+    return _("Scales are those of {names}.").format(names=join_names(names)) if names else ""
 
 
 def _lines_of(table: pd.DataFrame) -> pd.DataFrame:
@@ -174,7 +174,7 @@ def _lines_of(table: pd.DataFrame) -> pd.DataFrame:
     return questions.merge(keys.sort_values("level", kind="stable"), how="left")
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _cell(row: Mapping[str, Any]) -> str:
     if pd.notna(row["mean"]):
         return f"{decimal(row['mean'])} ({decimal(row['sd'])})"
     if pd.notna(row["count"]):

@@ -9,7 +9,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.drawing import Figure, figure
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, scale_name
-from studies.analysis.reporting.parts import Part, joined, prose
+from studies.analysis.reporting.parts import Part, join_sentences, prose
 from studies.analysis.reporting.radar import TOGETHER, radar
 from studies.analysis.scales import Scale, scales_of
 
@@ -57,7 +57,7 @@ def _foot(axis: Scale, arms: int) -> str:
 
 
 def _caption(axis: Scale, means: pd.DataFrame) -> str:
-    return joined(
+    return join_sentences(
         [
             _what(axis),
             _("Grey is the mean over the arms, and each arm counts once.") if len(means) > TOGETHER else "",

@@ -56,11 +56,11 @@ def staying(results: Results) -> Section | None:
     table = results.table("survival")
     if table.empty:
         return None
-    parts = [*_ends_told(table), *_survival(table)]
+    parts = [*_ends_in_words(table), *_survival(table)]
     return Section("survival", _("How long conversations stay open"), parts)
 
 
-def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
+def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Conversations end in ways that compete with each other. The first table counts every kind of end: the "

@@ -81,7 +81,7 @@ def test_wilcoxon_p_is_that_of_the_analysis(people: int) -> None:
 
 def test_told_apart_is_holm_over_the_pairs() -> None:
     scores = np.random.default_rng(2).normal([0, 0.3, 0.6, 1.2], 1, (50, 20, 4))
-    found = power.told_apart(scores, 0.05)
+    found = power.columns_that_differ(scores, 0.05)
     for study, pairs in zip(scores, found, strict=True):
         p = [paired.wilcoxon(study[:, one] - study[:, other]).p for one, other in combinations(range(4), 2)]
         assert pairs.tolist() == [adjusted < 0.05 for adjusted in holm(p)]

@@ -10,7 +10,14 @@ import pytest
 from studies.analysis import notes
 from studies.analysis.language import CHINESE, speaking
 from studies.analysis.notes import INTERVAL, Note, Notes
-from studies.analysis.reporting.excerpts import excerpt, gaps, left_out, named, told_apart, with_intervals
+from studies.analysis.reporting.excerpts import (
+    columns_that_differ,
+    excerpt,
+    remark_on_empty_rows,
+    remark_on_gaps,
+    with_intervals,
+    with_names,
+)
 from studies.analysis.reporting.naming import contestant_name, scale_name, thinker_name
 from studies.analysis.reporting.numbers import decimal, p_alone, span
 from studies.analysis.reporting.page import page
@@ -72,8 +79,8 @@ def test_a_table_of_which_no_row_has_an_estimate_is_a_sentence() -> None:
 
 
 def test_a_row_without_a_reason_says_so_and_full_rows_say_nothing() -> None:
-    assert "the table does not say why" in left_out(pd.DataFrame([SEEN | NOTHING | {"note": NAN}]))
-    assert (left_out(rows := pd.DataFrame([SEEN | BOUNDS])), gaps(rows, ["low"])) == ("", "")
+    assert "the table does not say why" in remark_on_empty_rows(pd.DataFrame([SEEN | NOTHING | {"note": NAN}]))
+    assert (remark_on_empty_rows(rows := pd.DataFrame([SEEN | BOUNDS])), remark_on_gaps(rows, ["low"])) == ("", "")
 
 
 def test_gaps_in_single_columns_have_their_reason_below() -> None:
@@ -84,7 +91,7 @@ def test_gaps_in_single_columns_have_their_reason_below() -> None:
     assert isinstance(found, Excerpt)
     assert found.remark == "Without a value: Low, High: all resamples are alike (1)."
     bounds = pd.DataFrame({"msr_low": [NAN], "note": [Notes(Note("one_user").on("msr"))]})
-    assert gaps(bounds, ["msr_low"]) == "Without a value: MSR low: one user (1)."
+    assert remark_on_gaps(bounds, ["msr_low"]) == "Without a value: MSR low: one user (1)."
 
 
 def test_the_reasons_are_said_in_the_language_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +99,7 @@ def test_the_reasons_are_said_in_the_language_of_the_report(monkeypatch: pytest.
         notes, "gettext", lambda message: {"fewer than two positions": "少于两个位置"}.get(message, message)
     )
     with speaking(CHINESE):
-        assert "少于两个位置 (1)" in left_out(pd.DataFrame([SEEN | NOTHING]))
+        assert "少于两个位置 (1)" in remark_on_empty_rows(pd.DataFrame([SEEN | NOTHING]))
 
 
 def test_the_remark_stands_below_its_table(folder: Path) -> None:
@@ -228,11 +235,11 @@ def test_keys_have_names_in_every_table() -> None:
         "raters": "judge:standard", "human": "expert", "strategy": "state_aware", "condition": "worst_case",
         "seekers": "person", "instrument": "emoharbor_10", "item": "safety", "moment": "final",
     }  # fmt: skip
-    assert named(pd.DataFrame([keys])).iloc[0].tolist() == [
+    assert with_names(pd.DataFrame([keys])).iloc[0].tolist() == [
         "judges (standard)", "counsellors", "state-aware", "worst case",
         "people", "Ten dimensions of personalised emotional support", "Safety", "at the end",
     ]  # fmt: skip
-    assert named(pd.DataFrame([dict.fromkeys(keys, "")])).iloc[0].tolist() == [""] * len(keys)
+    assert with_names(pd.DataFrame([dict.fromkeys(keys, "")])).iloc[0].tolist() == [""] * len(keys)
     assert scale_name("emoharbor_10", "final") == "Ten dimensions of personalised emotional support, at the end"
     assert (contestant_name("person"), contestant_name("amber")) == ("people", "amber")
 
@@ -249,8 +256,8 @@ def test_the_whole_tables_below_have_names_too(folder: Path) -> None:
 def test_rows_that_only_another_column_tells_apart_have_it() -> None:
     of = {"raters": "expert", "item": "*", "moment": "final"}
     rows = pd.DataFrame([of | {"instrument": "emoharbor_10"}, of | {"instrument": "worst_case_4"}])
-    assert told_apart(["raters", "item"], rows) == ["raters", "instrument", "item"]
-    assert told_apart(["raters", "item"], rows[:1]) == ["raters", "item"]
+    assert columns_that_differ(["raters", "item"], rows) == ["raters", "instrument", "item"]
+    assert columns_that_differ(["raters", "item"], rows[:1]) == ["raters", "item"]
 
 
 def test_a_thinker_is_no_participant(folder: Path) -> None:

@@ -20,7 +20,7 @@ from studies.analysis.results import Results
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import cross_check as module
 from studies.analysis.tables import reliability
-from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduced, sample_of
+from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduce_model, sample_of
 from studies.analysis.tables.registry import TABLES
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import experts, frame_of, six_people, write_export
@@ -285,12 +285,12 @@ def test_a_sample_has_whole_clusters(study: Path) -> None:
 def test_a_large_model_is_fitted_on_some_of_its_levels() -> None:
     levels = np.repeat(np.arange(300), 4)
     data = mixed.Data(np.arange(1200.0), np.ones((1200, 1)), {"profile": levels})
-    few, said = reduced(data)
+    few, said = reduce_model(data)
     assert (str(said), few.sizes) == ("a sample of 400 of 1200 ratings", {"profile": 100})
     crossed = mixed.Data(data.scores, data.fixed, {"conversation": levels, "reviewer": np.tile(np.arange(4), 300)})
-    assert reduced(crossed)[0].sizes == {"conversation": 50, "reviewer": 4}
+    assert reduce_model(crossed)[0].sizes == {"conversation": 50, "reviewer": 4}
     small = mixed.Data(data.scores[:40], data.fixed[:40], {"profile": levels[:40]})
-    assert reduced(small) == (small, None)
+    assert reduce_model(small) == (small, None)
 
 
 def test_a_package_that_fails_gives_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.reporting.excerpts import left_out
+from studies.analysis.reporting.excerpts import remark_on_empty_rows
 from studies.analysis.tables.panels import COLUMNS, mean, median, panels, strict_majority
 from tests.studies.analysis.builders import in_files
 
@@ -127,7 +127,7 @@ def test_one_judge_is_no_panel(export_of: ExportOf) -> None:
     because = "one judge is no panel: two or more with the same strategy make one"
     assert only["note"] == f"alpha_ordinal, alpha_interval, percent_agreement, pearson, low, high: {because}"
     table = pd.DataFrame([only], columns=COLUMNS)
-    assert left_out(table, ["pearson"]) == f"1 row has no value and is left out: {because} (1)."
+    assert remark_on_empty_rows(table, ["pearson"]) == f"1 row has no value and is left out: {because} (1)."
 
 
 def test_judges_of_different_strategies_are_no_panel(export_of: ExportOf) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.people import COLUMNS, FOLLOWS, SMALL, not_told, people
+from studies.analysis.tables.people import COLUMNS, FOLLOWS, SMALL, hidden_levels, people
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import frame_of
 
@@ -84,7 +84,7 @@ def test_a_number_below_five_goes_with_the_smallest_of_the_others(export_of: Exp
     ],
 )
 def test_what_is_not_told(counts: dict[str, int], hidden: dict[str, str]) -> None:
-    assert not_told(counts) == hidden
+    assert hidden_levels(counts) == hidden
 
 
 def test_tracks_stand_apart_and_nobody_is_told_of_without_the_file(export_of: ExportOf) -> None:

@@ -12,7 +12,7 @@ from functools import cache
 from string import Formatter
 from typing import Any
 
-from studies.analysis.language import CHINESE, current_language, gettext
+from studies.analysis.language import gettext, spoken_language
 from studies.analysis.language import gettext_noop as _
 
 
@@ -38,7 +38,7 @@ class Note:
 
     def text(self) -> str:
         """Return the wording in the language that is spoken."""
-        return self._worded(gettext, "：" if current_language() == CHINESE else ": ")
+        return self._worded(gettext, ": " if spoken_language().spaces else "：")
 
     def __str__(self) -> str:
         """Return the wording in English, as files have it."""
@@ -82,7 +82,7 @@ class Notes:
 
     def text(self) -> str:
         """Return the wordings in the language that is spoken."""
-        return ("；" if current_language() == CHINESE else "; ").join(note.text() for note in self.notes)
+        return spoken_language().semicolon.join(note.text() for note in self.notes)
 
     def __str__(self) -> str:
         """Return the wordings in English, as files have them."""

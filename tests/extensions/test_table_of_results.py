@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from studies.analysis import compute, load, notes
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.notes import add_wordings
 from studies.analysis.results import Results
 from studies.analysis.run import compute as compute_results
 from studies.analysis.run import files_of, settings
 from studies.analysis.tables.registry import TABLES, register
 from tests.extensions import score_ranges
+from tests.languages import CHINESE
 from tests.studies.analysis.builders import write_export
 
 SMALL = ("agreement", "reliability", "conditions")  # without which there is no report

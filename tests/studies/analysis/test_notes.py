@@ -8,9 +8,10 @@ import pytest
 
 from studies import analysis
 from studies.analysis import notes
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.notes import INTERVAL, WORDINGS, Note, Notes, in_english, in_words, places_of
 from studies.analysis.rows import Row, Undefined
+from tests.languages import CHINESE
 
 ROOT = Path(analysis.__file__).parent
 SOURCES = [path for path in sorted(ROOT.rglob("*.py")) if path.name != "notes.py"]

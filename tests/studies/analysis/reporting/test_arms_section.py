@@ -9,7 +9,7 @@ import pytest
 
 from studies.analysis import compute, load
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.drawing import Figure, style
 from studies.analysis.reporting.parts import Excerpt, Part, Section
@@ -19,6 +19,7 @@ from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
 from studies.analysis.tables.people import FOLLOWS, SMALL
 from studies.analysis.tables.registry import TABLES
+from tests.languages import CHINESE
 from tests.studies.analysis.builders import experts, six_people, write_export
 
 RNG = 3

@@ -8,7 +8,7 @@ import pandas as pd  # noqa: TID253
 import pytest
 
 from studies.analysis import notes
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reporting.excerpts import (
     columns_that_differ,
@@ -36,6 +36,7 @@ from studies.analysis.reporting.sections.reliability import reliability
 from studies.analysis.reporting.sections.turns import over_turns
 from studies.analysis.reporting.study import who_took_part
 from studies.analysis.tables import discrimination, rater_effects
+from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import six_people, write_export
 from tests.studies.analysis.reporting.test_sections import results_of, text_of

@@ -69,7 +69,7 @@ def test_a_number_below_five_goes_with_the_smallest_of_the_others(export_of: Exp
     genders = ["woman"] * 6 + ["man"] * 5 + ["non_binary"]
     table = table_of(twelve(export_of, genders)).set_index(["item", "level"]).loc["gender"]
     assert table["count"].dropna().to_dict() == {"woman": 6}
-    assert table["note"].to_dict() == {"man": NOTE + FOLLOWS, "non_binary": NOTE + FOLLOWS, "woman": ""}
+    assert table["note"].to_dict() == {"man": f"{NOTE}{FOLLOWS}", "non_binary": f"{NOTE}{FOLLOWS}", "woman": ""}
 
 
 @pytest.mark.parametrize(

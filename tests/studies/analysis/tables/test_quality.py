@@ -267,7 +267,7 @@ def test_of_rows_gives_a_page_what_the_files_give(export_of: ExportOf) -> None:
             "answers": [],
         }
     )
-    pd.testing.assert_frame_equal(pd.DataFrame(page, columns=COLUMNS), table_of(folder))
+    pd.testing.assert_frame_equal(frame_of(page, COLUMNS), table_of(folder))
 
 
 # Items that tell what to answer

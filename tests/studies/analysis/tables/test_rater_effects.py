@@ -125,11 +125,16 @@ def test_fit_is_undefined_where_nothing_is_left(scores: np.ndarray, reason: str)
 
 def test_telling_names_terms_that_cannot_be_told_apart() -> None:
     counsellor, alone = np.array([0, 0, 1, 1, 2, 2]), np.arange(6)
-    terms = {"counsellor": counsellor, "card": counsellor[::-1].copy(), "chat": alone, "site": np.zeros(6, dtype=int)}
-    assert mixed.unidentified_terms(terms) == {
+    terms = {
+        "counsellor": counsellor,
+        "card": counsellor[::-1].copy(),
+        "conversation": alone,
+        "profile": np.zeros(6, dtype=int),
+    }
+    assert {name: str(reason) for name, reason in mixed.unidentified_terms(terms).items()} == {
         "card": "card and counsellor go together",
-        "chat": "every rating has its own chat",
-        "site": "one site only",
+        "conversation": "every rating has its own conversation",
+        "profile": "one profile only",
     }
 
 

@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.excerpts import remark_on_empty_rows
 from studies.analysis.tables.panels import COLUMNS, mean, median, panels, strict_majority
 from tests.studies.analysis.builders import in_files
@@ -126,7 +127,7 @@ def test_one_judge_is_no_panel(export_of: ExportOf) -> None:
     assert (only["strategy"], only["members"]) == ("standard", 1)
     because = "one judge is no panel: two or more with the same strategy make one"
     assert only["note"] == f"alpha_ordinal, alpha_interval, percent_agreement, pearson, low, high: {because}"
-    table = pd.DataFrame([only], columns=COLUMNS)
+    table = pd.DataFrame([only | {"note": Notes(Note("one_judge").on("pearson"))}], columns=COLUMNS)
     assert remark_on_empty_rows(table, ["pearson"]) == f"1 row has no value and is left out: {because} (1)."
 
 

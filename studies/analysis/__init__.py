@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from studies.analysis.notes import in_english
+
 if TYPE_CHECKING:
     from pandas import DataFrame
 
@@ -30,7 +32,7 @@ class AnalysisError(Exception):
 
 @dataclass(frozen=True)
 class Summary:
-    """What a run read and wrote; `files` are relative to `out`."""
+    """The numbers of what a run read and wrote; `files` are relative to `out`."""
 
     ratings: int
     conversations: int
@@ -102,7 +104,8 @@ def compute(
     """
     from studies.analysis.run import compute, settings
 
-    return compute(export, settings(bootstrap, seed), on_progress or _silent, tables).tables
+    found = compute(export, settings(bootstrap, seed), on_progress or _silent, tables)
+    return {name: table.map(in_english) for name, table in found.tables.items()}
 
 
 def analyse(

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import t as student_t  # noqa: TID253
 
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 Array = NDArray[np.float64]
@@ -25,7 +26,7 @@ Statistic = Callable[[Array], Array]  # (…, sums) → (…); nan where the sum
 
 FEW_CLUSTERS = 30
 ALIKE = 1e-9  # an interval that is no longer is what rounding leaves of none
-ALL_ALIKE = "all resamples are alike"
+ALL_ALIKE = "resamples_alike"  # code of the note
 _NORMAL = NormalDist()
 _IN_CACHE = 2**16  # numbers that a processor's cache holds
 
@@ -34,7 +35,7 @@ _IN_CACHE = 2**16  # numbers that a processor's cache holds
 class Interval:
     low: float
     high: float
-    method: str
+    method: Note
 
 
 def refuse_alike(low: float, high: float) -> None:
@@ -44,18 +45,18 @@ def refuse_alike(low: float, high: float) -> None:
 
 
 class Inference(ABC):
-    """What follows from resamples."""
+    """The inference that resamples allow."""
 
     estimate: float
     undefined: int  # replicates in which the statistic did not exist
 
     @abstractmethod
     def clusters(self) -> tuple[int, ...]:
-        """How many there are of each kind."""
+        """Return how many there are of each kind."""
 
     @abstractmethod
     def defined(self) -> int:
-        """How many replicates the statistic has."""
+        """Return how many replicates the statistic has."""
 
     @abstractmethod
     def interval(self, level: float = 0.95) -> Interval: ...
@@ -68,32 +69,39 @@ class Inference(ABC):
         """Around the estimate, by Student's t."""
 
     def p_value(self) -> float:
-        """Two-sided, for "the statistic is 0", by Student's t. The share of replicates as far from the estimate as 0 is
-        cannot be below 1 over their number, and is too small with few clusters: where r was 0, 10 % of tests with 8
-        clusters and 8 % with 20 were below .05, those by t 5 % of both."""
+        """Return the two-sided p for "the statistic is 0", by Student's t.
+
+        The share of replicates as far from the estimate as 0 is cannot be below 1 over their number, and is too small
+        with few clusters: where r was 0, 10 % of tests with 8 clusters and 8 % with 20 were below .05, and 5 % of those
+        by t.
+        """
         spread = self.spread()
         if spread.error == 0:
             raise Undefined(ALL_ALIKE)
         return float(2 * student_t.sf(abs(self.estimate) / spread.error, spread.freedom))
 
     def interval_of_r(self) -> Interval:
-        """Of a statistic that is Fisher's z: `interval` as correlations. Raises `Undefined` where all resamples are
-        alike, as they are where r is 1 or -1."""
+        """Return the interval of a statistic that is Fisher's z, as correlations.
+
+        Raises `Undefined` where all resamples are alike, as they are where r is 1 or -1.
+        """
         found = self.interval()
         low, high = float(np.tanh(found.low)), float(np.tanh(found.high))
         refuse_alike(low, high)
         return Interval(low, high, found.method)
 
-    def notes(self, what: str, *, lacking: str = "had no variance") -> list[str]:
-        """`lacking`: why the statistic may not exist in a resample."""
+    def notes(self, column: str | Note, *, lacking: str = "resamples_without_variance") -> list[Note]:
+        """Return the cautions about an interval; `lacking` as `note_on_undefined` has it."""
         notes = []
         if min(self.clusters()) < FEW_CLUSTERS:
-            clusters = " × ".join(map(str, self.clusters()))
-            notes.append(f"{what}: only {clusters} clusters, the interval may be too narrow")
-        if self.undefined:
-            total = self.undefined + self.defined()
-            notes.append(f"{what}: {self.undefined} of {total} resamples {lacking} and are left out")
-        return notes
+            notes.append(Note("few_clusters", count=" × ".join(map(str, self.clusters()))).on(column))
+        return notes + self.notes_on_undefined(column, lacking)
+
+    def notes_on_undefined(self, column: str | Note, lacking: str) -> list[Note]:
+        """Return how many resamples are left out; `lacking` is the code of the note that says why."""
+        if not self.undefined:
+            return []
+        return [Note(lacking, count=self.undefined, all=self.undefined + self.defined()).on(column)]
 
 
 @dataclass(frozen=True)
@@ -116,16 +124,16 @@ class Resampled(Inference):
         tails = (1 - level) / 2, (1 + level) / 2
         corrected = self._corrected(tails)
         low, high = np.quantile(self.replicates, corrected or tails)
-        return Interval(float(low), float(high), "BCa" if corrected else "percentile")
+        return Interval(float(low), float(high), Note("bca" if corrected else "percentile"))
 
     def symmetric(self, level: float = 0.95) -> Interval:
-        """By the jackknife (Tukey 1958); as `interval` where it does not exist without a cluster."""
+        """Return the interval by the jackknife (Tukey 1958), or `interval` where a jackknife value is missing."""
         clusters = len(self.jackknife)
         variance = float(self.jackknife.var()) * (clusters - 1)
         if not np.isfinite(variance):
             return self.interval(level)
         half = Spread(variance**0.5, clusters - 1).half(level)
-        return Interval(self.estimate - half, self.estimate + half, "jackknife of clusters, Student's t")
+        return Interval(self.estimate - half, self.estimate + half, Note("jackknife"))
 
     def spread(self) -> "Spread":
         """A draw of n clusters varies by (n - 1) / n too little."""
@@ -156,7 +164,7 @@ class Spread:
     freedom: float
 
     def half(self, level: float) -> float:
-        """Half the length of an interval."""
+        """Return half the length of an interval."""
         return float(student_t.ppf((1 + level) / 2, self.freedom)) * self.error
 
 
@@ -181,7 +189,7 @@ class ResampledTwoWay(Inference):
 
     def symmetric(self, level: float = 0.95) -> Interval:
         half = self.spread().half(level)
-        return Interval(self.estimate - half, self.estimate + half, "Student's t")
+        return Interval(self.estimate - half, self.estimate + half, Note("student_t"))
 
     def spread(self) -> Spread:
         """The variance of rows plus that of columns less that of cells, which both hold (Cameron, Gelbach & Miller
@@ -222,9 +230,12 @@ class Bootstrap:
     seed: int
 
     def resample(self, statistic: Statistic, sums: Array) -> Resampled:
-        """`sums`: one row per cluster. Raises `Undefined` with fewer than two clusters or no usable replicate."""
+        """Resample a statistic of `sums`, one row per cluster.
+
+        Raises `Undefined` with fewer than two clusters or no usable replicate.
+        """
         if len(sums) < 2:
-            raise Undefined("fewer than two clusters")
+            raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         values = statistic(self._draw(sums, self.seed))
         defined = _defined(values)
@@ -233,17 +244,20 @@ class Bootstrap:
         )
 
     def resample_together(self, statistics: Statistic, sums: Array) -> ResampledTogether:
-        """As `resample`, of statistics with several values: (…, sums) → (…, values)."""
+        """Resample statistics with several values, (…, sums) → (…, values), as `resample` does."""
         if len(sums) < 2:
-            raise Undefined("fewer than two clusters")
+            raise Undefined("under_two_clusters")
         total = sums.sum(axis=0)
         return ResampledTogether(statistics(total), statistics(self._draw(sums, self.seed)), statistics(total - sums))
 
     def resample_apart(self, statistic: Statistic, first: Array, second: Array) -> Resampled:
-        """Two groups of clusters, each drawn by itself; `statistic` is of the sums of both together. The jackknife is
-        that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation 15.36)."""
+        """Resample two groups of clusters, each drawn by itself; `statistic` is of the sums of both together.
+
+        The jackknife is that of several samples (Efron & Tibshirani 1993, An Introduction to the Bootstrap, equation
+        15.36).
+        """
         if min(len(first), len(second)) < 2:
-            raise Undefined("fewer than two clusters in one of the groups")
+            raise Undefined("under_two_clusters_in_a_group")
         total = first.sum(axis=0) + second.sum(axis=0)
         values = statistic(self._draw(first, self.seed) + self._draw(second, (self.seed, 1)))
         without = [statistic(total - group) for group in (first, second)]
@@ -252,11 +266,13 @@ class Bootstrap:
         return Resampled(float(statistic(total)), defined, jackknife, undefined=len(values) - len(defined))
 
     def resample_two_way(self, statistic: Statistic, cells: Array) -> ResampledTwoWay:
-        """`cells`: rows × columns × sums, of two crossed kinds of clusters; all 0 where the two did not meet. Raises
-        `Undefined` as `resample`."""
+        """Resample two crossed kinds of clusters.
+
+        `cells`: rows × columns × sums, all 0 where the two did not meet. Raises `Undefined` as `resample`.
+        """
         rows, columns, sums = cells.shape
         if min(rows, columns) < 2:
-            raise Undefined("fewer than two clusters of a kind")
+            raise Undefined("under_two_clusters_of_a_kind")
         flat = cells.reshape(-1, sums)
         of_each = cells.sum(axis=1), cells.sum(axis=0), flat[flat.any(axis=1)]
         values = [statistic(self._draw(part, (self.seed, place))) for place, part in enumerate(of_each)]
@@ -278,14 +294,14 @@ class Bootstrap:
 def _defined(values: Array) -> Array:
     defined = values[np.isfinite(values)]
     if not defined.size:
-        raise Undefined("no resample has variance")
+        raise Undefined("no_resample_varies")
     return defined
 
 
 # A run asks again and again for the few cluster counts that it has.
 @lru_cache(maxsize=4)
 def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Array:
-    """How often each cluster is drawn: replicates × clusters."""
+    """Return how often each cluster is drawn: replicates × clusters."""
     random = np.random.default_rng(seed)
     drawn = np.empty((replicates, clusters))
     step = max(1, _IN_CACHE // clusters)
@@ -297,12 +313,12 @@ def weights(clusters: int, replicates: int, seed: int | tuple[int, ...]) -> Arra
 
 
 def sum_by_cluster(values: Array, clusters: NDArray[np.intp]) -> Array:
-    """`values`: rows × sums; `clusters`: the cluster of each row, numbered from 0 without gaps."""
+    """Return clusters × sums of `values`, which are rows × sums; `clusters` numbers the rows' from 0 without gaps."""
     return np.stack([np.bincount(clusters, weights=column) for column in values.T], axis=1)
 
 
 def sum_by_cell(values: Array, rows: NDArray[np.intp], columns: NDArray[np.intp]) -> Array:
-    """As `sum_by_cluster`, by two kinds of clusters: rows × columns × sums, 0 where a cell is empty."""
+    """Return rows × columns × sums, as `sum_by_cluster` by two kinds of clusters; 0 where a cell is empty."""
     shape = int(rows.max()) + 1, int(columns.max()) + 1
     cells = rows * shape[1] + columns
     sums = [np.bincount(cells, weights=column, minlength=shape[0] * shape[1]) for column in values.T]
@@ -310,12 +326,12 @@ def sum_by_cell(values: Array, rows: NDArray[np.intp], columns: NDArray[np.intp]
 
 
 def mean(sums: Array) -> Array:
-    """From (n, x)."""
+    """Return the mean, from (n, x)."""
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 
 def pair_moments(x: Array, y: Array) -> Array:
-    """What `fisher_z` takes the sums of: rows × (1, x, y, xx, yy, xy), centred."""
+    """Return what `fisher_z` takes the sums of: rows × (1, x, y, xx, yy, xy), centred."""
     x, y = x - x.mean(), y - y.mean()
     return np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
 

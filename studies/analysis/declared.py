@@ -19,7 +19,7 @@ class Declared:
     withdrawn_in: int | None  # the version that does not declare it any more
 
     def described(self) -> dict[str, str]:
-        """What is compared, by the names of columns: `a` minus `b`, of strategies of a `judge`, else of arms."""
+        """Return what is compared, by the names of columns: `a` minus `b`, of strategies of a `judge`, else of arms."""
         of = self.contrast
         a, b = of.arms or reversed(of.strategies)  # as arm_pairs.csv and strategy_tests.csv subtract them
         return {
@@ -36,14 +36,14 @@ class Declared:
 
 
 def declared_in(manifest: Mapping[str, Any]) -> tuple[Declared, ...]:
-    """None of an export from before there were any. Raises AnalysisError."""
+    """Return the declared contrasts; none of an export from before there were any. Raises AnalysisError."""
     primary = manifest.get("primary", [])
     if not isinstance(primary, list):
         raise AnalysisError("manifest.json: primary: is no list")
-    return tuple(_declared(primary))
+    return tuple(_contrasts(primary))
 
 
-def _declared(primary: list[Any]) -> Iterator[Declared]:
+def _contrasts(primary: list[Any]) -> Iterator[Declared]:
     for number, one in enumerate(primary, 1):
         try:
             said = {name: one[name] for name in OF_DECLARATION}

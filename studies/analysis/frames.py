@@ -27,7 +27,7 @@ from studies.analysis.reading import (
     renamed,
     truths,
 )
-from studies.analysis.scales import CODEBOOK, beyond, told_in
+from studies.analysis.scales import CODEBOOK, beyond, scales_in
 
 ROLES = ("seeker", "supporter")
 RATER_KINDS = ("seeker", "expert", "reviewer", "crowd", "judge", "simulated_seeker")
@@ -206,8 +206,11 @@ def _without(conversations: pd.DataFrame, excluded: frozenset[str], invalid: fro
 
 
 def first_of_people(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Without the later replicates of a person, who was given a conversation once more to see whether they say the
-    same: that is no second rater. Judges' replicates stay."""
+    """Return ratings without the later replicates of a person.
+
+    A person gets a conversation once more to see whether they say the same, and is no second rater. Judges' replicates
+    stay.
+    """
     # Ranks, as pandas takes the least of texts a thousand times slower than that of numbers.
     ranks = np.unique(ratings["replicate"].to_numpy(str), return_inverse=True)[1]
     replicates = pd.Series(ranks, index=ratings.index)
@@ -217,7 +220,7 @@ def first_of_people(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_ratings(path: Path) -> pd.DataFrame:
-    """One row per row of the file, in its order; an empty score is missing, never 0."""
+    """Return one row per row of the file, in its order; an empty score is missing, never 0."""
     table = read_table(path, NEEDED, (*OPTIONAL, SHOWN))
     for column in ("conversation", "rater", "item"):
         refuse(path, table[column], lambda text: not text, "is empty")
@@ -246,7 +249,7 @@ def _turns_of(table: pd.DataFrame) -> pd.Series:
 
 def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
     """Raises for a score that its scale does not reach, if it was not imported: an import may bring any number."""
-    scales = told_in(path.parent / CODEBOOK)
+    scales = scales_in(path.parent / CODEBOOK)
     wrong = beyond(table, scales)
     if SHOWN in columns_of(path):
         wrong &= (table[SHOWN] != "").to_numpy()
@@ -262,9 +265,12 @@ def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_turns(path: Path) -> pd.DataFrame:
-    """One row per message. Columns `conversation`, `role`, and as floats, nan where the file says nothing, `characters`
-    (Unicode code points of the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0),
-    `turn`, and `emotion`, nan too where it is said in words."""
+    """Return one row per message.
+
+    Columns `conversation`, `role`, and as floats, nan where the file says nothing, `characters` (Unicode code points of
+    the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0), `turn`, and `emotion`, nan
+    too where it is said in words.
+    """
     table = read_table(path, OF_TURNS, (*MEASURED, *OF_IMPORTS))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
     refuse_others(path, table["role"], ROLES)
@@ -280,7 +286,7 @@ def read_turns(path: Path) -> pd.DataFrame:
 
 
 def read_states(path: Path) -> pd.DataFrame:
-    """One row per inner state that has a score. Columns `conversation`, `source`, `turn` (int) and `emotion_score`."""
+    """Return one row per inner state with a score: `conversation`, `source`, `turn` (int) and `emotion_score`."""
     table = read_table(path, ("conversation", "turn"), ("source", "emotion_score"))
     refuse(path, table["conversation"], lambda text: not text, "is empty")
     refuse(path, table["turn"], lambda text: not text.strip(), "is empty")
@@ -291,8 +297,11 @@ def read_states(path: Path) -> pd.DataFrame:
 
 
 def read_calls(path: Path) -> pd.DataFrame:
-    """One row per attempt. Columns `conversation`, `purpose` and `status`, and as floats, nan where the file says
-    nothing, `seconds`, `input_tokens`, `output_tokens` and `cost`."""
+    """Return one row per attempt.
+
+    Columns `conversation`, `purpose` and `status`, and as floats, nan where the file says nothing, `seconds`,
+    `input_tokens`, `output_tokens` and `cost`.
+    """
     table = read_table(path, OF_CALLS, ())
     refuse(path, table["purpose"], lambda text: not text, "is empty")
     calls = table[["conversation", "purpose", "status"]].astype(str)
@@ -301,7 +310,7 @@ def read_calls(path: Path) -> pd.DataFrame:
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
-    """One row per verdict, as text."""
+    """Return one row per verdict, as text."""
     table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
     for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
         refuse(path, table[column], lambda text: not text, "is empty")
@@ -318,7 +327,7 @@ def _groups(table: pd.DataFrame) -> pd.Series:
 
 
 def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
-    """Those that nobody rated too, where conversations.csv names them; the ratings alone tell less of them."""
+    """Return all conversations that conversations.csv names; the ratings alone tell less of them."""
     path = folder / "conversations.csv"
     if not path.is_file():
         untold = dict.fromkeys(OF_CONVERSATION, "") | dict.fromkeys(COUNTED, np.nan)
@@ -380,7 +389,7 @@ def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: 
 
 
 def _replies(turns: pd.DataFrame, conversations: pd.DataFrame, kept: pd.Index) -> pd.DataFrame:
-    """Those of conversations that conversations.csv does not name are kept too."""
+    """Return the replies, including those of conversations that conversations.csv does not name."""
     replies = turns[turns["role"] == "supporter"].drop(columns="role").astype({"conversation": str})
     replies = replies[~replies["conversation"].isin(conversations.index.difference(kept))]
     about = conversations[["arm", "language", "cluster"]].reindex(replies["conversation"]).fillna("")
@@ -411,8 +420,11 @@ def _conversations(path: Path, table: pd.DataFrame, names: Iterable[str]) -> pd.
 
 
 def clusters_of(conversations: pd.DataFrame) -> pd.Series:
-    """Of each conversation, which are the index: the participant, else the profile, else the conversation itself. Their
-    names are never equal after these prefixes."""
+    """Return the cluster of each conversation of the index.
+
+    It is the participant, else the profile, else the conversation itself. Their names are never equal after these
+    prefixes.
+    """
     cluster = "conversation " + conversations.index.to_series()
     if "profile" in conversations:
         cluster = cluster.where(conversations["profile"] == "", "profile " + conversations["profile"])
@@ -443,7 +455,7 @@ def _marked(path: Path, key: str, column: str, value: str) -> tuple[int | None, 
 
 
 def _manifest(path: Path) -> dict[str, Any]:
-    """Empty where there is none."""
+    """Return the manifest; empty where there is none."""
     if not path.is_file():
         return {}
     try:

@@ -30,13 +30,13 @@ def speaking(language: str) -> Iterator[None]:
         _spoken.reset(token)
 
 
-def spoken() -> str:
+def current_language() -> str:
     """Return the language as HTML names it."""
     return _spoken.get()[0]
 
 
 def spoken_language() -> Language:
-    return get_language(spoken())
+    return get_language(current_language())
 
 
 def report_file(language: Language) -> str:

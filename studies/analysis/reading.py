@@ -46,7 +46,7 @@ def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) 
 
 
 def columns_of(path: Path) -> list[str]:
-    """Of a file that could be read."""
+    """Return the columns of a file that could be read."""
     return next(record for _line, record in _records(path))
 
 
@@ -113,8 +113,7 @@ def _refuse_uneven(path: Path, columns: int) -> None:
 
 
 def _records(path: Path, *more: str) -> Iterator[tuple[int, list[str]]]:
-    """Those of the file and of more lines, each with the line on which it begins: a quoted text may run over
-    several."""
+    """Yield the records of the file, each with the line on which it begins: a quoted text may run over several."""
     with path.open(newline="", encoding="utf-8-sig") as file:
         reader, line = csv.reader(chain(file, more)), 1
         for record in reader:
@@ -167,7 +166,7 @@ def line_of(path: Path, row: int) -> int:
 
 
 def numbers(path: Path, column: pd.Series) -> np.ndarray:
-    """As floats, nan where the text is empty."""
+    """Return texts as floats, nan where they are empty."""
     refuse(path, column, lambda text: bool(text.strip()) and math.isnan(number(text)), "is not a number")
     beyond = f"is beyond any scale or amount (at most {_LARGEST:,.0f})"
     refuse(path, column, lambda text: abs(number(text)) > _LARGEST, beyond)
@@ -175,19 +174,19 @@ def numbers(path: Path, column: pd.Series) -> np.ndarray:
 
 
 def amounts(path: Path, column: pd.Series) -> np.ndarray:
-    """As floats of at least 0, nan where the text is empty."""
+    """Return texts as floats of at least 0, nan where they are empty."""
     refuse(path, column, lambda text: number(text) < 0, "is below 0")
     return numbers(path, column)
 
 
 def counts(path: Path, column: pd.Series) -> np.ndarray:
-    """Of turns, as floats, nan where the text is empty."""
+    """Return numbers of turns as floats, nan where the text is empty."""
     refuse_uncounted(path, column)
     return numbers(path, column)
 
 
 def truths(column: pd.Series) -> np.ndarray:
-    """One of TRUTHS as 1 and 0, nan where the text is empty."""
+    """Return TRUTHS as 1 and 0, nan where the text is empty."""
     return _of_categories(column, lambda text: _OF_WORDS[text])
 
 
@@ -200,7 +199,7 @@ def number(text: str) -> float:
 
 
 def renamed(column: pd.Series, name: Callable[[str], str]) -> pd.Series:
-    """Each text replaced by its name; several texts may get the same one."""
+    """Return each text replaced by its name; several texts may get the same one."""
     names = [name(text) for text in column.cat.categories]
     if names == list(column.cat.categories):
         return column

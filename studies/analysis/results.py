@@ -5,7 +5,7 @@ import json
 import math
 import platform
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -14,45 +14,32 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
+from studies.analysis.notes import in_english
 from studies.analysis.reporting.limits import limits_of
+from studies.analysis.tables.table import Table
 
 PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "pingouin", "krippendorff", "matplotlib")
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")  # as in an export
 DIGITS = 12  # significant; below lies what differs between processors
 
-Part = Callable[..., Iterator[tuple[str, list[dict[str, Any]]]]]
-
-
-@dataclass(frozen=True)
-class Table:
-    """One table of results: `part` yields (what, its rows), `methods` tell how its columns or statistics are computed,
-    `heading` is what the report calls it. Texts are in English, and translated where they are shown. `part` takes the
-    export and the bootstrap, and the tables before it as `tables` where `reads_tables`."""
-
-    name: str  # of its file, without ".csv"
-    part: Part
-    columns: list[str]
-    methods: Mapping[str, str]
-    heading: str
-    reads_tables: bool = False
-
 
 @dataclass(frozen=True)
 class Results:
-    """`tables` by name, in the order of `computed`; `radar`: whether the report has radar figures too."""
+    """The results of a run: `tables` by name, in the order of `computed`; `radar`: whether the report has radar
+    figures."""
 
     export: Export
     bootstrap: Bootstrap
     tables: dict[str, pd.DataFrame]
-    computed: tuple[Table, ...]
+    computed: Sequence[Table]
     radar: bool = False
 
     def table(self, name: str) -> pd.DataFrame:
-        """Without rows and columns where nothing computes such a table."""
+        """Return a table, without rows and columns where nothing computes it."""
         return self.tables.get(name, pd.DataFrame())
 
     def methods(self) -> dict[str, dict[str, str]]:
-        """Of each table: column or statistic → how it is computed."""
+        """Return, for each table, column or statistic → how it is computed."""
         return {table.name: dict(table.methods) for table in self.computed}
 
     def as_json(self) -> bytes:
@@ -68,7 +55,7 @@ class Results:
         return {"python": platform.python_version()} | {name: version(name) for name in PACKAGES}
 
     def data_hash(self) -> str:
-        """One SHA-256 over the names and hashes of all files that were read."""
+        """Return one SHA-256 over the names and hashes of all files that were read."""
         listed = "".join(f"{name} {digest}\n" for name, digest in sorted(self.export.hashes.items()))
         return hashlib.sha256(listed.encode()).hexdigest()
 
@@ -94,7 +81,7 @@ class Results:
         }
 
     def limits(self) -> list[str]:
-        """What a reader must keep in mind, by rules; one sentence each."""
+        """Return what a reader must keep in mind, by rules; one sentence each."""
         return limits_of(self.export, self.tables, self.bootstrap)
 
     def _content(self) -> dict[str, Any]:
@@ -119,7 +106,8 @@ class Results:
 
 
 def _plain(value: Any) -> Any:
-    """For JSON: floats at `DIGITS` digits, what is not there as null."""
+    """Return a value for JSON: floats at `DIGITS` digits, notes in English, null for what is missing."""
+    value = in_english(value)
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -130,5 +118,6 @@ def _plain(value: Any) -> Any:
 
 
 def _guarded(value: Any) -> Any:
-    """A text that a spreadsheet would run as a formula gets a leading apostrophe, as in an export."""
+    """Return a cell of a file; a text that a spreadsheet would run gets a leading apostrophe, as in an export."""
+    value = in_english(value)
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value

@@ -5,11 +5,17 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from studies.analysis.notes import Note, Notes
+
 ESTIMATE = ["estimate", "low", "high", "n", "clusters", "method", "note"]  # columns of a table of single estimates
 
 
 class Undefined(Exception):
-    """A statistic does not exist for these data; the message is the reason that `note` will give."""
+    """A statistic does not exist for these data; `note` says why."""
+
+    def __init__(self, code: str | Note, **values: str | int | Note) -> None:
+        self.note = code if isinstance(code, Note) else Note(code, **values)
+        super().__init__(str(self.note))
 
 
 class Row:
@@ -17,27 +23,32 @@ class Row:
 
     def __init__(self, **values: Any) -> None:
         self.values = values
-        self._gaps: dict[str, list[str]] = {}
-        self._notes: list[str] = []
+        self._gaps: dict[Note, list[str]] = {}
+        self._notes: list[Note] = []
 
     def compute(self, name: str, statistic: Callable[[], float]) -> None:
         try:
             value = statistic()
         except Undefined as reason:
-            self.leave_out(name, because=str(reason))
+            self.leave_out(name, because=reason.note)
         else:
             self.values[name] = value
 
-    def leave_out(self, *names: str, because: str) -> None:
+    def leave_out(self, *names: str, because: Note) -> None:
         self.values.update(dict.fromkeys(names, math.nan))
         self._gaps.setdefault(because, []).extend(names)
 
-    def add_notes(self, *notes: str) -> None:
+    def add_notes(self, *notes: Note) -> None:
         self._notes.extend(notes)
 
-    def finished(self) -> dict[str, Any]:
-        gaps = [f"{', '.join(_without_bounds(names))}: {reason}" for reason, names in self._gaps.items()]
-        return self.values | {"note": "; ".join(gaps + self._notes)}
+    def add_methods(self, *methods: Note) -> None:
+        """Append to the column `method` those that it does not have."""
+        known = tuple(self.values.get("method", ()))
+        self.values["method"] = Notes(*known, *(method for method in methods if method not in known))
+
+    def cells(self) -> dict[str, Any]:
+        gaps = [reason.on(*_without_bounds(names)) for reason, names in self._gaps.items()]
+        return self.values | {"note": Notes(*gaps, *self._notes)}
 
 
 def _without_bounds(names: list[str]) -> list[str]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures.coincidence import MOST_LEVELS
+from studies.analysis.notes import Note
 from studies.analysis.reading import columns_of, numbers, read_table
 from studies.analysis.rows import Undefined
 
@@ -26,23 +27,25 @@ Items = Mapping[Place, "Scale"]
 
 @dataclass(frozen=True)
 class Scale:
-    """`note`: where the range comes from, if not from codebook.csv."""
+    """The range of an item's scores; `note` says where it comes from, if not from codebook.csv."""
 
     lowest: float
     highest: float
-    note: str = ""
+    note: Note | None = None
 
     def levels(self) -> Array:
         """The whole steps from the lowest on, those too that nobody gave; `Undefined` where they are too many."""
         if self.highest - self.lowest >= MOST_LEVELS:
-            raise Undefined(f"the scale has more than {MOST_LEVELS} levels")
+            raise Undefined("too_many_levels_of_scale", most=MOST_LEVELS)
         return np.arange(self.lowest, self.highest + 1)
 
 
 def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
-    """Of every item that codebook.csv or a score tells of: the range of the scores where the codebook tells none that
-    holds."""
-    told = told_in(folder / CODEBOOK)
+    """Return the scale of every item that codebook.csv or a score has.
+
+    Where the codebook has none that holds, it is the range of the scores.
+    """
+    told = scales_in(folder / CODEBOOK)
     scores = ratings.groupby(["instrument", "item"], observed=True)["score"].agg(["min", "max"])
     return told | {
         (str(instrument), str(item)): _scale(told.get((str(instrument), str(item))), lowest, highest)
@@ -50,9 +53,9 @@ def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
     }
 
 
-def told_in(path: Path) -> dict[Place, Scale]:
+def scales_in(path: Path) -> dict[Place, Scale]:
     """The ranges that the codebook says; none where there is no codebook, or one from before it had them as columns."""
-    return dict(_told(path)) if path.is_file() else {}
+    return dict(_scales(path)) if path.is_file() else {}
 
 
 def types_in(path: Path) -> dict[Place, str]:
@@ -60,7 +63,7 @@ def types_in(path: Path) -> dict[Place, str]:
     return {place: row["type"] for place, row in _items(path)} if path.is_file() else {}
 
 
-def instructed_in(path: Path) -> dict[Place, str] | None:
+def instructions_in(path: Path) -> dict[Place, str] | None:
     """Return the value that each instructed item asks for; None where the codebook has no such column."""
     if not path.is_file() or "instructed" not in columns_of(path):
         return None
@@ -83,18 +86,18 @@ def beyond(ratings: pd.DataFrame, scales: Items) -> NDArray[np.bool_]:
 def _scale(told: Scale | None, lowest: float, highest: float) -> Scale:
     if told and told.lowest <= lowest and highest <= told.highest:
         return told
-    why = f"some scores are beyond that of {CODEBOOK}" if told else f"{CODEBOOK} tells none"
-    return Scale(lowest, highest, f"scale taken from the scores, {lowest:g} to {highest:g}: {why}")
+    code = "scale_too_small" if told else "scale_from_scores"
+    return Scale(lowest, highest, Note(code, lowest=f"{lowest:g}", highest=f"{highest:g}"))
 
 
-def _told(path: Path) -> Iterator[tuple[Place, Scale]]:
+def _scales(path: Path) -> Iterator[tuple[Place, Scale]]:
     for place, row in _items(path):
         if row["type"] == SCALE and not np.isnan([row["minimum"], row["maximum"]]).any():
             yield place, Scale(row["minimum"], row["maximum"])
 
 
 def _items(path: Path) -> Iterator[tuple[Place, dict[str, Any]]]:
-    """Its rows that are about an instrument; `minimum` and `maximum` as floats, nan where they are empty."""
+    """Yield the rows about an instrument; `minimum` and `maximum` are floats, nan where they are empty."""
     table = read_table(path, ("file", "column"), ("type", "minimum", "maximum", "instructed"))
     rows = table.astype(str).assign(**{name: numbers(path, table[name]) for name in ("minimum", "maximum")})
     for row in rows.to_dict("records"):

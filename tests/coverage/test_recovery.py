@@ -61,7 +61,7 @@ def test_cells_have_names_and_seeds_of_their_own() -> None:
 
 def test_a_study_without_an_interval_is_counted_apart() -> None:
     def none(random: np.random.Generator, count: int, bootstrap: Bootstrap) -> tuple[float, float]:
-        raise Undefined("nothing varies")
+        raise Undefined("no_resample_varies")
 
     assert Cell(Family("none", "nothing", (50,), 1, 0.0, none), 50).holds(0, 10) is None
 

@@ -53,7 +53,7 @@ class Comparison:
         """
         advantages = self.advantages()
         if len(advantages) < 2:
-            raise Undefined("fewer than two conversations shared with others")
+            raise Undefined("under_two_shared_conversations")
         if self.is_constant():
             return 0.0 if advantages[0] < epsilon else 1.0
         return float(stats.ttest_1samp(advantages, epsilon, alternative="less").pvalue)

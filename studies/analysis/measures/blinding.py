@@ -35,7 +35,7 @@ def bang(counts: Array, arm: int, *, independent: float = 1.0) -> Index:
     """
     answers = float(counts[arm].sum())
     if not answers:
-        raise Undefined("nobody answered")
+        raise Undefined("nobody_answered")
     right = float(counts[arm, arm])
     wrong = float(counts[arm, :-1].sum()) - right
     weight = 1 / (len(counts) - 1)
@@ -116,7 +116,7 @@ def accuracy(counts: Array) -> float:
     """Return right guesses over those that named an arm; `counts`: arms × guesses."""
     named = counts[:, :-1].sum()
     if not named:
-        raise Undefined("nobody named an arm")
+        raise Undefined("nobody_named_an_arm")
     return float(np.trace(counts[:, :-1]) / named)
 
 

@@ -95,7 +95,7 @@ class Model:
         left = float(((scores - fixed @ solution) ** 2).sum())
         df = len(scores) - len(self.sizes) - int(rank)
         if df < 1 or left <= _ROUNDING * float((self.scores**2).sum()):
-            raise Undefined("nothing is left to estimate the error of")
+            raise Undefined("no_error_left")
         return df
 
     def solve(self, relative: float) -> Solution:

@@ -27,6 +27,7 @@ from studies.analysis.measures.variance import (
     mean_squares,
     spearman_brown,
 )
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 Numbers = NDArray[np.intp]
@@ -73,20 +74,20 @@ def jackknife_interval(statistic: Statistic, sums: Array) -> Interval:
     without one of them.
     """
     if len(sums) < 2:
-        raise Undefined("fewer than two clusters")
+        raise Undefined("under_two_clusters")
     total = sums.sum(axis=0)
     left_out = statistic(total - sums)
     if not np.isfinite(left_out).all():
-        raise Undefined("without one of the clusters it does not exist")
+        raise Undefined("undefined_without_cluster")
     if np.ptp(left_out) < ROUNDING:
-        raise Undefined("all resamples are alike")
+        raise Undefined("resamples_alike")
     estimate, half = float(statistic(total)), Jackknife(left_out[:, np.newaxis]).half(np.ones(1))
-    return Interval(estimate - half, estimate + half, "jackknife of clusters, Student's t")
+    return Interval(estimate - half, estimate + half, Note("jackknife"))
 
 
 def _require_clusters(clusters: Numbers) -> None:
     if clusters.max() < 1:
-        raise Undefined("fewer than two clusters")
+        raise Undefined("under_two_clusters")
 
 
 # All raters rated all targets.

@@ -27,9 +27,9 @@ class Counts:
     def require_variation(self) -> None:
         """Raise `Undefined` where chance agreement, and so any coefficient corrected for it, does not exist."""
         if len(self.counts) < 2:
-            raise Undefined("fewer than two conversations")
+            raise Undefined("under_two_conversations")
         if len(self.levels) < 2:
-            raise Undefined("the scores do not vary")
+            raise Undefined("scores_alike")
 
     def alpha(self, level: Level) -> float:
         self.require_variation()
@@ -59,7 +59,7 @@ class Counts:
         """Return clusters × flattened coincidences."""
         self.require_variation()
         if len(self.levels) > MOST_LEVELS:
-            raise Undefined(f"more than {MOST_LEVELS} different scores")
+            raise Undefined("too_many_scores", most=MOST_LEVELS)
         return sum_by_cluster(self.coincidences().reshape(len(self.counts), -1), clusters)
 
 

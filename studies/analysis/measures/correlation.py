@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Interval, Statistic
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 MOST_PAIRS = 2000
@@ -28,7 +29,7 @@ def spearman(human: Array, judge: Array) -> float:
 def refuse_perfect(rho: float) -> None:
     """Raise `Undefined` for ranks that never disagree, because no interval follows from them."""
     if abs(rho) > 1 - _ROUNDING:
-        raise Undefined("the two orders are the same, or opposite")
+        raise Undefined("orders_the_same")
 
 
 def bonett_wright(rho: float, rows: int) -> Interval:
@@ -36,10 +37,10 @@ def bonett_wright(rho: float, rows: int) -> Interval:
     10.1007/BF02294183)."""
     refuse_perfect(rho)
     if rows < 4:
-        raise Undefined("fewer than four rows")
+        raise Undefined("under_four_rows")
     half = stats.norm.ppf(_TAIL) * np.sqrt((1 + rho**2 / 2) / (rows - 3))
     low, high = (float(np.tanh(np.arctanh(rho) + move)) for move in (-half, half))
-    return Interval(low, high, "Bonett–Wright")
+    return Interval(low, high, Note("bonett_wright"))
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ class ScorePairs:
         Raises `Undefined` with more than MOST_COMPARED different pairs.
         """
         if len(self.human) > MOST_COMPARED:
-            raise Undefined(f"more than {MOST_COMPARED} different pairs of scores are not resampled")
+            raise Undefined("too_many_pairs_of_scores", most=MOST_COMPARED)
         human, judge = (np.sign(np.subtract.outer(places, places)) for places in (self.human, self.judge))
         orders = human * judge, np.abs(human), np.abs(judge)
 
@@ -96,7 +97,7 @@ def score_pairs(human: Array, judge: Array) -> ScorePairs:
     places = [np.unique(scores, return_inverse=True)[1] for scores in (human, judge)]
     pairs, of_row = np.unique(np.column_stack(places), axis=0, return_inverse=True)
     if len(pairs) > MOST_PAIRS:
-        raise Undefined(f"more than {MOST_PAIRS} different pairs of scores are not resampled")
+        raise Undefined("too_many_pairs_of_scores", most=MOST_PAIRS)
     return ScorePairs(of_row.reshape(-1), pairs[:, 0], pairs[:, 1])
 
 
@@ -132,7 +133,7 @@ class WithinPersons:
 
     def r(self) -> float:
         if self.freedom < 1:
-            raise Undefined("fewer than three rows")
+            raise Undefined("under_three_rows")
         return pearson(self.human, self.judge)
 
 
@@ -141,7 +142,7 @@ def within_persons(human: Array, judge: Array, persons: np.ndarray) -> WithinPer
     names, numbers, counts = np.unique(persons, return_inverse=True, return_counts=True)
     several = (counts > 1) & (names != "")
     if not several.any():
-        raise Undefined("no participant has two conversations")
+        raise Undefined("no_person_twice")
     of_several = several[numbers]
     x, y = (np.where(of_several, _centre_by_person(scores, numbers, len(names)), 0.0) for scores in (human, judge))
     return WithinPersons(x, y, freedom=int(of_several.sum() - several.sum()) - 1)
@@ -151,7 +152,7 @@ def arm_means_correlation(human: Array, judge: Array, arms: np.ndarray) -> float
     """Return Pearson's r of the means of the arms."""
     names, numbers = np.unique(arms[arms != ""], return_inverse=True)
     if len(names) < 3:
-        raise Undefined("fewer than three arms")
+        raise Undefined("under_three_arms")
     return pearson(*(_means(scores[arms != ""], numbers, len(names)) for scores in (human, judge)))
 
 
@@ -159,7 +160,7 @@ def concordance(human: Array, judge: Array) -> float:
     """Return Lin's coefficient with moments over n (Lin 1989, doi 10.2307/2532051)."""
     spread = human.var() + judge.var() + (human.mean() - judge.mean()) ** 2
     if spread == 0:
-        raise Undefined("neither side varies")
+        raise Undefined("both_sides_alike")
     return float(2 * np.mean((human - human.mean()) * (judge - judge.mean())) / spread)
 
 
@@ -170,16 +171,16 @@ def quadratic_kappa(human: Array, judge: Array) -> float:
     levels were used (Krippendorff 1970; Fleiss & Cohen 1973); so a level that nobody chose changes nothing.
     """
     if not all(np.array_equal(scores, np.rint(scores)) for scores in (human, judge)):
-        raise Undefined("the scores are not whole numbers")
+        raise Undefined("scores_not_whole")
     return concordance(human, judge)
 
 
 def _coefficient(test: Callable[[Array, Array], tuple[float, float]], human: Array, judge: Array) -> float:
     if len(human) < 3:
-        raise Undefined("fewer than three rows")
-    for side, scores in (("human", human), ("judge", judge)):
+        raise Undefined("under_three_rows")
+    for alike, scores in (("human_scores_alike", human), ("judge_scores_alike", judge)):
         if np.ptp(scores) <= 1e-12 * np.abs(scores).max():
-            raise Undefined(f"the {side} scores do not vary")
+            raise Undefined(alike)
     return float(test(human, judge)[0])
 
 

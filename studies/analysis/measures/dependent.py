@@ -56,7 +56,7 @@ def williams(r12: float, r13: float, r23: float, n: int) -> CorrelationTest:
     _check(n, r12, r13, r23)
     t = float(williams_t(np.array(r12), np.array(r13), np.array(r23), n))
     if math.isnan(t):
-        raise Undefined("the difference has no variance")
+        raise Undefined("difference_without_variance")
     return CorrelationTest(t, float(2 * stats.t.sf(abs(t), n - 3)))
 
 
@@ -117,9 +117,9 @@ def zou(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
 
 def _check(n: int, *correlations: float) -> None:
     if n < 4:
-        raise Undefined("fewer than four rows")
+        raise Undefined("under_four_rows")
     if max(map(abs, correlations)) > 1 - EXACT:
-        raise Undefined("a correlation is 1 or -1")
+        raise Undefined("correlation_is_one")
 
 
 def _of_fisher_z(r: float, other: float, correlation: float, n: int) -> CorrelationTest:
@@ -138,5 +138,5 @@ def _bounds(r: float, n: int) -> tuple[float, float]:
 
 def _root(variance: float) -> float:
     if variance < EXACT:
-        raise Undefined("the difference has no variance")
+        raise Undefined("difference_without_variance")
     return math.sqrt(variance)

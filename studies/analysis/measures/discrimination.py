@@ -23,6 +23,7 @@ from scipy.stats import f as f_distribution  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, Interval
 from studies.analysis.measures import mixed
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Undefined
 
 TAILS = (0.025, 0.975)
@@ -69,7 +70,7 @@ class MeanSquares:
     def f_repeated(self) -> float:
         """Return the repeated-measures F: the same users with every model."""
         if not self.error:
-            raise Undefined("nothing is left beside users and models")
+            raise Undefined("nothing_beside_users_and_models")
         return float(self.between / self.error)
 
     def p_repeated(self, epsilon: float) -> float:
@@ -88,7 +89,7 @@ class MeanSquares:
 
     def _agreement(self, of_all: Array) -> float:
         if not of_all:
-            raise Undefined("no variance comes out above 0")
+            raise Undefined("no_positive_variance")
         return float((self.between - self.error) / of_all)
 
 
@@ -102,10 +103,10 @@ def mean_squares(scores: Array) -> MeanSquares:
     the models."""
     users, models = scores.shape
     if users < 2 or models < 2:
-        raise Undefined("fewer than two users or models")
+        raise Undefined("under_two_users_or_models")
     found = _mean_squares_of_sums(_sums(scores).sum(axis=0))
     if not found.within:
-        raise Undefined("the scores within the models do not vary")
+        raise Undefined("scores_alike_within_models")
     return found
 
 
@@ -148,7 +149,7 @@ class CorrectedSeparation:
 
     estimate: float
     interval: Interval
-    notes: list[str]
+    notes: list[Note]
 
 
 def separation_without_noise(scores: Array, bootstrap: Bootstrap) -> CorrectedSeparation:
@@ -161,8 +162,8 @@ def separation_without_noise(scores: Array, bootstrap: Bootstrap) -> CorrectedSe
     estimate = float(mean_squares(scores).separation(less_noise=1))
     resampled = bootstrap.resample(lambda sums: _separation_of_resample(sums, users / (users - 1)), _sums(scores))
     low, high = np.maximum(np.quantile(resampled.replicates, TAILS), 0)
-    interval = Interval(float(low), float(high), "percentile cluster bootstrap, error taken off twice")
-    return CorrectedSeparation(estimate, interval, resampled.notes("interval"))
+    interval = Interval(float(low), float(high), Note("corrected_bootstrap"))
+    return CorrectedSeparation(estimate, interval, resampled.notes(INTERVAL))
 
 
 def _separation_of_resample(sums: Array, factor: float) -> Array:
@@ -179,7 +180,7 @@ def greenhouse_geisser(scores: Array) -> float:
     centred = covariance - covariance.mean(axis=0) - covariance.mean(axis=1, keepdims=True) + covariance.mean()
     spread = float((centred**2).sum()) * (scores.shape[1] - 1)
     if spread <= _ROUNDING * float((covariance**2).sum()):
-        raise Undefined("nothing is left beside users and models")
+        raise Undefined("nothing_beside_users_and_models")
     return float(np.trace(centred) ** 2 / spread)
 
 
@@ -192,12 +193,12 @@ def separation_by_components(scores: Array) -> float:
     met = np.isfinite(scores)
     given = scores[met]
     if len(given) < scores.shape[1] + 3:
-        raise Undefined("too few scores for a mixed model")
+        raise Undefined("too_few_scores_for_model")
     if np.ptp(given) == 0:
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     deviations = _deviations(met, given)
     if max(deviations.values()) > mixed.MOST / 2:
-        raise Undefined("the error's variance comes out as 0")
+        raise Undefined("error_variance_is_zero")
     return deviations["model"] ** 2 / (deviations.get("user", 0.0) ** 2 + 1)
 
 

@@ -20,6 +20,7 @@ from scipy.stats import chi2, norm  # noqa: TID253
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import FEWEST_DEGREES, Estimate
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 # First what is to be told apart.
@@ -27,7 +28,7 @@ FACETS = ("conversation", "rater", "item")
 OF_ARMS = ("arm", "user", "rater", "item")
 RESIDUAL = "residual"  # the last interaction and the error, which cannot be told from each other
 MOST_LEVELS = 500  # of the facet with fewer: above, REML takes minutes
-ANALYSIS_OF_VARIANCE, LIKELIHOOD, TOTALS = "ANOVA", "REML", "Henderson's method 1"
+ANALYSIS_OF_VARIANCE, LIKELIHOOD, TOTALS = Note("anova"), Note("reml"), Note("henderson")
 _TAIL = 0.975
 
 Effect = tuple[str, ...]  # the facets that cross in it
@@ -43,7 +44,7 @@ class Components:
 
     variances: Mapping[Effect, float]
     covariance: Array | None
-    method: str
+    method: Note
 
     @cached_property
     def apart(self) -> Effect:
@@ -80,7 +81,7 @@ class Components:
         universe, shares = self.positive[self.apart], self._error_shares(numbers, absolute)
         error = sum(share * self.positive[effect] for effect, share in shares.items())
         if not universe + error:
-            raise Undefined("no variance comes out above 0")
+            raise Undefined("no_positive_variance")
         if not universe or not error or self.covariance is None:
             return Estimate(universe / (universe + error), np.nan, np.nan)
         slope = [self._slope(effect, shares, universe, error) for effect in self.variances]
@@ -116,9 +117,9 @@ def components_of_complete(scores: Array, names: Sequence[str] = FACETS) -> Comp
     """
     for name, size in zip(names, scores.shape, strict=False):
         if size < 2:
-            raise Undefined(f"one {name} only")
+            raise Undefined("one_level", term=Note(name))
     if np.ptp(scores) == 0:
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     effects = list(_effects(scores.ndim))
     squares, freedom = (np.array(column) for column in zip(*(_mean_square(scores, of) for of in effects), strict=True))
     equations = np.array([[_weight(one, other, scores.shape) for other in effects] for one in effects])
@@ -191,7 +192,7 @@ def components_by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) 
     squares.
     """
     if np.ptp(scores) == 0:
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     effects = _name_effects(list(facets))
     cells = {effect: _levels(effect, facets) for effect in effects}
     sizes = {effect: np.bincount(of)[of].astype(float) for effect, of in cells.items()}
@@ -199,7 +200,7 @@ def components_by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) 
     expected = np.array([[_expectation(one, other, facets, sizes) for other in effects] for one in ((), *effects)])
     equations = expected[1:] - expected[0]
     if np.linalg.matrix_rank(equations) < len(effects):
-        raise Undefined("the facets cannot be told from each other")
+        raise Undefined("facets_go_together")
     centred = scores - scores.mean()
     values = np.linalg.solve(equations, np.array([_sum_squared_totals(centred, cells[effect]) for effect in effects]))
     return Components(dict(zip(effects, values.tolist(), strict=True)), None, TOTALS)

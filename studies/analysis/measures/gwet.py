@@ -22,10 +22,10 @@ def quadratic(levels: Array) -> Array:
 def counts(scores: Array, units: NDArray[np.intp], levels: Array) -> Array:
     """Count the raters who gave each level, units × levels; `levels`: all levels of the scale, rising."""
     if len(levels) < 2:
-        raise Undefined("the scale has one level only")
+        raise Undefined("scale_with_one_level")
     places = np.searchsorted(levels, scores - _EXACT).clip(max=len(levels) - 1)
     if np.abs(levels[places] - scores).max() > _EXACT:
-        raise Undefined("some scores lie between the levels of the scale, as the means of replicates do")
+        raise Undefined("scores_between_levels")
     table = np.zeros((units.max() + 1, len(levels)))
     np.add.at(table, (units, places), 1)
     return table
@@ -34,7 +34,7 @@ def counts(scores: Array, units: NDArray[np.intp], levels: Array) -> Array:
 def agreement(counted: Array, weights: Array) -> float:
     """Return AC2, or AC1 for the weights of identity. Units with one rating inform chance agreement alone."""
     if (counted.sum(axis=1) > 1).sum() < 2:
-        raise Undefined("fewer than two conversations")
+        raise Undefined("under_two_conversations")
     return float(agreement_from_sums(_means(counted, weights).sum(axis=0), weights))
 
 
@@ -44,7 +44,7 @@ def resample(counted: Array, weights: Array, clusters: NDArray[np.intp], bootstr
         lambda sums: agreement_from_sums(sums, weights), sum_by_cluster(_means(counted, weights), clusters)
     )
     if np.ptp(found.replicates) < _EXACT:
-        raise Undefined("all resamples agree alike")
+        raise Undefined("resamples_agree_alike")
     return found
 
 

@@ -31,7 +31,7 @@ def kappa(table: Array, weights: Array) -> float:
     """
     found = float(_kappas(table, weights))
     if np.isnan(found):
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     return found
 
 
@@ -41,7 +41,7 @@ def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
     `scores`: targets × two raters; `clusters`: the cluster of each target, numbered from 0 without gaps.
     """
     if len(levels) > MOST_LEVELS:
-        raise Undefined(f"more than {MOST_LEVELS} different scores")
+        raise Undefined("too_many_scores", most=MOST_LEVELS)
     first, second = np.searchsorted(levels, scores).T
     counted = np.zeros((clusters.max() + 1, len(levels) ** 2))
     np.add.at(counted, (clusters, first * len(levels) + second), 1)
@@ -56,7 +56,7 @@ def resample(of_clusters: Array, weights: Array, bootstrap: Bootstrap) -> Resamp
 def require_variation(found: Resampled) -> Resampled:
     """Raise `Undefined` if all resamples are the same, because no interval follows from them."""
     if np.ptp(found.replicates) < _EXACT:
-        raise Undefined("all resamples agree alike")
+        raise Undefined("resamples_agree_alike")
     return found
 
 
@@ -73,19 +73,19 @@ def _kappas(sums: Array, weights: Array) -> Array:
 def conger(scores: Array) -> float:
     """Return Conger's nominal kappa; `scores`: targets × raters, the same raters throughout."""
     if np.isnan(scores).any():
-        raise Undefined("not every rater rated every conversation")
+        raise Undefined("incomplete")
     if len(scores) < 2:
-        raise Undefined("fewer than two conversations")
+        raise Undefined("under_two_conversations")
     found = float(_congers(_agreements(scores).sum(axis=0), scores.shape[1]))
     if np.isnan(found):
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     return found
 
 
 def resample_conger(scores: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
     """Resample Conger's kappa; `clusters`: the cluster of each target, numbered from 0 without gaps."""
     if len(np.unique(scores)) > MOST_LEVELS:
-        raise Undefined(f"more than {MOST_LEVELS} different scores")
+        raise Undefined("too_many_scores", most=MOST_LEVELS)
     sums = sum_by_cluster(_agreements(scores), clusters)
     return require_variation(bootstrap.resample(lambda rows: _congers(rows, scores.shape[1]), sums))
 

@@ -70,7 +70,7 @@ def _refuse_failures(estimate: Callable[Parameters, Result]) -> Callable[Paramet
         except Undefined:
             raise
         except Exception as error:
-            raise Undefined(f"the package fails ({type(error).__name__})") from error
+            raise Undefined("package_fails", error=type(error).__name__) from error
 
     return guard
 
@@ -120,10 +120,10 @@ def krippendorff_alpha(scores: Array, level: Level) -> float:
 def fit_mixed_model(data: Data) -> LibraryFit:
     """Fit random intercepts of one term, or of several crossed ones, by REML."""
     if not data.terms:
-        raise Undefined("no random term is left")
+        raise Undefined("no_random_term")
     spread = float(data.scores.std())
     if np.linalg.matrix_rank(data.fixed) < data.fixed.shape[1]:
-        raise Undefined("the sample does not tell the arms apart")
+        raise Undefined("sample_without_arms")
     result = _fit((data.scores - data.scores.mean()) / spread, data)
     variances = np.array([*np.ravel(result.cov_re), *result.vcomp, result.scale]) * spread**2
     # The mean that was taken off lies in the space of the fixed part, as each row is of one arm.
@@ -151,7 +151,7 @@ def _fit(scores: Array, data: Data):  # type: ignore[no-untyped-def]  # statsmod
             result = model.fit(reml=True, method=method)
             if result.converged:
                 return result
-    raise Undefined("statsmodels does not converge, as where a variance comes out as 0")
+    raise Undefined("statsmodels_fails")
 
 
 def _long(scores: Array) -> pd.DataFrame:
@@ -173,5 +173,5 @@ def _centre(scores: Array) -> Array:
 def _number(value: object) -> float:
     number = float(value)  # type: ignore[arg-type]
     if not np.isfinite(number):
-        raise Undefined("the package gives no number")
+        raise Undefined("no_number_in_package")
     return number

@@ -96,11 +96,11 @@ def log_rank(ends: Ends, clusters: NDArray[np.intp] | None = None) -> ChiSquare:
     Raises `Undefined` where the arms' ends cannot be compared.
     """
     if not ends.ended.any():
-        raise Undefined("no conversation ended in a way that counts")
+        raise Undefined("nothing_ended")
     variance = ends.hypergeometric_variance() if clusters is None else ends.variance_by_cluster(clusters)
     df = len(variance) - 1  # the arms' differences sum to 0
     if np.linalg.matrix_rank(variance) < df:
-        raise Undefined("too few ends, or too few clusters, to compare all arms")
+        raise Undefined("too_few_ends")
     beyond = ends.beyond_expected()[:df]
     statistic = float(beyond @ np.linalg.solve(variance[:df, :df], beyond))
     return ChiSquare(statistic, df, float(chi2.sf(statistic, df)))

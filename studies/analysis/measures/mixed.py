@@ -18,6 +18,7 @@ from scipy.sparse import csr_array, hstack, vstack  # noqa: TID253
 from scipy.stats import chi2, norm, t  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 MOST = 1e4  # a standard deviation, relative to the residual one, above which this counts as 0
@@ -42,11 +43,11 @@ class Estimate:
     high: float
     df: float = np.nan
 
-    def without_interval(self) -> str:
+    def without_interval(self) -> Note:
         """Return why a variance has no interval."""
         if not self.estimate:
-            return "the variance comes out as 0"
-        return "no curvature" if np.isnan(self.df) else "too uncertain for an interval"
+            return Note("variance_is_zero")
+        return Note("no_curvature") if np.isnan(self.df) else Note("too_uncertain")
 
 
 @dataclass(frozen=True)
@@ -283,7 +284,7 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
         data = Data(scores, fixed, {name: levels for name, levels in terms.items() if name not in absent})
         relative = relative[relative > 0]
     if relative.size and relative.max() > MOST / 2:
-        raise Undefined("the error's variance comes out as 0")
+        raise Undefined("error_variance_is_zero")
     residual = solve(data, relative).squares / (len(scores) - fixed.shape[1])
     found = dict(zip(data.terms, (relative**2 * residual).tolist(), strict=True))
     variances = {name: found.get(name, 0.0) for name in terms} | {"residual": residual}
@@ -292,18 +293,18 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
 
 def require_estimable(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> None:
     if len(scores) < fixed.shape[1] + 3:
-        raise Undefined("too few ratings for a mixed model")
+        raise Undefined("too_few_ratings_for_model")
     counts = sorted(int(levels.max()) + 1 for levels in terms.values())
     if (count := sum(counts[:-1])) > MOST_LEVELS:
-        raise Undefined(f"{count} levels beside those of the largest term; no more than {MOST_LEVELS} are fitted")
+        raise Undefined("too_many_levels_for_model", count=count, most=MOST_LEVELS)
     if np.abs(scores).max() > LARGEST:
-        raise Undefined("the scores are too large for a mixed model")
+        raise Undefined("too_large_scores_for_model")
     if np.ptp(scores) == 0:
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     if np.abs(scores - fixed @ np.linalg.lstsq(fixed, scores)[0]).max() < EXACT:
-        raise Undefined("the scores differ between the arms alone")
+        raise Undefined("differ_between_arms_alone")
     if terms and _is_saturated(Data(scores, fixed, terms)):
-        raise Undefined("nothing is left to estimate the error of")
+        raise Undefined("no_error_left")
 
 
 def _is_saturated(data: Data) -> bool:
@@ -317,19 +318,19 @@ def _is_saturated(data: Data) -> bool:
     return bool(np.abs(left - means[data.largest_levels]).max() < EXACT)
 
 
-def unidentified_terms(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, str]:
+def unidentified_terms(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, Note]:
     """Return the terms that cannot be distinguished from the error or from an earlier term, with the reason."""
-    reasons: dict[str, str] = {}
+    reasons: dict[str, Note] = {}
     kept: list[str] = []
     for name, levels in terms.items():
         count = int(levels.max()) + 1
         same = [other for other in kept if _same(levels, terms[other])]
         if count < 2:
-            reasons[name] = f"one {name} only"
+            reasons[name] = Note("one_level", term=Note(name))
         elif count == len(levels):
-            reasons[name] = f"every rating has its own {name}"
+            reasons[name] = Note("own_level", term=Note(name))
         elif same:
-            reasons[name] = f"{name} and {same[0]} go together"
+            reasons[name] = Note("terms_go_together", term=Note(name), other=Note(same[0]))
         else:
             kept.append(name)
     return reasons

@@ -9,6 +9,7 @@ from scipy.optimize import brentq  # noqa: TID253
 from scipy.special import ndtr  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 EXACT = 50  # pairs, all choices of whose signs are counted
@@ -21,7 +22,7 @@ NODES, SHARES = np.polynomial.legendre.leggauss(200)  # of a quadrature from -1 
 class Wilcoxon:
     p: float
     smallest: float  # that so many pairs allow
-    method: str
+    method: Note
 
 
 def wilcoxon(differences: Array) -> Wilcoxon:
@@ -32,9 +33,9 @@ def wilcoxon(differences: Array) -> Wilcoxon:
     tied = len(np.unique(sizes)) < len(sizes)
     smallest = 2.0 ** (1 - len(sizes))
     if len(sizes) <= EXACT:
-        return Wilcoxon(_exact(differing), smallest, "exact, all signs tried" if tied else "exact")
+        return Wilcoxon(_exact(differing), smallest, Note("wilcoxon_exact_with_ties" if tied else "wilcoxon_exact"))
     p = stats.wilcoxon(differing, zero_method="wilcox", correction=False, method="asymptotic").pvalue
-    return Wilcoxon(float(p), smallest, "asymptotic")
+    return Wilcoxon(float(p), smallest, Note("wilcoxon_asymptotic"))
 
 
 def _exact(differing: Array) -> float:
@@ -71,9 +72,9 @@ def rank_biserial(differences: Array) -> float:
 def t_interval(differences: Array) -> tuple[float, float]:
     """Return the 95 % interval of the mean difference (Student 1908, doi 10.1093/biomet/6.1.1)."""
     if len(differences) < 2:
-        raise Undefined("one pair")
+        raise Undefined("one_pair")
     if np.ptp(differences) == 0:
-        raise Undefined("the differences do not vary")
+        raise Undefined("differences_alike")
     found = stats.ttest_1samp(differences, 0).confidence_interval(0.95)
     return float(found.low), float(found.high)
 
@@ -81,10 +82,10 @@ def t_interval(differences: Array) -> tuple[float, float]:
 def d_z(differences: Array) -> tuple[float, float, float]:
     """Return mean over standard deviation of the differences, with a 95 % interval from the noncentral t."""
     if len(differences) < 2:
-        raise Undefined("one pair")
+        raise Undefined("one_pair")
     spread = differences.std(ddof=1)
     if np.ptp(np.round(differences, ROUNDED)) == 0:
-        raise Undefined("the differences do not vary")
+        raise Undefined("differences_alike")
     d, root = float(differences.mean() / spread), np.sqrt(len(differences))
     low, high = (float(_noncentrality(d * root, len(differences) - 1, tail) / root) for tail in (0.975, 0.025))
     return d, low, high
@@ -97,11 +98,11 @@ def d_av(first: Array, second: Array) -> tuple[float, float, float]:
     the differences do not vary.
     """
     if len(first) < 2:
-        raise Undefined("one pair")
+        raise Undefined("one_pair")
     differences = first - second
     spread = float(np.sqrt((first.var(ddof=1) + second.var(ddof=1)) / 2))
     if np.ptp(np.round(first, ROUNDED)) == np.ptp(np.round(second, ROUNDED)) == 0:
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     d = float(differences.mean()) / spread
     if np.ptp(np.round(differences, ROUNDED)) == 0:
         return d, np.nan, np.nan
@@ -134,7 +135,7 @@ def rank_biserial_of(sums: Array) -> Array:
 def _differing(differences: Array) -> Array:
     rounded = np.round(differences, ROUNDED)
     if not rounded.any():
-        raise Undefined("no pair differs")
+        raise Undefined("no_pair_differs")
     return np.asarray(rounded[rounded != 0])
 
 

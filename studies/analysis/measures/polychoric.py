@@ -27,10 +27,10 @@ def correlations(scores: Array) -> Array:
     pair of items has no correlation within BOUND.
     """
     if not np.array_equal(scores, np.rint(scores)):
-        raise Undefined("the scores are not whole numbers")
+        raise Undefined("scores_not_whole")
     places = [np.unique(item, return_inverse=True)[1] for item in scores.T]
     if max(place.max() for place in places) >= MOST_CATEGORIES:
-        raise Undefined(f"an item has more than {MOST_CATEGORIES} categories")
+        raise Undefined("too_many_categories", most=MOST_CATEGORIES)
     found: Array = np.eye(len(places))
     for one, other in combinations(range(len(places)), 2):
         found[one, other] = found[other, one] = correlation(_cross_table(places[one], places[other]))
@@ -49,7 +49,7 @@ def correlation(table: Array) -> float:
     `table`: counts of the categories of one variable × those of the other; each category occurs.
     """
     if min(table.shape) < 2:
-        raise Undefined("an item does not vary")
+        raise Undefined("item_alike")
     rows, columns = thresholds(table.sum(axis=1)), thresholds(table.sum(axis=0))
     seen = table > 0
 
@@ -59,7 +59,7 @@ def correlation(table: Array) -> float:
 
     best = float(minimize_scalar(deviance, bounds=(-1, 1), method="bounded", options={"xatol": 1e-7}).x)
     if abs(best) > BOUND:
-        raise Undefined("two items go together so far that their polychoric correlation is at its bound")
+        raise Undefined("polychoric_at_bound")
     return best
 
 

@@ -5,10 +5,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t  # noqa: TID253
 from statsmodels.stats.proportion import proportion_confint  # noqa: TID253
 
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
 
-METHOD = "Wilson, n = clusters"
-BY_CLUSTERS = "Wilson, effective n"
+METHOD, BY_CLUSTERS = Notes(Note("wilson")), Notes(Note("wilson_effective"))
 _UPPER = 0.975
 _ROUNDING = 1e-18  # what is left of a variance of 0
 
@@ -49,7 +49,7 @@ def _independent(share: float, variance: float, clusters: int, answers: float) -
 def wilson(share: float, n: float) -> tuple[float, float]:
     """Return the 95 % Wilson interval; `n`: the independent answers, so `share` × `n` need not be a whole number."""
     if n < 1:
-        raise Undefined("there is nothing to take a share of")
+        raise Undefined("share_of_nothing")
     low, high = proportion_confint(share * n, n, method="wilson")
     return (0.0 if share == 0 else float(low)), (1.0 if share == 1 else float(high))
 
@@ -57,7 +57,7 @@ def wilson(share: float, n: float) -> tuple[float, float]:
 def exact_interval(hits: int, of: int) -> tuple[float, float]:
     """Return the exact 95 % interval of a share (Clopper & Pearson 1934, doi 10.1093/biomet/26.4.404)."""
     if of < 1:
-        raise Undefined("there is nothing to take a share of")
+        raise Undefined("share_of_nothing")
     low, high = proportion_confint(hits, of, method="beta")
     return float(low), float(high)
 
@@ -68,7 +68,7 @@ def add_by_clusters(row: Row, hits: Counts, of: Counts) -> None:
     `hits`, `of`: one per cluster.
     """
     if not of.sum():
-        raise Undefined("there is nothing to take a share of")
+        raise Undefined("share_of_nothing")
     share, n = float(hits.sum() / of.sum()), effective(hits, of)
     low, high = wilson(share, n)
     method = METHOD if n == np.count_nonzero(of) else BY_CLUSTERS

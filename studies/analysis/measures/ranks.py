@@ -28,11 +28,11 @@ def concordance(scores: Array) -> Concordance:
     """
     users, arms = scores.shape
     if users < 2:
-        raise Undefined("one user")
+        raise Undefined("one_user")
     ranks = stats.rankdata(np.round(scores, ROUNDED), axis=1)
     spread = float(((ranks - (arms + 1) / 2) ** 2).sum()) * users
     if not spread:
-        raise Undefined("no user puts the arms in any order")
+        raise Undefined("no_order")
     w = float(((ranks.sum(axis=0) - users * (arms + 1) / 2) ** 2).sum()) / spread
     return Concordance(w, float(stats.chi2.sf(users * (arms - 1) * w, arms - 1)))
 
@@ -46,17 +46,17 @@ def concordance_interval(scores: Array) -> tuple[float, float]:
     """
     users, arms = scores.shape
     if users < 3:
-        raise Undefined("fewer than three users")
+        raise Undefined("under_three_users")
     ranks = stats.rankdata(np.round(scores, ROUNDED), axis=1) - (arms + 1) / 2
     spread = (ranks**2).sum(axis=1)
     total = ranks.sum(axis=0)
     mean = _mean_correlation(total, spread.sum(), users)
     if mean > 1 - CERTAIN:
-        raise Undefined("perfect agreement has no interval")
+        raise Undefined("perfect_agreement")
     with np.errstate(divide="ignore"):  # the others may agree perfectly
         left_out = np.arctanh(_mean_correlation(total - ranks, spread.sum() - spread, users - 1).clip(max=1))
     if not np.isfinite(left_out).all():
-        raise Undefined("no interval could be had")
+        raise Undefined("no_interval")
     half = stats.t.ppf(1 - TAIL, users - 1) * np.sqrt(left_out.var() * (users - 1))
     low, high = np.tanh(np.arctanh(mean) + np.array([-half, half]))
     return max(0.0, _w(low, users)), _w(high, users)
@@ -103,7 +103,7 @@ def hodges_lehmann(differences: Array) -> tuple[float, float, float]:
     n = len(differences)
     place = _first_place(n)
     if not place:
-        raise Undefined("fewer than six pairs")
+        raise Undefined("under_six_pairs")
     means = np.sort(_walsh(differences))
     return float(np.median(means)), float(means[place - 1]), float(means[-place])
 

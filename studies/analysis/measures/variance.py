@@ -10,6 +10,7 @@ from scipy.stats import norm  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import mixed
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 
 FORMS = ("icc_1_1", "icc_a_1", "icc_c_1", "icc_1_k", "icc_a_k", "icc_c_k")
@@ -57,9 +58,9 @@ def two_way(scores: Array) -> dict[str, Icc]:
     """Return all six forms by the names of the result columns; `scores`: targets × raters, complete."""
     targets, raters = scores.shape
     if targets < 2 or raters < 2:
-        raise Undefined("fewer than two conversations that all raters rated")
+        raise Undefined("under_two_complete_conversations")
     if np.ptp(_of_targets(scores)) == 0:
-        raise Undefined("the conversations' means do not differ")
+        raise Undefined("conversations_alike")
     if all(np.array_equal(scores[:, 0], of_rater) for of_rater in scores.T[1:]):
         return dict.fromkeys(FORMS, Icc(1.0, np.nan, np.nan))
     squares = mean_squares(scores)
@@ -121,12 +122,12 @@ def one_way(scores: Array, targets: NDArray[np.intp]) -> OneWay:
     """
     sizes = np.bincount(targets)
     if len(sizes) < 2 or len(scores) == len(sizes):
-        raise Undefined("fewer than two targets, or no target with several scores")
+        raise Undefined("under_two_targets")
     means = np.bincount(targets, weights=scores) / sizes
     between = float((sizes * (means - scores.mean()) ** 2).sum()) / (len(sizes) - 1)
     within = float(((scores - means[targets]) ** 2).sum()) / (len(scores) - len(sizes))
     if between == 0:
-        raise Undefined("the targets' means do not differ")
+        raise Undefined("targets_alike")
     raters = (len(scores) - float((sizes**2).sum()) / len(scores)) / (len(sizes) - 1)
     ratio = between / within if within else np.inf
     bounds = _one_way_bounds(ratio, len(sizes) - 1, len(scores) - len(sizes), raters, "1")
@@ -214,17 +215,17 @@ def components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp
     data = _make_data(scores, targets, raters)
     deviations = mixed.best_deviations(data)
     if deviations.max() > mixed.MOST / 2:
-        raise Undefined("the error's variance comes out as 0")
+        raise Undefined("error_variance_is_zero")
     if not deviations[0]:
-        raise Undefined("the variance of the conversations comes out as 0")
+        raise Undefined("term_variance_is_zero", term=Note("conversation"))
     return FittedComponents(data, np.square(deviations[deviations > 0]))
 
 
 def _make_data(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> mixed.Data:
     if len(scores) < 4:
-        raise Undefined("too few ratings for a mixed model")
+        raise Undefined("too_few_ratings_for_model")
     if np.ptp(scores) == 0:
-        raise Undefined("the scores do not vary")
+        raise Undefined("scores_alike")
     return mixed.Data(scores - scores.mean(), np.ones((len(scores), 1)), {"target": targets, "rater": raters})
 
 

@@ -24,6 +24,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluste
 from studies.analysis.frames import Export
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER, agreement_rank
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.agreement import SCALE, UNIT, both_sides
@@ -164,8 +165,8 @@ def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
         "low": low,
         "high": high,
         "half_width": (high - low) / 2,
-        "method": f"{found.method} cluster bootstrap on Fisher's z",
-        "notes": resampled.notes("interval"),
+        "method": str(Note("cluster_bootstrap_on_z", interval=found.method)),
+        "notes": [str(note) for note in resampled.notes(INTERVAL)],
     }
 
 
@@ -173,15 +174,15 @@ def reliabilities_of(single: pd.Series) -> tuple[list[dict[str, Any]], list[str]
     """Return reliabilities of a single rating: ICC(1,1) if conversations have several raters, else ASSUMED and why."""
     targets = single.groupby(level=UNIT, observed=True).ngroup().to_numpy()
     several = np.bincount(targets)[targets] > 1
+    assumed = [{"estimate": value, "low": None, "high": None, "source": "assumed"} for value in ASSUMED]
+    if not several.any():
+        return assumed, [ONE_RATER]
     try:
-        if not several.any():
-            raise Undefined(ONE_RATER)
         found = one_way(single.to_numpy(float)[several], np.unique(targets[several], return_inverse=True)[1]).single
-        if found.estimate <= 0:
-            raise Undefined(NO_RELIABILITY)
     except Undefined as reason:
-        assumed = [{"estimate": value, "low": None, "high": None, "source": "assumed"} for value in ASSUMED]
         return assumed, [str(reason)]
+    if found.estimate <= 0:
+        return assumed, [NO_RELIABILITY]
     bounds = {"low": _finite(found.low), "high": _finite(found.high)}
     return [{"estimate": min(found.estimate, 1.0), **bounds, "source": "estimated"}], []
 
@@ -249,7 +250,7 @@ def _about_its_mean(sums: Array) -> Array:
     z = fisher_z(sums)
     z = z[np.isfinite(z)]
     if not z.size:
-        raise Undefined("no resample has variance")
+        raise Undefined("no_resample_varies")
     return np.asarray(z - z.mean())
 
 
@@ -260,7 +261,7 @@ def worth_model(units: Units, reliability: float) -> Model:
     error = worth * (1 - reliability) / reliability
     covariances = np.array([worth, both])
     if both**2 >= worth * judge:
-        raise Undefined("with so little, not even a perfect judge would reach the r there is")
+        raise Undefined("unreachable_r")
     slopes = np.linalg.solve([[human, both], [both, judge]], covariances)
     return Model(worth, error, slopes, max(0.0, worth - float(slopes @ covariances)))
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, wrapped
+from studies.analysis.reporting.drawing import LINE, MUTED, SIGNS, WIDTH, look, wrap_title
 
 COLUMNS, HEIGHT = 3, 1.75  # panels beside each other; inches of each, without its counts
 COUNT = 10  # points, for a line of counts
@@ -28,8 +28,10 @@ class Course:
 
 
 def curves(courses: Mapping[str, Sequence[Course]], unit: str, along: str, *, stepped: bool = False) -> Canvas:
-    """One small plot for each name, all on the same scale. `along`: what the horizontal axis counts; `stepped`: an
-    estimate holds until the next place."""
+    """Draw one small plot for each name, all on the same scale.
+
+    `along`: what the horizontal axis counts; `stepped`: an estimate holds until the next place.
+    """
     columns = min(len(courses), COLUMNS)
     rows, lines = -(-len(courses) // columns), max(map(len, courses.values()))
     places = sorted({place for of_name in courses.values() for course in of_name for place in course.places})
@@ -47,7 +49,7 @@ def curves(courses: Mapping[str, Sequence[Course]], unit: str, along: str, *, st
 
 
 def _frame(axes: Axes, name: str, counted: list[int], along: str) -> None:
-    axes.set_title(wrapped(name))
+    axes.set_title(wrap_title(name))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color=LINE, linewidth=0.5)
     axes.tick_params(length=0, labelsize=7, labelbottom=True)
@@ -56,7 +58,7 @@ def _frame(axes: Axes, name: str, counted: list[int], along: str) -> None:
 
 
 def _draw(axes: Axes, course: Course, line: int, stepped: bool, counted: list[int]) -> None:
-    """`counted`: the places whose counts stand below."""
+    """Draw one plot; `counted` are the places whose counts stand below."""
     of = look(course.series)
     how: Any = {"linewidth": 1.3, "markersize": 3} | ({"drawstyle": "steps-post"} if stepped else {})
     band: Any = {"step": "post"} if stepped else {}

@@ -12,7 +12,7 @@ from matplotlib.axes import Axes  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.lines import Line2D  # noqa: TID253
 
-from studies.analysis.reporting.drawing import INK, LINE, MUTED, WIDTH, bare, look, wrapped
+from studies.analysis.reporting.drawing import INK, LINE, MUTED, WIDTH, clear_frame, look, wrap_title
 from studies.analysis.reporting.numbers import decimal
 
 ROW, HEAD = 0.21, 0.55  # inches: of a line, and of what stands above and below the lines of a panel
@@ -29,7 +29,7 @@ NOTHING: Estimate = (np.nan, np.nan, np.nan)
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a panel: an estimate for each series, and what is written at its end."""
+    """A line of a panel: an estimate for each series, and the text at its end."""
 
     label: str
     estimates: Sequence[Estimate]
@@ -55,17 +55,17 @@ def dot_panels(
     return canvas
 
 
-def _broken(label: str) -> str:
+def _break_label(label: str) -> str:
     return "\n".join(wrap(label, WIDEST))
 
 
 def _lines(panel: Sequence[Line]) -> int:
-    """Of text, each label with as many as the longest."""
-    return len(panel) * max((_broken(line.label).count("\n") + 1 for line in panel), default=1)
+    """Return the number of lines of text that the panel needs, as many for each label as for the longest."""
+    return len(panel) * max((_break_label(line.label).count("\n") + 1 for line in panel), default=1)
 
 
 def _columns(panels: Mapping[str, Sequence[Line]]) -> int:
-    """As many as there are, and fewer where labels are long; where the labels of panels differ, one."""
+    """Return the number of columns of panels: fewer where labels are long, one where the panels' labels differ."""
     labels = [[line.label for line in lines] for lines in panels.values()]
     if any(of_panel != labels[0] for of_panel in labels):
         return 1
@@ -74,8 +74,8 @@ def _columns(panels: Mapping[str, Sequence[Line]]) -> int:
 
 
 def _panel(axes: Axes, name: str, lines: Sequence[Line], at: float | None, *, labelled: bool) -> None:
-    bare(axes)
-    axes.set_title(wrapped(name))
+    clear_frame(axes)
+    axes.set_title(wrap_title(name))
     if at is not None:
         axes.axvline(at, color=MUTED, linewidth=0.8)
     several = max((len(line.estimates) for line in lines), default=1)
@@ -83,14 +83,14 @@ def _panel(axes: Axes, name: str, lines: Sequence[Line], at: float | None, *, la
         _series(axes, [line.estimates[number] for line in lines], number, several)
     for place, line in enumerate(lines):
         axes.text(1.02, place, line.beside, transform=axes.get_yaxis_transform(), va="center", color=MUTED, fontsize=7)
-    axes.set_yticks(range(len(lines)), [_broken(line.label) if labelled else "" for line in lines])
+    axes.set_yticks(range(len(lines)), [_break_label(line.label) if labelled else "" for line in lines])
     axes.set_ylim(len(lines) - 0.4, -0.6)
     axes.grid(axis="x", color=LINE, linewidth=0.5)
     axes.tick_params(axis="x", labelbottom=True, labelsize=8)
 
 
 def _series(axes: Axes, estimates: Sequence[Estimate], number: int, several: int) -> None:
-    """One below the other, the series of a line a little apart."""
+    """Draw the series of a line, each a little below the one before."""
     shift = 0.0 if several < 2 else 0.5 * (number / (several - 1) - 0.5)
     places = np.arange(len(estimates)) + shift
     values, lows, highs = np.array(estimates).T
@@ -109,7 +109,7 @@ def heat_map(values: pd.DataFrame, *, low: float = -1, high: float = 1) -> Canva
     columns = values.shape[1]
     canvas = Canvas(figsize=(WIDTH, 1.1 + 0.32 * len(values)), layout="constrained")
     axes = canvas.add_subplot()
-    bare(axes)
+    clear_frame(axes)
     axes.spines["bottom"].set_visible(False)
     numbers = values.to_numpy(float)
     axes.imshow(numbers, cmap="cividis_r", vmin=low, vmax=high, aspect="auto")
@@ -124,7 +124,7 @@ def heat_map(values: pd.DataFrame, *, low: float = -1, high: float = 1) -> Canva
 
 
 def _readable(place: float) -> Any:
-    """Of ink and white, what stands out from the map's colour there (relative luminance, WCAG 2.2)."""
+    """Return ink or white, which of them stands out from the map's colour there (relative luminance, WCAG 2.2)."""
     parts = np.array(colormaps["cividis_r"](place)[:3])
     linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
     return "white" if float(linear @ [0.2126, 0.7152, 0.0722]) < DARK else INK

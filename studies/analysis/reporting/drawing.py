@@ -17,7 +17,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG  # noqa: TID253
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 from matplotlib.font_manager import get_font_names  # noqa: TID253
 
-from studies.analysis.language import ENGLISH, spoken
+from studies.analysis.language import ENGLISH, current_language
 
 INK, MUTED, LINE, ACCENT, WARM = "#22302F", "#5A6866", "#C9CFCD", "#1F6F6B", "#8A5300"
 TITLE = 26  # letters in a line above a panel
@@ -67,7 +67,7 @@ def style() -> Iterator[None]:
 
 @cache
 def _chinese_fonts() -> list[str]:
-    """Those that are here: a PDF has no other place to take the signs of a Chinese name from."""
+    """Return the Chinese fonts that are installed: a PDF can take the signs of a Chinese name from nowhere else."""
     return [name for name in CHINESE_FONTS if name in set(get_font_names())]
 
 
@@ -75,13 +75,13 @@ def look(series: int) -> dict[str, Any]:
     return LOOKS[series % len(LOOKS)]
 
 
-def wrapped(title: str) -> str:
-    """In lines that fit a panel."""
+def wrap_title(title: str) -> str:
+    """Return a title in lines that fit a panel."""
     return "\n".join(wrap(title, TITLE)) if len(title) > TITLE else title
 
 
-def bare(axes: Axes) -> None:
-    """Without frame and ticks, what is drawn before the grid."""
+def clear_frame(axes: Axes) -> None:
+    """Remove frame and ticks, and draw the grid behind everything else."""
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.set_axisbelow(True)
     axes.tick_params(length=0)
@@ -93,7 +93,7 @@ def figure(name: str, title: str, caption: str, canvas: Canvas) -> Figure:
         # Text of an SVG stays text: the reader's fonts draw what is lacking here.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
         svg = _svg(name, title, canvas)
-        pdf = _pdf(title, canvas) if spoken() == ENGLISH else b""
+        pdf = _pdf(title, canvas) if current_language() == ENGLISH else b""
     return Figure(name, title, caption, svg, pdf)
 
 

@@ -25,20 +25,20 @@ def estimate_of(row: Mapping[str, Any], names: Named = BOUNDED) -> Estimate:
 
 
 def by_item(rows: pd.DataFrame, instrument: str) -> dict[str, pd.DataFrame]:
-    """By the name of the item, in the order of the questionnaire."""
+    """Yield the rows by name of the item, in the order of the questionnaire."""
     found = dict(list(rows.groupby("item", observed=True)))
     return {item_name(instrument, item): found[item] for item in in_order(instrument, map(str, found))}
 
 
 def with_item_names(rows: pd.DataFrame, column: str = "item") -> pd.DataFrame:
-    """With the name of each item in the place of its key."""
+    """Return the rows with the name of each item in the place of its key."""
     return rows.assign(**{column: [item_name(*key) for key in zip(rows["instrument"], rows[column], strict=True)]})
 
 
 def lines_of(
     rows: pd.DataFrame, label: Callable[[Mapping[str, Any]], str], names: Named = BOUNDED, counted: str = "n"
 ) -> list[Line]:
-    """One line for each row, in the order of the labels; beside it the estimate and, in brackets, `counted`."""
+    """Return one line for each row, in the order of the labels; beside it the estimate and, in brackets, `counted`."""
     lines = [Line(label(row), [estimate_of(row, names)], _beside(row, names[0], counted)) for row in records(rows)]
     return sorted(lines, key=lambda line: line.label)
 
@@ -54,7 +54,7 @@ def _beside(row: Mapping[str, Any], estimate: str, counted: str) -> str:
 
 
 def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], of: str, names: Named) -> list[Line]:
-    """One line for each value of `label`, in the order they come, with an estimate for each of `series`."""
+    """Return one line for each value of `label`, in the order of the rows, with an estimate for each of `series`."""
     lines = []
     for name, found in rows.groupby(label, sort=False, observed=True):
         by_series = {str(row[of]): estimate_of(row, names) for row in records(found)}
@@ -63,7 +63,7 @@ def lines_by_series(rows: pd.DataFrame, label: str, series: Sequence[str], of: s
 
 
 def courses_of(rows: pd.DataFrame, along: str, counted: str, series: Sequence[str], of: str) -> list[Course]:
-    """One course for each of `series` that is there, a value of the column `of`."""
+    """Return one course for each of `series` that the column `of` has."""
     found = dict(list(rows.groupby(of, observed=True)))
     return [_course(found[one], along, counted, number) for number, one in enumerate(series) if one in found]
 
@@ -76,18 +76,18 @@ def _course(rows: pd.DataFrame, along: str, counted: str, number: int) -> Course
 
 
 def first_humans(kinds: Iterable[str]) -> str:
-    """Of the rater kinds that are there, whose word counts first; empty where there are judges alone."""
+    """Return the rater kind whose word counts first; empty where there are judges alone."""
     there = set(map(str, kinds))
     return next((kind for kind in HUMANS if kind in there), "")
 
 
 def by_raters(rows: pd.DataFrame, column: str = "raters") -> list[tuple[str, pd.DataFrame]]:
-    """Those whose word counts first, then the others by name."""
+    """Yield the kinds of raters whose word counts first, then the others by name."""
     found = [(str(raters), of) for raters, of in rows.groupby(column, observed=True)]
     place = {kind: number for number, kind in enumerate(HUMANS)}
     return sorted(found, key=lambda group: (place.get(group[0], len(HUMANS)), group[0]))
 
 
-def kept(rows: pd.DataFrame, p: str = "p_holm") -> int:
-    """How many stay below .05."""
+def count_below(rows: pd.DataFrame, p: str = "p_holm") -> int:
+    """Return how many p stay below .05."""
     return int((rows[p] < SIGNIFICANT).sum())

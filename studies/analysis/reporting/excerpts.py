@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.estimates import BOUNDED
 from studies.analysis.reporting.naming import (
     column_name,
@@ -22,9 +23,8 @@ from studies.analysis.reporting.naming import (
     seekers_name,
     strategy_name,
 )
-from studies.analysis.reporting.notes import BETWEEN, told
 from studies.analysis.reporting.numbers import count, with_bounds
-from studies.analysis.reporting.parts import Excerpt, Part, joined, prose
+from studies.analysis.reporting.parts import Excerpt, Part, join_sentences, prose
 
 _BOUND = re.compile("_(low|high)$")
 ESTIMATE = ("estimate",)
@@ -47,8 +47,8 @@ NAMES: Mapping[str, Callable[[str], str]] = {  # by column
 }
 
 
-def named(rows: pd.DataFrame) -> pd.DataFrame:
-    """With names in the place of keys, in the columns that have such in every table."""
+def with_names(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with names in the place of keys, in the columns that have such in every table."""
     instruments = rows["instrument"] if "instrument" in rows else [""] * len(rows)
     items = {
         column: [_name(partial(item_name, of), item) for of, item in zip(instruments, rows[column], strict=True)]
@@ -66,19 +66,23 @@ def _name(name: Callable[[str], str], key: object) -> object:
 def excerpt(
     name: str, caption: str, rows: pd.DataFrame, shown: Sequence[str], values: Sequence[str] = ESTIMATE
 ) -> Part:
-    """Of `rows` of results those that have one of `values`, in the columns `shown` and in those that tell rows apart;
-    below it how many have none, and what else is not there, with the reasons of the column `note`. Without a row that
-    has one it is these sentences alone."""
+    """Return the rows that have one of `values`, in the columns `shown` and in those that tell rows apart.
+
+    Below them stand how many rows have none, and what else is missing, with the reasons of the column `note`. Without a
+    row that has a value, only these sentences are returned.
+    """
     known = rows[rows[list(values)].notna().any(axis=1)]
     if known.empty:
-        return prose(f"{caption}:", left_out(rows, values))
-    columns = told_apart(shown, known)
-    frame = named(known)[columns].dropna(axis=1, how="all")
-    return Excerpt(name, caption, frame, joined([left_out(rows, values), gaps(known, shown)]))
+        return prose(f"{caption}:", remark_on_empty_rows(rows, values))
+    columns = columns_that_differ(shown, known)
+    frame = with_names(known)[columns].dropna(axis=1, how="all")
+    return Excerpt(
+        name, caption, frame, join_sentences([remark_on_empty_rows(rows, values), remark_on_gaps(known, shown)])
+    )
 
 
 def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
-    """Each of these columns as text, with the bounds that stand in columns of its own; none where there is no value."""
+    """Return each of these columns as text with its bounds; empty where there is no value."""
     return rows.assign(**{name: bounded(rows, (name, f"{name}_low", f"{name}_high")) for name in columns})
 
 
@@ -89,50 +93,50 @@ def bounded(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Se
     return texts.where(rows[names[0]].notna())
 
 
-def told_apart(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
-    """`shown` and, before the item, what differs between the rows and is not among it."""
+def columns_that_differ(shown: Sequence[str], rows: pd.DataFrame) -> list[str]:
+    """Return `shown` and, before the item, other columns in which the rows differ."""
     more = [name for name in APART if name in rows and name not in shown and rows[name].nunique() > 1]
     place = next((shown.index(name) for name in SCALED if name in shown), len(shown))
     return [*shown[:place], *more, *shown[place:]]
 
 
-def left_out(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
-    """How many rows have none of these values, and why; empty where all have one."""
+def remark_on_empty_rows(rows: pd.DataFrame, values: Sequence[str] = ESTIMATE) -> str:
+    """Say how many rows have none of these values, and why; empty where all have one."""
     lacking = rows[rows[list(values)].isna().all(axis=1)]
     if lacking.empty:
         return ""
-    why = Counter(reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, values)))
+    why = Counter(reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, values)))
     return ngettext(
         "{count} row has no value and is left out: {reasons}.",
         "{count} rows have no value and are left out: {reasons}.",
         len(lacking),
-    ).format(count=count(len(lacking)), reasons=_counted(why) or _("the table does not say why"))
+    ).format(
+        count=count(len(lacking)),
+        reasons=_with_counts({note.text(): number for note, number in why.items()}) or _("the table does not say why"),
+    )
 
 
-def gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
-    """What is not there in single columns, and why; empty where the notes tell of nothing."""
-    found: dict[str, Counter[str]] = {}
+def remark_on_gaps(rows: pd.DataFrame, shown: Sequence[str]) -> str:
+    """Say what is missing in single columns, and why; empty where no note gives a reason."""
+    found: dict[Note, Counter[str]] = {}
     for column in (name for name in shown if name in rows and rows[name].isna().any()):
         lacking = rows[rows[column].isna()]
-        for reason in (reason for note in notes_of(lacking) for reason in dict.fromkeys(reasons(note, [column]))):
+        for reason in (reason for notes in notes_of(lacking) for reason in dict.fromkeys(reasons(notes, [column]))):
             found.setdefault(reason, Counter())[column] += 1
-    said = Counter({f"{', '.join(map(column_name, of))}: {reason}": max(of.values()) for reason, of in found.items()})
-    return _("Without a value: {gaps}.").format(gaps=_counted(said)) if said else ""
+    said = {reason.on(*map(column_name, of)).text(): max(of.values()) for reason, of in found.items()}
+    return _("Without a value: {gaps}.").format(gaps=_with_counts(said)) if said else ""
 
 
-def notes_of(rows: pd.DataFrame) -> Iterator[str]:
-    return (note for note in rows.get("note", []) if isinstance(note, str))
+def notes_of(rows: pd.DataFrame) -> Iterator[Notes]:
+    return (notes for notes in rows.get("note", []) if isinstance(notes, Notes))
 
 
-def reasons(note: str, columns: Collection[str]) -> Iterator[str]:
-    """Why these have no value: a note names columns before a colon, and no bounds where their estimate is not there."""
+def reasons(notes: Notes, columns: Collection[str]) -> Iterator[Note]:
+    """Yield why these columns have no value; a note does not name bounds whose estimate is missing too."""
     wanted = {*columns, *(_BOUND.sub("", column) for column in columns)}
-    for part in note.split(BETWEEN):
-        names, colon, reason = part.partition(": ")
-        if colon and wanted & set(names.split(", ")):
-            yield reason
+    return (note.on() for note in notes if wanted & {*note.columns})
 
 
-def _counted(said: Mapping[str, int]) -> str:
-    """Each with its number of rows."""
-    return "; ".join(of_all([f"{told(text)} ({count(number)})" for text, number in said.items()]))
+def _with_counts(texts: Mapping[str, int]) -> str:
+    """Return the texts, each with its number of rows."""
+    return "; ".join(of_all([f"{text} ({count(number)})" for text, number in texts.items()]))

@@ -8,7 +8,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.naming import contrast_name, item_name, listed, of_all, raters_name, seekers_name
+from studies.analysis.reporting.naming import contrast_name, item_name, join_names, of_all, raters_name, seekers_name
 from studies.analysis.reporting.study import manifest_of, with_kinds
 from studies.analysis.tables.cross_check import NO
 
@@ -23,7 +23,7 @@ Tables = Mapping[str, pd.DataFrame]
 
 
 def limits_of(export: Export, tables: Tables, bootstrap: Bootstrap) -> list[str]:
-    """One sentence each, the gravest first."""
+    """Return one sentence for each limit, the gravest first."""
     return [
         *differing_numbers(tables),
         *_of_demonstration(export),
@@ -51,7 +51,7 @@ def differing_numbers(tables: Tables) -> Iterator[str]:
             "WARNING: {count} numbers differ from what other packages compute from the same rows: {names}. Do not "
             "use the results before you know why; cross_check.csv has both numbers.",
             len(rows),
-        ).format(count=len(rows), names=listed(list(names)))
+        ).format(count=len(rows), names=join_names(list(names)))
 
 
 def _of_demonstration(export: Export) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _of_demonstration(export: Export) -> Iterator[str]:
 
 
 def _of_unblinding(export: Export) -> Iterator[str]:
-    """Where data came after the results by arm were seen, or could be."""
+    """Say where data came after the results by arm were seen, or could be."""
     unblinded = manifest_of(export).get("unblinded")
     when = unblinded.get("when") if isinstance(unblinded, dict) else ""
     if when == "earlier":
@@ -70,7 +70,7 @@ def _of_unblinding(export: Export) -> Iterator[str]:
 
 
 def _of_declaration(export: Export) -> Iterator[str]:
-    """What makes a primary contrast less than that, and what was one."""
+    """Say what weakens a primary contrast, and which contrasts were withdrawn."""
     standing = [declared for declared in export.primary if declared.withdrawn_in is None]
     late = [contrast_name(declared.described()) for declared in standing if not declared.before_first_answer]
     left = [contrast_name(declared.described()) for declared in export.primary if declared not in standing]
@@ -98,7 +98,7 @@ def _of_clusters(export: Export, bootstrap: Bootstrap) -> Iterator[str]:
 
 
 def _of_few(clusters: "pd.Series[int]") -> Iterator[str]:
-    """By kind of seekers: many profiles do not make few people more."""
+    """Say where there are few, by kind of seekers: many profiles do not make few people more."""
     few = clusters[clusters < FEW_CLUSTERS]
     if len(clusters) == 1 and len(few):
         yield ngettext(
@@ -109,7 +109,7 @@ def _of_few(clusters: "pd.Series[int]") -> Iterator[str]:
     elif len(few):
         yield _(
             "There are few independent clusters ({kinds}). Intervals that rest only on these may be too narrow."
-        ).format(kinds=listed([f"{seekers_name(str(kind))}: {count}" for kind, count in few.items()]))
+        ).format(kinds=join_names([f"{seekers_name(str(kind))}: {count}" for kind, count in few.items()]))
 
 
 def _of_raters(export: Export, tables: Tables) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _of_range(export: Export) -> Iterator[str]:
         yield _(
             "People used only a small part of the scale of {items}: at least four fifths of their scores lie on two "
             "neighbouring values. Correlations there are lower than over the whole scale and say little."
-        ).format(items=listed(of_all(names)))
+        ).format(items=join_names(of_all(names)))
 
 
 def restricted_items(ratings: pd.DataFrame) -> list[str]:
@@ -159,7 +159,7 @@ def _is_restricted(scores: pd.Series) -> bool:
 
 
 def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
-    unrated = _unrated(export)
+    unrated = _unrated_shares(export)
     if len(unrated) > 1 and unrated["share"].max() - unrated["share"].min() > UNEVEN:
         most, fewest = unrated["share"].idxmax(), unrated["share"].idxmin()
         yield _(
@@ -177,8 +177,8 @@ def _of_missing(export: Export, tables: Tables) -> Iterator[str]:
     yield from _of_coverage(tables.get("coverage", pd.DataFrame()))
 
 
-def _unrated(export: Export) -> pd.DataFrame:
-    """By arm, of conversations that began: `all`, `missing` (nobody scored them) and its `share`."""
+def _unrated_shares(export: Export) -> pd.DataFrame:
+    """Return, by arm, the conversations that began: `all`, `missing` (nobody scored them) and its `share`."""
     chats = export.whole()
     chats = chats[(chats["arm"] != "") & (chats["turns"].fillna(1) > 0)]
     rated = chats.index.isin(export.ratings["conversation"].astype(str))
@@ -196,7 +196,7 @@ def _of_coverage(table: pd.DataFrame) -> Iterator[str]:
         yield _(
             "More than one in twenty scores of {judges} is missing for some arm and item. Check the coverage before "
             "you read the means."
-        ).format(judges=listed(judges))
+        ).format(judges=join_names(judges))
 
 
 def _of_what_was_left_out(export: Export) -> Iterator[str]:
@@ -223,12 +223,12 @@ def _of_pooling(export: Export) -> Iterator[str]:
         yield _(
             "agreement.csv and arms.csv combine average and worst-case seekers (as rated by {raters}). Differences "
             "between the conditions affect r, system_r and the means of the arms."
-        ).format(raters=listed([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
+        ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["condition"]]]))
     if several["kind"].any():
         yield _(
             "agreement.csv and arms.csv combine several kinds of seekers (as rated by {raters}). Differences "
             "between, for example, people and simulated seekers affect r, system_r and the means of the arms."
-        ).format(raters=listed([raters_name(str(kind)) for kind in several.index[several["kind"]]]))
+        ).format(raters=join_names([raters_name(str(kind)) for kind in several.index[several["kind"]]]))
 
 
 def _of_conditions(tables: Tables) -> Iterator[str]:

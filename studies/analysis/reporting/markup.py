@@ -8,7 +8,7 @@ class Markup(str):
 
 
 def tag(name: str, *children: str, **attributes: str) -> Markup:
-    """`class_` and the like lose the underscore that Python needs; `aria_label` is `aria-label`."""
+    """Return an element; `class_` loses the underscore that Python needs, and `aria_label` becomes `aria-label`."""
     names = {key: key.rstrip("_").replace("_", "-") for key in attributes}
     opening = "".join(f' {names[key]}="{escape(value)}"' for key, value in attributes.items())
     content = "".join(child if isinstance(child, Markup) else escape(child) for child in children)

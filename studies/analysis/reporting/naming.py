@@ -155,7 +155,7 @@ THINKER = "seeker"  # as the source of a state: the simulated seeker's own
 
 
 def column_name(column: str) -> str:
-    """Of a table of results; what is no such name, or stands for itself, as it is."""
+    """Return what the report calls a column of a table of results; other names stay as they are."""
     return _(COLUMNS[column]) if column in COLUMNS else column
 
 
@@ -172,13 +172,13 @@ def instrument_name(instrument: str) -> str:
 
 
 def scale_label(instrument: str, scale: str) -> str:
-    """Of a questionnaire of ours, else its key."""
+    """Return the label of a scale of one of our questionnaires, else its key."""
     known = load(instrument).scales if instrument in instrument_ids() else ()
     return next((one.label[_code()] for one in known if one.key == scale), scale)
 
 
 def option_name(instrument: str, item: str, option: str) -> str:
-    """What stands on the page for the key of an answer, else the key."""
+    """Return the text of an answer's key as the page has it, else the key."""
     items = load(instrument).items if instrument in instrument_ids() else ()
     found = next((one.option(option) for one in items if one.key == item), None)
     return found.text[_code()] if found else option
@@ -192,7 +192,7 @@ def _labels(instrument: str) -> dict[str, dict[str, str]]:
 
 
 def in_order(instrument: str, items: Iterable[str]) -> list[str]:
-    """As the questionnaire has them; what it has not after that, by key; their mean last."""
+    """Return items in the order of the questionnaire; others follow by key, and their mean comes last."""
     known = list(_labels(instrument))
     place = {item: number for number, item in enumerate(known)}
     return sorted(set(items), key=lambda item: (item == ALL_ITEMS, place.get(item, len(known)), item))
@@ -203,7 +203,7 @@ def _code() -> str:
 
 
 def raters_name(raters: str) -> str:
-    """Of a rater kind, `judge:STRATEGY` or `KIND:RATER`."""
+    """Return the name of a rater kind, `judge:STRATEGY` or `KIND:RATER`."""
     kind, _colon, one = raters.partition(":")
     name = _(RATERS[kind]) if kind in RATERS else kind
     return f"{name} ({strategy_name(one)})" if kind == "judge" and one else f"{name} {one}".strip()
@@ -233,13 +233,13 @@ def kind_of_seekers(seekers: str, condition: str) -> str:
 
 
 def contestant_name(contestant: str) -> str:
-    """Of an arm, or of a kind of seekers with its condition."""
+    """Return the name of an arm, or of a kind of seekers with its condition."""
     kind, _space, condition = contestant.partition(" ")
     return kind_of_seekers(kind, condition) if kind in SEEKERS else contestant
 
 
 def thinker_name(source: str) -> str:
-    """Of whom a supposed emotion comes: in states.csv stands the judge whose Thinker it was, or THINKER."""
+    """Return whose Thinker supposed an emotion: in states.csv stands its judge, or THINKER."""
     if source == THINKER:
         return _("the simulated seeker's own Thinker")
     return _("Thinker of {judge}").format(judge=source) if source else ""
@@ -254,7 +254,7 @@ def scale_name(instrument: str, moment: str) -> str:
 
 
 def contrast_name(of: Mapping[str, Any]) -> str:
-    """Of a declared contrast, by the columns of primary.csv."""
+    """Return the name of a declared contrast, by the columns of primary.csv."""
     named = {"raters": raters_name(of["raters"]), "item": item_name(of["instrument"], of["item"])}
     if of["judge"]:
         strategies = {side: strategy_name(of[side]) for side in ("a", "b")}
@@ -267,7 +267,7 @@ def contrast_name(of: Mapping[str, Any]) -> str:
 
 
 def _among(of: Mapping[str, Any]) -> Iterator[str]:
-    """What is not the usual: whole conversations of people as themselves."""
+    """Yield what is unusual about a contrast: the usual are whole conversations of people as themselves."""
     if of["moment"] != "final":
         yield _(MOMENTS[of["moment"]])
     if of["condition"]:
@@ -275,12 +275,12 @@ def _among(of: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_all(names: Sequence[str]) -> list[str]:
-    """At most MOST names; the others are counted."""
+    """Return at most MOST names; the others are counted."""
     rest = len(names) - MOST
     return list(names) if rest < 1 else [*names[:MOST], _("{count} more").format(count=rest)]
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
     comma = spoken_language().comma

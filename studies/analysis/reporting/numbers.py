@@ -32,7 +32,7 @@ def percent(share: float) -> str:
 
 
 def bounds(low: float, high: float, digits: int = 2) -> str:
-    """Empty where there is no interval."""
+    """Return an interval as text; empty where there is none."""
     return "" if math.isnan(low) or math.isnan(high) else f"[{decimal(low, digits)}, {decimal(high, digits)}]"
 
 
@@ -41,7 +41,7 @@ def with_bounds(number: float, low: float, high: float) -> str:
 
 
 def p_alone(p: float) -> str:
-    """In a column that says that it is p."""
+    """Return a p as text for a column that says that it is p."""
     return "<.001" if p < 0.001 else f"{p:.3f}".removeprefix("0")
 
 
@@ -50,7 +50,7 @@ def p_value(p: float) -> str:
 
 
 def span(counts: Iterable[float]) -> str:
-    """One number where all are the same, else the lowest and the highest."""
+    """Return one number where all are the same, else the lowest and the highest."""
     numbers = sorted(counts)
     ends = dict.fromkeys([numbers[0], numbers[-1]])
     return "–".join(map(count, ends))

@@ -9,14 +9,14 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from dialogue.languages import get_language
+from studies.analysis.language import current_language, ngettext
 from studies.analysis.language import gettext as _
-from studies.analysis.language import ngettext, spoken
+from studies.analysis.notes import in_words
 from studies.analysis.reporting.drawing import Figure
-from studies.analysis.reporting.excerpts import named
+from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
 from studies.analysis.reporting.naming import column_name
-from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.numbers import p_alone
 from studies.analysis.reporting.parts import Excerpt, Folded, Part, Section
 from studies.analysis.reporting.policy import SCRIPT, policy
@@ -26,13 +26,13 @@ from studies.analysis.results import Results
 STYLE = Path(__file__).with_name("report.css")
 SMALL = ("cost",)  # where a fourth decimal tells something
 LONG = 24  # letters of a cell that may break
-TOLD = ("method", "test", "correction")  # English sentences
+WORDED = ("method", "test", "correction")  # columns of notes, or of texts that the catalogue has
 _P = re.compile("p|p_.+|.+_p")  # columns
 _NUMBER = re.compile(r"[-+]?[\d,.]+( %| \[[-+\d.,e ]+\]|–[\d,]+)?\*{0,3}|–|<\.001")
 
 
 def page(results: Results, sections: Sequence[Section], others: Mapping[str, str]) -> str:
-    """`others`: the report in other languages, file by language."""
+    """Return a report as HTML; `others` are the reports in other languages, file by language."""
     title = _("{study}: results").format(study=title_of(results.export))
     ribbon = [tag("p", _("Demonstration data"), class_="ribbon")] if results.export.demonstration else []
     content = [_section(section, results) for section in sections]
@@ -40,7 +40,7 @@ def page(results: Results, sections: Sequence[Section], others: Mapping[str, str
     main = tag("main", _switch(others), tag("h1", title), *alarms, *content)
     head = tag("head", *_meta(), tag("title", title), tag("style", _file(STYLE)))
     body = tag("body", *ribbon, _contents(sections), main, tag("script", _file(SCRIPT)), **_words())
-    return f"<!doctype html>\n{tag('html', head, body, lang=spoken())}\n"
+    return f"<!doctype html>\n{tag('html', head, body, lang=current_language())}\n"
 
 
 def _meta() -> list[Markup]:
@@ -56,7 +56,7 @@ def _file(path: Path) -> Markup:
 
 
 def _words() -> dict[str, str]:
-    """What the script writes on its buttons."""
+    """Return what the script writes on its buttons."""
     return {"data_copy": _("Copy"), "data_csv": "CSV", "data_latex": "LaTeX", "data_copied": _("Copied")}
 
 
@@ -81,7 +81,7 @@ def _section(section: Section, results: Results) -> Markup:
 
 def _part(part: Part) -> Markup:
     if isinstance(part, Figure):
-        return _drawn(part)
+        return _figure(part)
     if isinstance(part, Folded):
         return tag("details", tag("summary", part.summary), *map(_part, part.parts))
     if isinstance(part, Excerpt):
@@ -90,7 +90,7 @@ def _part(part: Part) -> Markup:
     return part
 
 
-def _drawn(figure: Figure) -> Markup:
+def _figure(figure: Figure) -> Markup:
     svg = Markup(figure.svg)
     caption = tag("figcaption", tag("strong", figure.title), figure.caption)
     # On a phone it scrolls, so it must be reachable by the keyboard.
@@ -103,7 +103,7 @@ def _whole(name: str, results: Results) -> Markup:
     rows = ngettext("{heading}: the {count} row of {file}", "{heading}: all {count} rows of {file}", len(table))
     summary = rows.format(heading=heading, count=f"{len(table):,}", file=f"{name}.csv")
     # The heads are those of the file, so that it can be found there again.
-    return tag("details", tag("summary", summary), _table(named(table), name, heading, list(table.columns)))
+    return tag("details", tag("summary", summary), _table(with_names(table), name, heading, list(table.columns)))
 
 
 def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], remark: str = "") -> Markup:
@@ -123,13 +123,13 @@ def _breakable(name: str) -> Markup:
 
 def _cell(column: str, value: Any) -> Markup:
     if column == "note":
-        return tag("td", told(str(value)), class_="note")
+        return tag("td", in_words(value), class_="note")
     if pd.isna(value):
         return tag("td")
     if isinstance(value, float):
         return tag("td", _decimals(column, value), class_="number")
-    if column in TOLD:
-        return tag("td", told(str(value)))
+    if column in WORDED:
+        return tag("td", in_words(value))
     if not isinstance(value, str) or _NUMBER.fullmatch(value):
         return _number(str(value))
     return tag("td", value, **({"class_": "long"} if len(value) > LONG else {}))

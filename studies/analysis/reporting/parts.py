@@ -23,7 +23,7 @@ class Excerpt:
 
 @dataclass(frozen=True)
 class Folded:
-    """What a reader opens who wants to see more; it is not printed."""
+    """Parts that are folded until a reader opens them; they are not printed."""
 
     summary: str
     parts: Sequence["Part"]
@@ -34,7 +34,7 @@ Part: TypeAlias = Markup | Figure | Excerpt | Folded
 
 @dataclass(frozen=True)
 class Section:
-    """`tables` are shown whole, folded, at its end. `key` is its address in the page."""
+    """A section of the report; `tables` are shown whole, folded, at its end, and `key` is its address in the page."""
 
     key: str
     heading: str
@@ -43,10 +43,10 @@ class Section:
 
 
 def prose(*sentences: str) -> Markup:
-    return tag("p", joined(sentences))
+    return tag("p", join_sentences(sentences))
 
 
-def joined(sentences: Iterable[str]) -> str:
+def join_sentences(sentences: Iterable[str]) -> str:
     """Return them as one text; some languages put no space between sentences."""
     return (" " if spoken_language().spaces else "").join(filter(None, sentences))
 
@@ -72,7 +72,7 @@ def _figures(parts: Iterable[Part]) -> Iterator[Figure]:
 
 
 def first_unfolded(groups: Iterable[tuple[str, Sequence[Part]]]) -> Iterator[Part]:
-    """`groups`: what a reader opens them by, and their parts; the first lies open."""
+    """Yield the first group's parts as they are and the others folded; a group is what opens it, and its parts."""
     first, *others = groups
     yield from first[1]
     for summary, parts in others:
@@ -80,7 +80,7 @@ def first_unfolded(groups: Iterable[tuple[str, Sequence[Part]]]) -> Iterator[Par
 
 
 def with_own_names(sections: Iterable[Section]) -> list[Section]:
-    """Two titles may give figures the same file name; the second gets a number."""
+    """Return the sections with a number added to file names of figures that two titles give."""
     taken: set[str] = set()
 
     def named(part: Part) -> Part:

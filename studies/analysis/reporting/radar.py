@@ -41,7 +41,7 @@ def corners(means: Array, scale: Scale) -> Array:
 
 
 def _axes_of(count: int) -> Array:
-    """Where each meets the rim."""
+    """Return where each axis meets the rim."""
     angles = 2 * np.pi * np.arange(count) / count
     return np.column_stack([np.sin(angles), np.cos(angles)])
 
@@ -59,13 +59,16 @@ def rings(scale: Scale) -> Array:
 
 
 def radar(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
-    """`means`: arms × items, nan where there is none, which breaks the line. Up to TOGETHER arms are in one drawing; of
-    more each has its own, and behind it the mean over the arms. `foot` is written below."""
+    """Draw `means`, arms × items; nan breaks the line.
+
+    Up to TOGETHER arms are in one drawing; of more each has its own, and behind it the mean over the arms. `foot` is
+    written below.
+    """
     return _together(means, scale, foot) if len(means) <= TOGETHER else _apart(means, scale, foot)
 
 
 def _together(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
-    key, items = Key(_broken(means.index, KEYED)), _broken(means.columns, BESIDE)
+    key, items = Key(_break_label(means.index, KEYED)), _break_label(means.columns, BESIDE)
     middle = key.height() + TEXT * _deepest(items) + GAP + RADIUS
     canvas, sheet = _sheet(2 * middle - key.height(), foot)
     key.write(sheet, indent=0.45)
@@ -81,8 +84,8 @@ def _together(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
 
 
 def _apart(means: pd.DataFrame, scale: Scale, foot: str) -> Canvas:
-    arms = _broken(means.index, ABOVE)
-    key = Key(_broken(means.columns, KEYED))
+    arms = _break_label(means.index, ABOVE)
+    key = Key(_break_label(means.columns, KEYED))
     head = TEXT * _deepest(arms) + GAP
     height = head + 2 * (NUMBERS + SMALL)
     canvas, sheet = _sheet(key.height() + height * -(-len(arms) // COLUMNS), foot)
@@ -112,13 +115,13 @@ class Key:
         return -(-len(self.names) // 2) * self._step() + GAP
 
     def places(self) -> Iterator[tuple[float, float]]:
-        """Where each begins, and its middle."""
+        """Return where each begins, and its middle."""
         for number in range(len(self.names)):
             row, column = divmod(number, 2)
             yield GAP + column * WIDTH / 2, (row + 0.5) * self._step()
 
     def write(self, sheet: Axes, indent: float) -> None:
-        """`indent`: inches, for the sign before each."""
+        """Write the texts; `indent` is in inches, for the sign before each."""
         for name, (across, down) in zip(self.names, self.places(), strict=True):
             sheet.text(across + indent, down, name, va="center", fontsize=7.5, linespacing=1.15)
 
@@ -128,7 +131,7 @@ class Key:
 
 def _sheet(height: float, foot: str) -> tuple[Canvas, Axes]:
     """The whole figure, in inches from its upper left corner, with `foot` below this height."""
-    lines = _broken([foot], WHOLE)
+    lines = _break_label([foot], WHOLE)
     whole = height + TEXT * _deepest(lines) + GAP
     canvas = Canvas(figsize=(WIDTH, whole))
     sheet = canvas.add_axes((0, 0, 1, 1))
@@ -157,7 +160,7 @@ def _net(axes: Axes, count: int, scale: Scale) -> None:
 
 
 def _scores(axes: Axes, scale: Scale) -> None:
-    """Beside the axis that is upright."""
+    """Write the scores beside the upright axis."""
     for score, height in zip(rings(scale), _heights(rings(scale), scale), strict=True):
         axes.text(-0.03, height, f"{score:g}", ha="right", va="center", fontsize=6.5, color=MUTED, zorder=1)
 
@@ -175,8 +178,9 @@ def _numbers(axes: Axes, count: int) -> None:
         axes.text(x, y, str(number), ha="center", va="center", fontsize=6.5, color=MUTED)
 
 
-def _broken(texts: Iterable[str], letters: int) -> list[str]:
-    """In lines. The key of an item breaks behind its underscores; three Chinese signs are as wide as five letters."""
+def _break_label(texts: Iterable[str], letters: int) -> list[str]:
+    """Return a label in lines. The key of an item breaks behind its underscores; three Chinese signs are as wide as
+    five letters."""
     return ["\n".join(_lines(text, letters if text.isascii() else letters * 3 // 5)) for text in map(str, texts)]
 
 

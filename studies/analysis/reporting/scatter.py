@@ -10,7 +10,7 @@ from matplotlib.path import Path  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import judge_gap
-from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, WIDTH, wrapped
+from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, WIDTH, wrap_title
 from studies.analysis.reporting.numbers import decimal, signed
 
 COLUMNS, HEIGHT = 4, 1.95  # panels beside each other; inches of each
@@ -28,10 +28,10 @@ def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, b
 
     def draw(axes: Axes, name: str, x: Array, y: Array) -> None:
         axes.plot([low, high], [low, high], color=MUTED, linewidth=0.8, linestyle="--")
-        _points(axes, _jittered(x, step, 1), _jittered(y, step, 2))
+        _points(axes, _jitter(x, step, 1), _jitter(y, step, 2))
         _bars(axes, x, edge, reach, low, high)
         _bars(axes, y, edge, reach, low, high, across=True)
-        axes.set_title(f"{wrapped(name)}  {beside[name]}", fontsize=8)
+        axes.set_title(f"{wrap_title(name)}  {beside[name]}", fontsize=8)
         axes.set(xlim=(low - step * 0.6, edge + reach), ylim=(low - step * 0.6, edge + reach))
         if high - low <= BARS:
             whole = np.arange(np.ceil(low), np.floor(high) + 1)
@@ -52,8 +52,8 @@ def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, differenc
         for bound in (low, high):
             if np.isfinite(bound):
                 axes.axhline(bound, color=INK, linewidth=0.9, linestyle="--")
-        _points(axes, _jittered((x + y) / 2, step, 1), _jittered(y - x, step, 2))
-        axes.set_title(f"{wrapped(name)}\n{signed(bias)} ({decimal(low)} … {decimal(high)})", fontsize=8)
+        _points(axes, _jitter((x + y) / 2, step, 1), _jitter(y - x, step, 2))
+        axes.set_title(f"{wrap_title(name)}\n{signed(bias)} ({decimal(low)} … {decimal(high)})", fontsize=8)
 
     return _grid(panels, mean, difference, draw)
 
@@ -82,7 +82,7 @@ def _step(scores: Array) -> float:
     return float(min(1.0, distances.min())) if distances.size else 1.0
 
 
-def _jittered(scores: Array, step: float, seed: int) -> Array:
+def _jitter(scores: Array, step: float, seed: int) -> Array:
     """Spread, so that equal points can be seen, always alike; evenly chosen where there are too many."""
     chosen = scores[np.linspace(0, len(scores) - 1, min(len(scores), MOST)).astype(int)]
     jittered: Array = chosen + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(chosen)) * step
@@ -90,7 +90,7 @@ def _jittered(scores: Array, step: float, seed: int) -> Array:
 
 
 def _points(axes: Axes, x: Array, y: Array) -> None:
-    """One path of lines without length and with round ends: an SVG with a shape for each point is ten times as long."""
+    """Draw points as one path of lines without length and with round ends: shapes would be ten times as long."""
     vertices = np.repeat(np.column_stack([x, y]), 2, axis=0)
     path = Path(vertices, np.tile([Path.MOVETO, Path.LINETO], len(x)))
     path.should_simplify = False
@@ -102,7 +102,7 @@ def _points(axes: Axes, x: Array, y: Array) -> None:
 def _bars(
     axes: Axes, scores: Array, edge: float, reach: float, low: float, high: float, *, across: bool = False
 ) -> None:
-    places, counts, width = _counted(scores, low, high)
+    places, counts, width = _histogram(scores, low, high)
     heights = reach * 0.62 * counts / counts.max()
     for place, height, count in zip(places, heights, counts.astype(int), strict=True):
         corner = (edge, place - width / 2) if across else (place - width / 2, edge)
@@ -113,7 +113,7 @@ def _bars(
             axes.text(place, edge + height, str(count), fontsize=5, color=MUTED, ha="center", va="bottom")
 
 
-def _counted(scores: Array, low: float, high: float) -> tuple[Array, Array, float]:
+def _histogram(scores: Array, low: float, high: float) -> tuple[Array, Array, float]:
     """Places, counts and width of bars: one for each whole score, else BARS of the same width."""
     if (scores % 1 == 0).all() and high - low < 2 * BARS:
         places, counts = np.unique(scores, return_counts=True)

@@ -20,7 +20,7 @@ def title_of(export: Export) -> str:
 
 
 def manifest_of(export: Export) -> dict[str, Any]:
-    """Empty where the export has none; reading the export has looked whether it is JSON."""
+    """Return the manifest, which is known to be JSON; empty where the export has none."""
     path = export.folder / "manifest.json"
     found = json.loads(path.read_text(encoding="utf-8-sig")) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
@@ -37,7 +37,7 @@ def values_of(export: Export, name: str, column: str) -> list[str]:
 
 
 def with_kinds(export: Export) -> pd.DataFrame:
-    """Each conversation that was rated, with its `kind` of seeker, told by who is named where no file says it."""
+    """Return each conversation that was rated with its `kind` of seeker, told by its raters where no file says it."""
     about = export.conversations
     kind = pd.Series("", index=about.index).mask(about["profile"] != "", "simulated")
     kind = kind.mask(about["participant"] != "", "person").mask(about["counsellors"], "counsellor")
@@ -45,7 +45,7 @@ def with_kinds(export: Export) -> pd.DataFrame:
 
 
 def who_took_part(export: Export) -> Iterator[str]:
-    """How many of each kind; a judge is one, with however many strategies."""
+    """Yield how many of each kind took part; a judge is one, with however many strategies."""
     for number, said in zip(_counts(export), _persons(_counts(export)), strict=True):
         if number:
             yield said.format(count=count(number))

@@ -8,8 +8,10 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.effects import add_interval_of_difference
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import GROUP, scores_by_cluster
 
 COLUMNS = [
@@ -59,12 +61,25 @@ def _row(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     row = Row(**of, n=int(counted), clusters=len(both))
     if both.empty:
         names = ("estimate", "low", "high", "changed", "whole")
-        row.leave_out(*names, because="no profile was met by the whole seeker too")
-        return row.finished()
+        row.leave_out(*names, because=Note("no_whole_seeker"))
+        return row.cells()
     changed, whole = both["score"].to_numpy(float), both["score_whole"].to_numpy(float)
     row.values |= {"changed": float(changed.mean()), "whole": float(whole.mean())}
     row.values["estimate"] = float((changed - whole).mean())
     add_interval_of_difference(row, changed - whole, bootstrap)
     if len(both) < len(scores):
-        row.add_notes(f"{len(scores) - len(both)} profiles without the whole seeker are left out")
-    return row.finished()
+        row.add_notes(Note("profiles_without_whole", count=len(scores) - len(both)))
+    return row.cells()
+
+
+TABLES = (
+    Table(
+        "ablation",
+        ablation,
+        COLUMNS,
+        METHODS,
+        heading=_("Effect of each behaviour of the seeker"),
+        section="ablation",
+        empty=_("No simulated seeker was changed for an ablation."),
+    ),
+)

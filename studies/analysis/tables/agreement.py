@@ -13,10 +13,12 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, judge_gap
 from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.measures.variance import one_way
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 
 PERCENTILE = ("pearson_percentile_low", "pearson_percentile_high")
 COLUMNS = [
@@ -151,16 +153,18 @@ UNIT = ["conversation", "turn"]
 SEVERAL_RATERS = ("expert", "reviewer", "crowd")
 OWN_ROW_FROM = 10  # conversations
 NEAR_ONE = 0.9  # from here on the interval of system_r held what was planted in too few simulated studies
+SCORED_ONCE = {"rater": "one_rater_each", "replicate": "one_replicate_each"}
+UNRELIABLE = {"rater": "raters_unreliable", "replicate": "replicates_unreliable"}
 FEW_ARMS = 5  # and below: a correlation of so few means says next to nothing
 
 
 @dataclass(frozen=True)
 class Side:
-    """One rater's or rater kind's scores of an item: a series over (conversation, turn)."""
+    """Scores of an item by one rater or one kind of raters, as a series over (conversation, turn)."""
 
     scores: pd.Series
     single: pd.DataFrame  # the scores that each mean was taken of, columns UNIT and `score`
-    what: str  # one of them, as in "one … per conversation"
+    by: str  # what these differ in: "rater" or "replicate"
 
 
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -174,7 +178,7 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
             row_of = {"judge": judge, "strategy": strategy, "human": human}
             found = [
                 _compare(human_side, judge_side, row_of | scale, export.conversations, bootstrap)
-                for scale, human_side, judge_side in _shared(rated, judged)
+                for scale, human_side, judge_side in _shared_scales(rated, judged)
             ]
             rows += adjust(found, lambda row: row["moment"])
             yield f"{human} × {judge} {strategy}".rstrip(), []
@@ -182,17 +186,20 @@ def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
 
 
 def both_sides(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """Each row of agreement.csv with what is compared: columns `human` and `judge`, one row per UNIT."""
+    """Yield each row of agreement.csv with what it compares: columns `human` and `judge`, one row per UNIT."""
     humans = list(_humans(ratings))
     for (judge, strategy), judged in _judges(ratings):
         for human, rated in humans:
-            for scale, *sides in _shared(rated, judged):
+            for scale, *sides in _shared_scales(rated, judged):
                 yield {"judge": judge, "strategy": strategy, "human": human} | scale, _beside(*sides)
 
 
 @dataclass(frozen=True)
 class Unpaired:
-    """What a row of agreement.csv would compare, `of` its judge, strategy, human and SCALE; it may share nothing."""
+    """The scores that a row of agreement.csv would compare; the two sides may share nothing.
+
+    `of` names judge, strategy, human and SCALE.
+    """
 
     of: dict[str, str]
     human: pd.DataFrame
@@ -241,8 +248,8 @@ def _mean(ratings: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     return ratings.groupby(by, observed=True)["score"].mean().reset_index()
 
 
-def _shared(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[str, str], Side, Side]]:
-    """Each instrument, moment and item that both sides scored on at least one conversation."""
+def _shared_scales(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[str, str], Side, Side]]:
+    """Yield each instrument, moment and item that both sides scored on at least one conversation."""
     by_judge = dict(list(judged.groupby(SCALE, observed=True)))
     for key, human in rated.groupby(SCALE, observed=True):
         if key in by_judge:
@@ -251,8 +258,8 @@ def _shared(rated: pd.DataFrame, judged: pd.DataFrame) -> Iterator[tuple[dict[st
                 yield dict(zip(SCALE, map(str, key), strict=True)), *sides
 
 
-def _side(single: pd.DataFrame, what: str) -> Side:
-    return Side(single.groupby(UNIT, observed=True)["score"].mean(), single, what)
+def _side(single: pd.DataFrame, by: str) -> Side:
+    return Side(single.groupby(UNIT, observed=True)["score"].mean(), single, by)
 
 
 def _compare(
@@ -262,10 +269,10 @@ def _compare(
     about = conversations.loc[both.index.get_level_values("conversation").astype(str)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     arms = about["arm"].to_numpy(str)
-    drawn = _drawn(of["human"], about, bootstrap)
+    drawn = _draw_of(of["human"], about, bootstrap)
     row = Row(**of, n=len(both), clusters=int(drawn.clusters.max()) + 1)
     _add_correlations(row, x, y, drawn)
-    _add_crossed(row, x, y, _crossed(drawn, arms))
+    _add_crossed(row, x, y, _with_arms(drawn, arms))
     _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
     row.compute("system_r", lambda: correlation.arm_means_correlation(x, y, arms))
     intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
@@ -273,18 +280,18 @@ def _compare(
     _add_ceiling(row, human, judge, both.index)
     _add_disattenuated(row, human, judge, both, drawn)
     if abs(row.values["system_r"]) >= NEAR_ONE:
-        row.add_notes("system_r: near 1 its interval is too narrow")
-    if 3 <= len(set(arms) - {""}) <= FEW_ARMS:
-        row.add_notes(f"system_r: few arms ({len(set(arms) - {''})}), next to no information")
+        row.add_notes(Note("near_one").on("system_r"))
+    if 3 <= (count := len(set(arms) - {""})) <= FEW_ARMS:
+        row.add_notes(Note("few_arms", count=count).on("system_r"))
     if len(set(about["condition"]) - {""}) > 1:
-        row.add_notes("average and worst-case seekers count together")
+        row.add_notes(Note("conditions_together"))
     if len(set(about["seeker_kind"]) - {""}) > 1:
-        row.add_notes("several kinds of seekers count together")
-    return row.finished()
+        row.add_notes(Note("seekers_together"))
+    return row.cells()
 
 
-def _drawn(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
-    """Of counsellors' own conversations their arms are drawn too."""
+def _draw_of(human: str, about: pd.DataFrame, bootstrap: Bootstrap) -> Drawn:
+    """Return the clusters to draw, and for counsellors' own conversations the arms too."""
     clusters, arms = (np.unique(about[name].to_numpy(str), return_inverse=True)[1] for name in ("cluster", "arm"))
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return Drawn(clusters, arms if own and arms.max() > 0 else None, bootstrap)
@@ -299,7 +306,7 @@ def _add_correlations(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
 
 
 def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """Where `kendall` does not exist, its reason is the interval's too."""
+    """Add the interval of `kendall`; where that does not exist, its reason holds for the interval too."""
     row.values |= {"kendall_low": np.nan, "kendall_high": np.nan}
     if np.isnan(row.values["kendall"]):
         return
@@ -307,7 +314,7 @@ def _add_bounds_of_kendall(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
         correlation.refuse_perfect(row.values["kendall"])
         low, high = intervals.bounds_of_kendall(x, y, drawn)
     except Undefined as reason:
-        row.leave_out("kendall_low", "kendall_high", because=str(reason))
+        row.leave_out("kendall_low", "kendall_high", because=reason.note)
     else:
         row.values |= {"kendall_low": low, "kendall_high": high}
 
@@ -317,7 +324,7 @@ def _add_within(row: Row, x: Array, y: Array, persons: np.ndarray, drawn: Drawn)
     try:
         within = correlation.within_persons(x, y, persons)
     except Undefined as reason:
-        row.leave_out("within_r", because=str(reason))
+        row.leave_out("within_r", because=reason.note)
         return
     row.values["within_df"] = within.freedom
     row.compute("within_r", within.r)
@@ -328,7 +335,7 @@ def _add_distance(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
     measured = intervals.of_distance(x, y)
     row.values |= {one.name: one.estimate() for one in measured}
     if len(x) < 2:
-        row.leave_out("lower_limit", "upper_limit", because="fewer than two conversations")
+        row.leave_out("lower_limit", "upper_limit", because=Note("under_two_conversations"))
     row.compute("ccc", lambda: correlation.concordance(x, y))
     row.compute("kappa_quadratic", lambda: correlation.quadratic_kappa(x, y))
     intervals.add_intervals(row, [*measured, *intervals.concordance(x, y)], drawn)
@@ -339,52 +346,51 @@ def _add_interval(row: Row, resample: Callable[[], Inference]) -> None:
         resampled = resample()
         interval = resampled.interval_of_r()
     except Undefined as reason:
-        row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=str(reason))
+        row.leave_out("pearson_low", "pearson_high", "p", *PERCENTILE, because=reason.note)
         return
-    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
-    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high}
-    row.values |= {"p": resampled.p_value(), "method": f"{interval.method} {kind} bootstrap on Fisher's z"}
+    row.values |= {"pearson_low": interval.low, "pearson_high": interval.high, "p": resampled.p_value()}
+    row.add_methods(intervals.method_of_r(resampled, interval))
     _add_percentile(row, resampled)
-    row.add_notes(*resampled.notes("interval"))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _add_percentile(row: Row, resampled: Inference) -> None:
     try:
         bounds = intervals.percentile(resampled)
     except Undefined as reason:
-        row.leave_out(*PERCENTILE, because=str(reason))
+        row.leave_out(*PERCENTILE, because=reason.note)
     else:
         row.values |= dict(zip(PERCENTILE, (float(np.tanh(bound)) for bound in bounds), strict=True))
 
 
-def _crossed(drawn: Drawn, arms: np.ndarray) -> Drawn:
-    """With the arms drawn too, whatever is drawn else."""
+def _with_arms(drawn: Drawn, arms: np.ndarray) -> Drawn:
+    """Return the same draw with the arms drawn too."""
     return replace(drawn, crossed_with=np.unique(arms, return_inverse=True)[1])
 
 
 def _add_crossed(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """What its resamples lack, the interval of r has noted already."""
+    """Add the interval that draws arms too. The interval of r has already noted what its resamples lack."""
     try:
         if not np.any(drawn.crossed_with):
-            raise Undefined("one arm")
+            raise Undefined("one_arm")
         interval = _resample(x, y, drawn).interval_of_r()
     except Undefined as reason:
-        row.leave_out("crossed_low", "crossed_high", because=str(reason))
+        row.leave_out("crossed_low", "crossed_high", because=reason.note)
         return
     row.values |= {"crossed_low": interval.low, "crossed_high": interval.high}
 
 
 def _add_spearman(row: Row, x: Array, y: Array, drawn: Drawn) -> None:
-    """What `_add_interval` notes of the resamples is said already."""
+    """Add Spearman's coefficient. `_add_interval` has already added the notes on the resamples."""
     row.compute("spearman", lambda: correlation.spearman(x, y))
     try:
         interval = _spearman_interval(x, y, drawn)
     except Undefined as reason:
-        row.leave_out("spearman_low", "spearman_high", because=str(reason))
+        row.leave_out("spearman_low", "spearman_high", because=reason.note)
         return
     row.values |= {"spearman_low": interval.low, "spearman_high": interval.high}
-    if not row.values.get("method", "").startswith(interval.method):
-        row.values["method"] = "; ".join(filter(None, [row.values.get("method"), f"Spearman: {interval.method}"]))
+    if not intervals.is_said(row, interval.method):
+        row.add_methods(interval.method.on("Spearman"))
 
 
 def _spearman_interval(x: Array, y: Array, drawn: Drawn) -> Interval:
@@ -405,15 +411,15 @@ def _add_disattenuated(row: Row, human: Side, judge: Side, both: pd.DataFrame, d
     spreads = [_spread(side, both.index) for side in (human, judge)]
     x, y = both["human"].to_numpy(float), both["judge"].to_numpy(float)
     measured = intervals.disattenuated(x, y, [spread for spread in spreads if spread[:, 1].max() > 1])
-    row.compute("disattenuated", lambda: _corrected(row.values["pearson"], row.values["ceiling"]))
+    row.compute("disattenuated", lambda: _corrected_r(row.values["pearson"], row.values["ceiling"]))
     intervals.add_intervals(row, measured, drawn)
 
 
-def _corrected(r: float, ceiling: float) -> float:
+def _corrected_r(r: float, ceiling: float) -> float:
     if np.isnan(r):
-        raise Undefined("no r")
+        raise Undefined("no_r")
     if np.isnan(ceiling):
-        raise Undefined("no ceiling")
+        raise Undefined("no_ceiling")
     return r / ceiling
 
 
@@ -425,25 +431,38 @@ def _spread(side: Side, units: pd.MultiIndex) -> Array:
 
 def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:
     """The largest r that the reliabilities of both means allow: the root of their product."""
-    once = not _scored(judge, units).index.duplicated().any()
+    once = not _single_scores(judge, units).index.duplicated().any()
     sides = [human] if once else [human, judge]
     row.compute("ceiling", lambda: float(np.sqrt(np.prod([_reliability(side, units) for side in sides]))))
     if once and np.isfinite(row.values["ceiling"]):
-        row.add_notes("ceiling: an upper bound, by the people's reliability alone, as the judge scored once")
+        row.add_notes(Note("upper_bound").on("ceiling"))
 
 
-def _scored(side: Side, units: pd.MultiIndex) -> pd.Series:
+def _single_scores(side: Side, units: pd.MultiIndex) -> pd.Series:
     scored = side.single.set_index(UNIT)["score"]
     return scored[scored.index.isin(units)]
 
 
 def _reliability(side: Side, units: pd.MultiIndex) -> float:
     """ICC(1,k) of the means that were correlated, k being their average number of scores."""
-    scored = _scored(side, units)
+    scored = _single_scores(side, units)
     targets = np.unique(scored.groupby(level=UNIT, observed=True).ngroup(), return_inverse=True)[1]
     if np.bincount(targets).max() < 2:
-        raise Undefined(f"one {side.what} per conversation, so no reliability")
+        raise Undefined(SCORED_ONCE[side.by])
     reliability = one_way(scored.to_numpy(float), targets).mean.estimate
     if reliability <= 0:
-        raise Undefined(f"the {side.what}s' reliability is not above 0")
+        raise Undefined(UNRELIABLE[side.by])
     return reliability
+
+
+TABLES = (
+    Table(
+        "agreement",
+        agreement,
+        COLUMNS,
+        METHODS,
+        heading=_("Judges and people"),
+        section="agreement",
+        empty=_("No judge and person scored the same conversation, so there is nothing to compare."),
+    ),
+)

@@ -23,6 +23,7 @@ from studies.analysis.bootstrap import (
 from studies.analysis.measures import correlation, judge_gap
 from studies.analysis.measures.clustered import jackknife_interval
 from studies.analysis.measures.correlation import WithinPersons
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 
 TAILS = (1 - 0.95) / 2, (1 + 0.95) / 2  # to the last digit those of `Resampled.interval`
@@ -32,22 +33,25 @@ Resample = Callable[[], Inference]
 
 @dataclass(frozen=True)
 class Drawn:
-    """What is drawn again: the cluster of each row, numbered from 0 without gaps, and its arm where counsellors and
-    arms are both drawn."""
+    """The units that are drawn again.
+
+    `clusters` is the cluster of each row, numbered from 0 without gaps; `crossed_with` is its arm, where counsellors
+    and arms are both drawn.
+    """
 
     clusters: NDArray[np.intp]
     crossed_with: NDArray[np.intp] | None
     bootstrap: Bootstrap
 
     def resample(self, statistic: Statistic, values: Array) -> Inference:
-        """`values`: rows × what `statistic` takes the sums of."""
+        """Resample the statistic; `values` are rows × what it takes the sums of."""
         if self.crossed_with is None:
             return self.bootstrap.resample(statistic, sum_by_cluster(values, self.clusters))
         cells = sum_by_cell(values, self.clusters, self.crossed_with)
         return self.bootstrap.resample_two_way(statistic, cells)
 
     def jackknife(self, statistic: Statistic, values: Array) -> Interval:
-        """Without a draw, which would be long with many sums; of two kinds of clusters, as `resample` has it."""
+        """Return a jackknife interval, as a draw takes long with many sums; two kinds of clusters are resampled."""
         if self.crossed_with is None:
             return jackknife_interval(statistic, sum_by_cluster(values, self.clusters))
         return self.resample(statistic, values).interval()
@@ -72,10 +76,12 @@ class Measured:
 
 
 def percentile(resampled: Inference) -> tuple[float, float]:
-    """Of the same draws, without a correction. Raises `Undefined` where a variance was made of several kinds of
-    draws."""
+    """Return the bounds from the same draws without a correction.
+
+    Raises `Undefined` where a variance was made of several kinds of draws.
+    """
     if not isinstance(resampled, Resampled):
-        raise Undefined("a two-way variance has no percentile interval")
+        raise Undefined("two_way_has_no_percentile")
     low, high = np.quantile(resampled.replicates, TAILS)
     return float(low), float(high)
 
@@ -104,8 +110,11 @@ def of_distance(human: Array, judge: Array) -> list[Measured]:
 
 
 def concordance(human: Array, judge: Array) -> list[Measured]:
-    """Of whole scores it is the quadratic kappa too. BCa's interval held what was planted less often, most so where
-    scores crowd at an end of the scale (docs/developers/coverage.md)."""
+    """Return Lin's concordance, which for whole scores is the quadratic kappa too.
+
+    BCa's interval held the planted value less often, most so where scores crowd at an end of the scale
+    (docs/developers/coverage.md).
+    """
     values = judge_gap.common_moments(human, judge)
     names = ("ccc", "kappa_quadratic")
     return [Measured(name, judge_gap.concordance_z, values, np.tanh, symmetric=True) for name in names]
@@ -122,7 +131,10 @@ def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured
 
 
 def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
-    """And the ceiling. `spreads`: rows × `distance.unit_sums` of each side whose reliability is known."""
+    """Return the disattenuated r and the ceiling.
+
+    `spreads`: rows × `judge_gap.unit_sums` of each side whose reliability is known.
+    """
     values, sides = np.hstack([pair_moments(human, judge), *spreads]), len(spreads)
     return [
         Measured("disattenuated", judge_gap.correlation_over_ceiling(sides), values),
@@ -131,17 +143,17 @@ def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[
 
 
 def add_intervals(row: Row, measured: Sequence[Measured], drawn: Drawn) -> None:
-    """Of the columns that have a value; the reason why another has none is its interval's too."""
+    """Add the intervals of the columns that have a value; the reason of a missing value holds for its interval too."""
     for one in measured:
         row.values |= dict.fromkeys(_bounds(one), np.nan)
     known = [one for one in measured if np.isfinite(row.values[one.name])]
     try:
         resamples = list(_resamples(known, drawn))
     except Undefined as reason:
-        row.leave_out(*(bound for one in known for bound in _bounds(one)), because=str(reason))
+        row.leave_out(*(bound for one in known for bound in _bounds(one)), because=reason.note)
         return
     methods = [_add(row, one, resample) for one, resample in zip(known, resamples, strict=True)]
-    _tell_methods(row, dict(zip((one.name for one in known), methods, strict=True)))
+    _add_methods(row, dict(zip((one.name for one in known), methods, strict=True)))
 
 
 def _bounds(one: Measured) -> tuple[str, str]:
@@ -149,7 +161,7 @@ def _bounds(one: Measured) -> tuple[str, str]:
 
 
 def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Resample]:
-    """Of one kind of clusters all are made in one go."""
+    """Yield a function for each column that resamples it; one kind of clusters is drawn once for all columns."""
     if drawn.crossed_with is not None:
         yield from (partial(drawn.resample, one.statistic, one.values) for one in measured)
     elif measured:
@@ -160,34 +172,46 @@ def _resamples(measured: Sequence[Measured], drawn: Drawn) -> Iterator[Resample]
 
 
 def _all(measured: Sequence[Measured], shared: Mapping[int, Array], sums: Array) -> Array:
-    """`shared`: the values of which `sums` are, each once, though several statistics be of them."""
+    """Return all statistics of the same sums.
+
+    `shared`: the values behind `sums`, each once, even if several statistics use them.
+    """
     ends = np.cumsum([values.shape[1] for values in shared.values()])
     parts = dict(zip(shared, np.split(sums, ends[:-1], axis=-1), strict=True))
     return np.stack([one.statistic(parts[id(one.values)]) for one in measured], axis=-1)
 
 
-def _add(row: Row, one: Measured, resample: Resample) -> str:
-    """The interval's method; empty where there is none."""
+def _add(row: Row, one: Measured, resample: Resample) -> Note | None:
+    """Add the interval and return its method; None where there is none."""
     try:
         resampled = resample()
         interval = one.interval(resampled)
         low, high = (float(one.to_scale(bound)) for bound in (interval.low, interval.high))
         refuse_alike(low, high)
     except Undefined as reason:
-        row.leave_out(*_bounds(one), because=str(reason))
-        return ""
+        row.leave_out(*_bounds(one), because=reason.note)
+        return None
     row.values |= dict(zip(_bounds(one), (low, high), strict=True))
-    if resampled.undefined:
-        row.add_notes(resampled.notes(one.name, lacking="did not have it")[-1])
+    row.add_notes(*resampled.notes_on_undefined(one.name, "resamples_undefined"))
     return interval.method
 
 
-def _tell_methods(row: Row, methods: Mapping[str, str]) -> None:
-    """Those that are not what `method` says already."""
-    said = str(row.values.get("method", ""))
-    others: dict[str, list[str]] = {}
+def _add_methods(row: Row, methods: Mapping[str, Note | None]) -> None:
+    """Name the methods that are not that of r, each once with its columns."""
+    others: dict[Note, list[str]] = {}
     for name, method in methods.items():
-        if method and not said.startswith(method):
+        if method and not is_said(row, method):
             others.setdefault(method, []).append(name)
-    told = [f"{', '.join(names)}: {method}" for method, names in others.items()]
-    row.values["method"] = "; ".join(filter(None, [said, *told]))
+    row.add_methods(*(method.on(*names) for method, names in others.items()))
+
+
+def method_of_r(resampled: Inference, interval: Interval) -> Note:
+    """Return the method of an interval that was computed on Fisher's z."""
+    several = len(resampled.clusters()) > 1
+    return Note("two_way_bootstrap_on_z" if several else "cluster_bootstrap_on_z", interval=interval.method)
+
+
+def is_said(row: Row, interval: Note) -> bool:
+    """Return whether the method of r, which is the row's first, has this kind of interval."""
+    first: Note | None = next(iter(row.values.get("method", ())), None)
+    return first is not None and not first.columns and first.values.get("interval") == interval

@@ -12,10 +12,21 @@ from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_clust
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import alt_test as measure
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import CODEBOOK, NOMINAL, Place, types_in
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import JUDGE, SCALE, UNIT, add_resampled, clusters_of, named, named_by, numbered
+from studies.analysis.tables.judged import (
+    JUDGE,
+    SCALE,
+    UNIT,
+    add_resampled,
+    clusters_of,
+    judged_rows,
+    key_columns,
+    numbers_of,
+)
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "judge",
@@ -41,6 +52,10 @@ COLUMNS = [
 EPSILON = {"expert": 0.2, "reviewer": 0.15, "crowd": 0.1}
 FEWEST = 30  # conversations of a rater
 ADVISED = 3  # raters
+TESTED: Mapping[measure.Score, str] = {
+    measure.accuracy: "accuracy_tested",
+    measure.negative_rmse: "negative_rmse_tested",
+}
 
 METHODS = {
     "difference": _(
@@ -68,7 +83,7 @@ Types = Mapping[Place, str]
 
 @dataclass(frozen=True)
 class Shared:
-    """What a judge and two or more raters scored of an item."""
+    """The scores of an item by a judge and two or more raters."""
 
     annotations: pd.DataFrame  # UNIT × raters, nan where one gave no score
     judge: Array  # of each UNIT
@@ -77,8 +92,11 @@ class Shared:
     type: str  # of the item, as the codebook has it; empty where it does not say
 
     def score(self) -> measure.Score:
-        """How near two answers are: of a nominal item whether they are the same. Of whole scores with two values both
-        measures say the same, and one of them is called accuracy."""
+        """Return the measure of how near two answers are.
+
+        For a nominal item it is whether they are the same. For whole scores with two values both measures give the
+        same, and one of them is called accuracy.
+        """
         if self.type in NOMINAL:
             return measure.accuracy
         return measure.accuracy if self.has_two_values() else measure.negative_rmse
@@ -93,12 +111,12 @@ def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]
     no conversation has two raters of the kind, a single row tells so."""
     types = types_in(export.folder / CODEBOOK)
     people = _annotations(export.ratings, types)
-    for (judge, strategy), judged in named(export.ratings).groupby(JUDGE):
+    for (judge, strategy), judged in judged_rows(export.ratings).groupby(JUDGE):
         answers = _answers(judged, types)
         for humans, of_items in people.items():
             of = {"judge": str(judge), "strategy": str(strategy), "humans": humans}
             items = {
-                scale: _shared(of_items[scale], answers[scale], export, _type(scale, types))
+                scale: _shared_scores(of_items[scale], answers[scale], export, _type(scale, types))
                 for scale in of_items
                 if scale in answers
             }
@@ -106,12 +124,12 @@ def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]
 
 
 def _type(scale: Key, types: Types) -> str:
-    of = named_by(SCALE, scale)
+    of = key_columns(SCALE, scale)
     return types.get((of["instrument"], of["item"]), "")
 
 
 def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Key, pd.DataFrame]]:
-    """By rater kind and SCALE: UNIT × raters. Of a person's replicates the first counts."""
+    """Return UNIT × raters by rater kind and SCALE; the first of a person's replicates counts."""
     rated = first_of_people(ratings[ratings["rater_kind"].isin(list(EPSILON))])
     texts = rated[["rater_kind", *SCALE, *UNIT, "rater"]].astype(str).assign(score=rated["score"])
     found: dict[str, dict[Key, pd.DataFrame]] = {}
@@ -122,7 +140,7 @@ def _annotations(ratings: pd.DataFrame, types: Types) -> Mapping[str, Mapping[Ke
 
 
 def _answers(judged: pd.DataFrame, types: Types) -> Mapping[Key, pd.Series]:
-    """Undo SCALE by UNIT."""
+    """Return the judge's scores by UNIT for each SCALE."""
     by_scale = ((tuple(map(str, scale)), rows) for scale, rows in judged.groupby(SCALE))
     return {scale: _one_answer(rows, UNIT, _type(scale, types)) for scale, rows in by_scale}
 
@@ -133,7 +151,7 @@ def _one_answer(rows: pd.DataFrame, by: list[str], type: str) -> pd.Series:
     return scores.agg(lambda given: given.mode().min()) if type in NOMINAL else scores.mean()
 
 
-def _shared(annotations: pd.DataFrame, answers: pd.Series, export: Export, type: str) -> Shared:
+def _shared_scores(annotations: pd.DataFrame, answers: pd.Series, export: Export, type: str) -> Shared:
     rated = annotations.loc[annotations.index.intersection(answers.index)].sort_index()
     several = rated[rated.notna().sum(axis=1) > 1].dropna(axis=1, how="all")
     clusters = clusters_of(several.index.get_level_values("conversation"), export)
@@ -146,15 +164,15 @@ def _rows(of: dict[str, str], items: Mapping[Key, Shared], bootstrap: Bootstrap)
         return [_no_test(of | dict.fromkeys(SCALE, ""))]
     rows: Rows = []
     for scale, shared in items.items():
-        of_item = of | named_by(SCALE, scale)
+        of_item = of | key_columns(SCALE, scale)
         rows += _of_item(of_item, shared, bootstrap) if len(shared.judge) else [_no_test(of_item)]
     return rows
 
 
 def _no_test(of: dict[str, str]) -> dict[str, Any]:
     row = Row(**of, statistic="winning_rate", annotator="", epsilon=EPSILON[of["humans"]], n=0, clusters=0)
-    row.leave_out("estimate", because="no conversation that the judge scored has two of these raters")
-    return row.finished()
+    row.leave_out("estimate", because=Note("no_two_raters"))
+    return row.cells()
 
 
 def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
@@ -167,16 +185,16 @@ def _of_item(of: dict[str, str], shared: Shared, bootstrap: Bootstrap) -> Rows:
     together = _winning_rate(of, annotators, shared), _advantage(of, comparisons, shared, bootstrap)
     for row, comparison in zip(annotators, comparisons, strict=True):
         if comparison.is_constant():
-            row.leave_out("p", "p_adjusted", because="the comparisons do not vary, so their value decides")
-    return [row.finished() for row in (*together, *annotators)]
+            row.leave_out("p", "p_adjusted", because=Note("comparisons_alike_decide"))
+    return [row.cells() for row in (*together, *annotators)]
 
 
 def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Shared, bootstrap: Bootstrap) -> Row:
     epsilon, advantages = EPSILON[of["humans"]], comparison.advantages()
-    clusters = numbered(shared.clusters[comparison.items])
+    clusters = numbers_of(shared.clusters[comparison.items])
     row = Row(**of, statistic="difference", epsilon=epsilon, n=len(advantages), clusters=int(clusters.max()) + 1)
     row.values["estimate"] = float(advantages.mean())
-    add_interval(row, advantages, clusters, bootstrap, of="comparisons")
+    add_interval(row, advantages, clusters, bootstrap, alike="comparisons_alike")
     row.compute("p", lambda: comparison.p_value(epsilon))
     return row
 
@@ -194,25 +212,25 @@ def _winning_rate(of: dict[str, str], annotators: list[Row], shared: Shared) -> 
     if adjusted:
         row.values["estimate"] = measure.winning_rate(np.array(adjusted))
     else:
-        row.leave_out("estimate", because="no rater shares two conversations with others")
-    row.leave_out("low", "high", because="a share of decisions")
-    row.values["method"] = f"{shared.score().__name__}, one-sided t, Benjamini–Yekutieli"
+        row.leave_out("estimate", because=Note("no_rater_shares"))
+    row.leave_out("low", "high", because=Note("is_share_of_decisions"))
+    row.add_methods(Note(TESTED[shared.score()]))
     row.add_notes(*_cautions(annotators, shared))
     return row
 
 
-def _cautions(annotators: list[Row], shared: Shared) -> Iterator[str]:
+def _cautions(annotators: list[Row], shared: Shared) -> Iterator[Note]:
     few = sum(row.values["n"] < FEWEST for row in annotators)
     if few:
-        yield f"{few} of {len(annotators)} raters have fewer than {FEWEST} conversations, too few for the t-test"
+        yield Note("raters_with_few_conversations", few=few, all=len(annotators), count=FEWEST)
     if len(annotators) < ADVISED:
-        yield f"{len(annotators)} raters, {ADVISED} or more are advised"
+        yield Note("few_raters", count=len(annotators), advised=ADVISED)
     if not shared.type and not shared.has_two_values():
-        yield f"{CODEBOOK} tells no type of the item, so its values are taken as numbers in order"
+        yield Note("type_unknown")
     if shared.alone:
-        yield f"{shared.alone} conversations with one of these raters are left out"
+        yield Note("with_one_rater", count=shared.alone)
     if (clusters := len(set(shared.clusters))) < len(shared.judge):
-        yield f"the t-test takes {len(shared.judge)} conversations of {clusters} clusters as independent"
+        yield Note("independent_in_t_test", count=len(shared.judge), clusters=clusters)
 
 
 def _advantage(of: dict[str, str], comparisons: list[measure.Comparison], shared: Shared, bootstrap: Bootstrap) -> Row:
@@ -229,10 +247,23 @@ def _advantage(of: dict[str, str], comparisons: list[measure.Comparison], shared
 def _resample(sums: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
     resampled = bootstrap.resample(measure.advantage, sum_by_cluster(sums, clusters))
     if np.ptp(resampled.replicates) == 0:
-        raise Undefined("the comparisons do not vary")
+        raise Undefined("comparisons_alike")
     return resampled
 
 
 def _of_all(of: dict[str, str], statistic: str, shared: Shared) -> Row:
     about = {"statistic": statistic, "annotator": "", "epsilon": EPSILON[of["humans"]]}
     return Row(**of, **about, n=len(shared.judge), clusters=len(set(shared.clusters)))
+
+
+TABLES = (
+    Table(
+        "alt_test",
+        alt_test,
+        COLUMNS,
+        METHODS,
+        heading=_("Judge in place of a person"),
+        section="agreement",
+        empty=_("No conversation that a judge scored has two or more raters of the same kind."),
+    ),
+)

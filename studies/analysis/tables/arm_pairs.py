@@ -14,6 +14,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.effects import (
@@ -26,6 +27,7 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "seekers", "condition", "instrument", "moment", "item"]
@@ -79,8 +81,10 @@ Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
 @dataclass(frozen=True)
 class Compared:
-    """Two arms or more as the same kind of raters scored them, `of` by OF. `scores` and `conversations` (how many) are
-    users × arms, by name; nan where a user did not meet an arm."""
+    """Two arms or more as the same kind of raters scored them, `of` by OF.
+
+    `scores` and `conversations` (how many) are users × arms, by name; nan where a user did not meet an arm.
+    """
 
     of: dict[str, str]
     scores: pd.DataFrame
@@ -91,7 +95,7 @@ class Compared:
         return [str(arm) for arm in self.scores.columns]
 
     def complete(self) -> "Compared":
-        """Of the users that met every arm."""
+        """Return the scores of the users that met every arm."""
         everywhere = self.scores.notna().all(axis=1)
         return Compared(self.of, self.scores[everywhere], self.conversations[everywhere])
 
@@ -102,8 +106,8 @@ class Compared:
         return int(self.conversations.to_numpy(float)[self.scores.notna().to_numpy()].sum())
 
 
-def compared(export: Export) -> Iterator[Compared]:
-    """By kind of raters first."""
+def comparisons(export: Export) -> Iterator[Compared]:
+    """Yield what is compared, ordered by kind of raters first."""
     for key, group in scores_by_cluster(export, export.ratings).groupby(OF):
         if group["arm"].nunique() > 1:
             wide = group.pivot(index="cluster", columns="arm", values=["score", "conversations"])
@@ -112,7 +116,7 @@ def compared(export: Export) -> Iterator[Compared]:
 
 def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
     """Yields (kind of raters, its rows)."""
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         rows = [row_of(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
         adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", undecided=lambda row: row["users"])
         adjust(
@@ -127,12 +131,12 @@ def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
 
 
 def _everywhere(row: dict[str, Any]) -> tuple[Any, ...]:
-    """All pairs and items of a moment; the mean over all items is by itself."""
+    """Return the family of all pairs and items of a moment; the mean over all items is its own family."""
     return row["moment"], row["item"] == ALL_ITEMS
 
 
-def shared(item: Compared, arms: Sequence[str]) -> Compared:
-    """Of these two arms and the users that met both."""
+def scores_of_pair(item: Compared, arms: Sequence[str]) -> Compared:
+    """Return the scores of these two arms by the users that met both."""
     names = list(arms)
     return Compared(item.of, item.scores[names], item.conversations[names]).complete()
 
@@ -143,25 +147,25 @@ def differences(pair: Compared) -> Array:
 
 
 def t_test(differences: Array) -> float:
-    """Two-sided p."""
+    """Return the two-sided p of a paired t test."""
     if len(differences) < 2:
-        raise Undefined("one pair")
+        raise Undefined("one_pair")
     if np.ptp(np.round(differences, paired.ROUNDED)) == 0:
-        raise Undefined("the differences do not vary")
+        raise Undefined("differences_alike")
     return float(ttest_1samp(differences, 0).pvalue)
 
 
 def row_of(item: Compared, arms: tuple[str, ...], bootstrap: Bootstrap) -> dict[str, Any]:
-    """Of two of the item's arms, without p_holm and p_bh, which need the other rows."""
-    pair = shared(item, arms)
+    """Return the row of two arms of the item, without p_holm and p_bh, which need the other rows."""
+    pair = scores_of_pair(item, arms)
     users = len(pair.scores)
     row = Row(**item.of, arm_a=arms[0], arm_b=arms[1], users=users, clusters=users, n=pair.counted())
     row.values |= {"p_holm": np.nan, "p_bh": np.nan}
     if users:
         _compare(row, pair, bootstrap)
     else:
-        row.leave_out("difference", "low", "high", *OF_TESTS, because="nobody met both arms")
-    return row.finished()
+        row.leave_out("difference", "low", "high", *OF_TESTS, because=Note("nobody_met_both"))
+    return row.cells()
 
 
 def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:
@@ -172,3 +176,16 @@ def _compare(row: Row, pair: Compared, bootstrap: Bootstrap) -> None:
     add_wilcoxon(row, between)
     row.compute("t_p", lambda: t_test(between))
     add_effects(row, first, second, bootstrap)
+
+
+TABLES = (
+    Table(
+        "arm_pairs",
+        arm_pairs,
+        COLUMNS,
+        METHODS,
+        heading=_("Arms compared with each other"),
+        section="arms",
+        empty=_("No one met two arms."),
+    ),
+)

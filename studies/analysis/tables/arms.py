@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from studies.analysis.bootstrap import Array, Bootstrap, mean, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "arm",
@@ -53,7 +55,7 @@ def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[
 
 
 def conversation_scores(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Columns SCORED and `score`: the mean over the raters of a group."""
+    """Return the mean over the raters of a group: columns SCORED and `score`."""
     each = ratings.groupby([*SCORED, "rater"], observed=True)["score"].mean()
     return each.groupby(SCORED, observed=True).mean().reset_index()
 
@@ -66,20 +68,37 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))
     else:
-        row.leave_out("sd", because="one conversation")
-    add_interval(row, values, clusters, bootstrap, of="scores")
-    return row.finished()
+        row.leave_out("sd", because=Note("one_conversation"))
+    add_interval(row, values, clusters, bootstrap, alike="scores_alike")
+    return row.cells()
 
 
-def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap, *, of: str) -> None:
-    """Add `low` and `high` of the mean. `clusters`: that of each value, numbered from 0; `of`: what the values are."""
+def add_interval(row: Row, values: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap, *, alike: str) -> None:
+    """Add `low` and `high` of the mean.
+
+    `clusters`: that of each value, numbered from 0; `alike`: the code of the note where the values do not vary.
+    """
     try:
         if np.ptp(values) == 0 and len(values) > 1:
-            raise Undefined(f"the {of} do not vary")
+            raise Undefined(alike)
         resampled = bootstrap.resample(mean, sum_by_cluster(np.column_stack([np.ones_like(values), values]), clusters))
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
     else:
         interval = resampled.interval()
-        row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
-        row.add_notes(*resampled.notes("interval"))
+        row.values |= {"low": interval.low, "high": interval.high}
+        row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+        row.add_notes(*resampled.notes(INTERVAL))
+
+
+TABLES = (
+    Table(
+        "arms",
+        arm_means,
+        COLUMNS,
+        METHODS,
+        heading=_("Means of the arms"),
+        section="arms",
+        empty=_("No rating belongs to an arm."),
+    ),
+)

@@ -16,10 +16,12 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import blinding as measures
 from studies.analysis.measures.proportions import add_by_clusters
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import add_resampled, numbered
+from studies.analysis.tables.judged import add_resampled, numbers_of
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["arm", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note", "by_chance"]
 METHODS = {
@@ -55,8 +57,11 @@ OF_ANSWERS = ("conversation", "instrument", "item", "value", "text")
 
 @dataclass(frozen=True)
 class Guesses:
-    """One entry of the columns per conversation. `said`: the place of the arm that was named, or the number of arms
-    for none; `sure` is nan where nothing was said of it."""
+    """The guesses of people, one entry of each array per conversation.
+
+    `said`: the place of the arm that was named, or the number of arms for none; `sure` is nan where the person did not
+    say.
+    """
 
     arms: list[str]
     met: NDArray[np.intp]
@@ -71,11 +76,11 @@ class Guesses:
         return counts
 
     def unmet(self) -> list[str]:
-        """Arms that somebody named and nobody met, as where an arm is misspelt."""
+        """Return the arms that somebody named and nobody met, as where an arm is misspelt."""
         return [arm for place, arm in enumerate(self.arms) if not (self.met == place).any()]
 
     def of(self, chosen: NDArray[np.bool_]) -> dict[str, int]:
-        """How many conversations and clusters."""
+        """Return the numbers of conversations and clusters."""
         return {"n": int(chosen.sum()), "clusters": len(set(self.clusters[chosen].tolist()))}
 
 
@@ -86,23 +91,20 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
         return
     for place, arm in enumerate(guesses.arms):
         if (guesses.met == place).any():
-            yield arm, _noted(_of_arm(guesses, place, bootstrap), guesses.unmet())
-    yield ALL, _noted(_of_all(guesses, bootstrap), guesses.unmet())
+            yield arm, _note_unmet(_of_arm(guesses, place, bootstrap), guesses.unmet())
+    yield ALL, _note_unmet(_of_all(guesses, bootstrap), guesses.unmet())
 
 
-def _noted(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
+def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
     """Those that depend on how many arms there are say which of these nobody met."""
     if not unmet:
         return list(rows)
-    said = f"named but met by nobody: {', '.join(unmet)}"
-    return [
-        row | {"note": "; ".join(filter(None, [row["note"], said]))} if row["statistic"] in OF_ALL_ARMS else row
-        for row in rows
-    ]
+    unknown = Note("named_not_met", arms=", ".join(unmet))
+    return [row | {"note": Notes(*row["note"], unknown)} if row["statistic"] in OF_ALL_ARMS else row for row in rows]
 
 
 def guesses_of(export: Export) -> Guesses | None:
-    """None where nobody was asked, or of no conversation the arm is known."""
+    """Return the guesses; None where nobody was asked, or where no conversation has a known arm."""
     path = export.folder / "answers.csv"
     if not path.is_file():
         return None
@@ -128,7 +130,7 @@ def _guesses(said: pd.Series, sure: pd.Series, export: Export) -> Guesses | None
         met=about["arm"].map(places).to_numpy(np.intp),
         said=np.array([places.get(text, len(arms)) for text in said], dtype=np.intp),
         sure=pd.to_numeric(sure.reindex(said.index), errors="coerce").to_numpy(float),
-        clusters=numbered(about["cluster"]),
+        clusters=numbers_of(about["cluster"]),
     )
 
 
@@ -162,19 +164,20 @@ def _row(arm: str, statistic: str, of: dict[str, int], add: Callable[[Row], None
     try:
         add(row)
     except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=str(reason))
-    return row.finished()
+        row.leave_out("estimate", "low", "high", because=reason.note)
+    return row.cells()
 
 
 def _add_bang(row: Row, counts: Array, place: int) -> None:
     clusters = row.values["clusters"]
     index = measures.bang(counts, place, independent=clusters / row.values["n"])
-    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high, "method": "score, n = clusters"}
+    row.values |= {"estimate": index.estimate, "low": index.low, "high": index.high}
+    row.add_methods(Note("score_interval"))
     row.values["by_chance"] = 0.0
     if len(counts) > 2:
-        row.add_notes(f"{len(counts)} arms: a wrong guess weighs 1/{len(counts) - 1}")
+        row.add_notes(Note("wrong_guess_weighs", count=len(counts), others=len(counts) - 1))
     if clusters < FEW_CLUSTERS:
-        row.add_notes(f"interval: only {clusters} clusters, the interval may be too narrow")
+        row.add_notes(Note("few_clusters", count=clusters).on(INTERVAL))
 
 
 def _add_one_against_rest(row: Row, counts: Array, place: int, bootstrap: Bootstrap) -> None:
@@ -184,13 +187,13 @@ def _add_one_against_rest(row: Row, counts: Array, place: int, bootstrap: Bootst
     row.values["by_chance"] = 0.0
     if _is_fixed(counts.sum(axis=0), place):
         _add_estimate(row, statistic, counts)
-        row.leave_out("low", "high", because="one of the two shares is 0 or 1, and so in every resample")
+        row.leave_out("low", "high", because=Note("share_fixed"))
     else:
         _add(row, statistic, counts, bootstrap)
 
 
 def _is_fixed(counts: Array, place: int) -> bool:
-    """Whether an arm was never or always named where it was met, or where another was."""
+    """Return whether an arm was never or always named where it was met, or where another was met."""
     named, answers = counts[:, place], counts.sum(axis=1)
     elsewhere = named.sum() - named[place], answers.sum() - answers[place]
     return any(count in (0, of) for count, of in ((named[place], answers[place]), elsewhere))
@@ -203,19 +206,19 @@ def _add_james(row: Row, counts: Array, bootstrap: Bootstrap) -> None:
 
 def _add(row: Row, statistic: Callable[[Array], Array], counts: Array, bootstrap: Bootstrap) -> None:
     _add_estimate(row, statistic, counts)
-    add_resampled(row, lambda: _varied(bootstrap.resample(statistic, counts.reshape(len(counts), -1))))
+    add_resampled(row, lambda: _refuse_alike(bootstrap.resample(statistic, counts.reshape(len(counts), -1))))
 
 
 def _add_estimate(row: Row, statistic: Callable[[Array], Array], counts: Array) -> None:
     estimate = float(statistic(counts.sum(axis=0).ravel()))
     if np.isnan(estimate):
-        raise Undefined("one arm alone was met or named")
+        raise Undefined("one_arm_met_or_named")
     row.values["estimate"] = estimate
 
 
-def _varied(found: Resampled) -> Resampled:
+def _refuse_alike(found: Resampled) -> Resampled:
     if not np.ptp(found.replicates):
-        raise Undefined("all resamples are alike")
+        raise Undefined("resamples_alike")
     return found
 
 
@@ -233,7 +236,7 @@ def _add_accuracy(row: Row, counts: Array) -> None:
         row.values["by_chance"] = 1 / arms
         return
     row.values |= {name: measures.beyond_chance(row.values[name], arms) for name in ("estimate", "low", "high")}
-    row.values["method"] += f"; {arms} arms"
+    row.add_methods(Note("arms", count=arms))
     row.values["by_chance"] = 0.0
 
 
@@ -248,8 +251,21 @@ def _certainty(arm: str, guesses: Guesses, chosen: NDArray[np.bool_], bootstrap:
 
     def add(row: Row) -> None:
         if not told.any():
-            raise Undefined("nobody said how sure they were")
+            raise Undefined("nobody_sure")
         row.values["estimate"] = float(guesses.sure[told].mean())
-        add_interval(row, guesses.sure[told], numbered(guesses.clusters[told]), bootstrap, of="answers")
+        add_interval(row, guesses.sure[told], numbers_of(guesses.clusters[told]), bootstrap, alike="answers_alike")
 
     return _row(arm, "certainty", guesses.of(told), add)
+
+
+TABLES = (
+    Table(
+        "blinding",
+        blinding,
+        COLUMNS,
+        METHODS,
+        heading=_("Could people tell the arms?"),
+        section="blinding",
+        empty=_("No one was asked which arm they had met."),
+    ),
+)

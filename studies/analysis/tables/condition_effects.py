@@ -18,10 +18,12 @@ from studies.analysis.measures import mixed
 from studies.analysis.measures.contrasts import Contrast, contrast, joint_test
 from studies.analysis.measures.mixed import Fit
 from studies.analysis.measures.paired import ROUNDED
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.conditions import CONDITIONS, WORST_CASE
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.table import Table
+from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "seekers", "instrument", "moment"]
@@ -67,12 +69,11 @@ METHODS = {
     ),
 }
 PROFILE = "profile"
-T = "REML; t interval (Satterthwaite)"
-NORMAL = "REML; normal interval, no degrees of freedom"
-F = "REML; Wald F (Satterthwaite, Fai & Cornelius)"
-CHI_SQUARE = "REML; Wald chi-square over its degrees of freedom"
-VARIANCE = "REML; chi-square interval (Satterthwaite)"
-BY_PROFILE = "one-sample t over profiles"
+REML = Note("reml")
+T, NORMAL = Notes(REML, Note("t_satterthwaite")), Notes(REML, Note("normal_without_df"))
+F, CHI_SQUARE = Notes(REML, Note("wald_f")), Notes(REML, Note("wald_chi_square"))
+VARIANCE = Notes(REML, Note("chi_square_satterthwaite"))
+BY_PROFILE = Notes(Note("t_over_profiles"))
 
 
 def condition_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -95,10 +96,10 @@ def _of_item(of: dict[str, Any], scores: pd.DataFrame) -> Iterator[dict[str, Any
         return
     counts = {"n": int(both["conversations"].sum()), "clusters": int(both["cluster"].nunique())}
     left_out = sorted(set(scores.loc[~met, "arm"]))
-    for row in (*_modelled(of | counts, both), _by_profile(of | counts, both)):
+    for row in (*_model_rows(of | counts, both), _by_profile(of | counts, both)):
         if left_out:
-            row.add_notes(f"arms met in one condition only are left out: {', '.join(left_out)}")
-        yield row.finished()
+            row.add_notes(Note("arms_in_one_condition", arms=", ".join(left_out)))
+        yield row.cells()
 
 
 def in_both(scores: pd.DataFrame) -> pd.Series:
@@ -106,19 +107,19 @@ def in_both(scores: pd.DataFrame) -> pd.Series:
     return scores.groupby("arm")["condition"].transform("nunique") == len(CONDITIONS)
 
 
-def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
+def _model_rows(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
     data = model_of(scores)
-    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.unidentified_terms(data.terms).get(PROFILE, "")
+    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.unidentified_terms(data.terms).get(PROFILE)
     try:
         found = mixed.fit(data.scores, data.fixed, {} if untold else data.terms)
     except Undefined as reason:
-        row = Row(**about, statistic="condition_average", arm="", method="REML")
-        row.leave_out("estimate", "low", "high", "df", "p", because=str(reason))
+        row = Row(**about, statistic="condition_average", arm="", method=Notes(REML))
+        row.leave_out("estimate", "low", "high", "df", "p", because=reason.note)
         yield row
         return
     for row in (*_effects(about, found, arms), _interaction(about, found, len(arms)), *_variances(about, found)):
         if untold:
-            row.add_notes(f"no profile in the model: {untold}")
+            row.add_notes(Note("without_term", term=Note(PROFILE), reason=untold))
         yield row
 
 
@@ -126,18 +127,18 @@ def model_of(scores: pd.DataFrame) -> mixed.Data:
     """Return the model of scores of arms that were met in both conditions."""
     of_arm = np.unique(scores["arm"].to_numpy(str), return_inverse=True)[1]
     fixed = design(of_arm, scores["condition"])
-    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: numbered(scores["cluster"])})
+    return mixed.Data(scores["score"].to_numpy(float), fixed, {PROFILE: numbers_of(scores["cluster"])})
 
 
 def design(of_arm: np.ndarray, conditions: pd.Series) -> Array:
-    """Two columns for each arm: first all the arms' means of both conditions, then how these differ."""
+    """Return two columns for each arm: first the arms' means of both conditions, then their differences."""
     arms = np.eye(of_arm.max() + 1)[of_arm]
     side = (conditions == WORST_CASE).to_numpy(float) - 0.5
     return np.hstack([arms, arms * side[:, np.newaxis]])
 
 
 def differences(arms: int) -> Array:
-    """Arms × columns of the design."""
+    """Return the contrasts of the arms' differences: arms × columns of the design."""
     return np.hstack([np.zeros((arms, arms)), np.eye(arms)])
 
 
@@ -155,9 +156,9 @@ def _effect(about: dict[str, Any], effect: Contrast) -> Row:
 
 def _interaction(about: dict[str, Any], found: Fit, arms: int) -> Row:
     row = Row(**about, statistic="interaction", arm="")
-    row.leave_out("low", "high", because="it is an F")
+    row.leave_out("low", "high", because=Note("is_f"))
     if arms < 2:
-        row.leave_out("estimate", "df", "p", because="one arm only")
+        row.leave_out("estimate", "df", "p", because=Note("one_arm_in_both_conditions"))
         return row
     each = differences(arms)
     test = joint_test(found, each[:-1] - each[-1])
@@ -186,21 +187,21 @@ def _by_profile(about: dict[str, Any], scores: pd.DataFrame) -> Row:
     try:
         row.values |= _student(differences)
     except Undefined as reason:
-        row.leave_out("low", "high", "df", "p", because=str(reason))
+        row.leave_out("low", "high", "df", "p", because=reason.note)
     return row
 
 
 def _mean(differences: Array) -> float:
     if not len(differences):
-        raise Undefined("no profile met every arm in both conditions")
+        raise Undefined("no_complete_profile")
     return float(differences.mean())
 
 
 def _student(differences: Array) -> dict[str, float]:
     if len(differences) < 2:
-        raise Undefined("fewer than two profiles met every arm in both conditions")
+        raise Undefined("under_two_complete_profiles")
     if np.ptp(differences) == 0:
-        raise Undefined("the differences do not vary")
+        raise Undefined("differences_alike")
     test = stats.ttest_1samp(differences, 0)
     interval = test.confidence_interval()
     return {"low": float(interval.low), "high": float(interval.high), "df": float(test.df), "p": float(test.pvalue)}
@@ -210,3 +211,16 @@ def _family(row: dict[str, Any]) -> tuple[str, ...]:
     """The items, of an arm's difference those of the arm; the means over all items are by themselves, over the arms."""
     of = tuple(str(row[name]) for name in (*OF, "statistic"))
     return (*of, ALL_ITEMS) if row["item"] == ALL_ITEMS else (*of, row["arm"])
+
+
+TABLES = (
+    Table(
+        "condition_effects",
+        condition_effects,
+        COLUMNS,
+        METHODS,
+        heading=_("Average and worst case, over the arms"),
+        section="conditions",
+        empty=_("No arm met both average and worst-case seekers."),
+    ),
+)

@@ -8,8 +8,9 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap, mean
 from studies.analysis.frames import Export
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import effects
 from studies.analysis.tables.arms import add_interval
@@ -23,6 +24,7 @@ from studies.analysis.tables.effects import (
     add_wilcoxon,
 )
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS, GROUP, scores_by_cluster
 
 CONDITIONS = AVERAGE, WORST_CASE = "average", "worst_case"
@@ -55,16 +57,16 @@ COLUMNS = [
     *HODGES_LEHMANN,
 ]
 METHODS = {
-    "difference": gettext_noop(
+    "difference": _(
         "worst case minus average, of final scores; first the mean over the conversations of each profile (or "
         "person), then over those that were met in both conditions (paired; Wilcoxon's signed-rank test with "
         "differences of 0 dropped); where nobody was, the two groups are drawn each by itself (not paired)"
     ),
-    "p_holm": gettext_noop(
+    "p_holm": _(
         "of wilcoxon_p: Holm over the items of an arm; of item *, the mean over an instrument's items, over the arms. "
         "An item that nobody scored differently counts as p = 1"
     ),
-    "p_holm_arms": gettext_noop("of wilcoxon_p: Holm over the arms of an item, counted so too"),
+    "p_holm_arms": _("of wilcoxon_p: Holm over the arms of an item, counted so too"),
 } | effects.METHODS
 OF_PAIRS = ("wilcoxon_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
 
@@ -91,10 +93,10 @@ def _row(of: dict[str, str], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict
     if len(both):
         _compare_paired(row, both.to_numpy(float), bootstrap)
         if len(both) < len(wide):
-            row.add_notes(f"{len(wide) - len(both)} profiles or people met in one condition only are left out")
+            row.add_notes(Note("in_one_condition", count=len(wide) - len(both)))
     else:
         _compare_apart(row, [wide[condition].dropna().to_numpy(float) for condition in CONDITIONS], bootstrap)
-    return row.finished()
+    return row.cells()
 
 
 def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
@@ -102,48 +104,49 @@ def _compare_paired(row: Row, pairs: Array, bootstrap: Bootstrap) -> None:
     row.values |= {"clusters": len(pairs), "difference": float(differences.mean())}
     for condition, values in zip(CONDITIONS, pairs.T, strict=True):
         _add_mean(row, condition, values, bootstrap)
+    row.add_methods(Note("paired"))
     add_interval_of_difference(row, differences, bootstrap)
-    row.values["method"] = f"paired; {row.values['method']}" if "method" in row.values else "paired"
     add_wilcoxon(row, differences)
     add_effects(row, pairs[:, 1], pairs[:, 0], bootstrap)
 
 
 def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> None:
-    """What `add_interval` notes of it is said of the difference already."""
+    """Add the mean of a condition; the cautions about its interval are those about the difference."""
     own = Row()
-    add_interval(own, values, np.arange(len(values)), bootstrap, of="means")
+    add_interval(own, values, np.arange(len(values)), bootstrap, alike="means_alike")
     bounds = {f"{condition}_{bound}": own.values[bound] for bound in ("low", "high")}
     row.values |= {condition: float(values.mean()), **bounds}
     if np.isnan(own.values["low"]):
-        row.leave_out(*bounds, because=own.finished()["note"].partition(": ")[2])
+        [reason] = own.cells()["note"]
+        row.leave_out(*bounds, because=reason.on())
 
 
 def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
     """Nobody was met in both conditions: what differs may be the seekers."""
-    row.values |= {"clusters": sum(map(len, groups)), "method": "not paired"}
+    row.values |= {"clusters": sum(map(len, groups)), "method": Notes(Note("not_paired"))}
     row.values["difference"] = float(np.round(groups[1].mean() - groups[0].mean(), paired.ROUNDED))
     for condition, values in zip(CONDITIONS, groups, strict=True):
         _add_mean(row, condition, values, bootstrap)
-    row.leave_out(*OF_PAIRS, because="no profile and no person was met in both conditions")
+    row.leave_out(*OF_PAIRS, because=Note("nobody_in_both_conditions"))
     first, second = (np.column_stack([np.ones_like(values), values]) for values in groups)
     nothing = np.zeros_like
     try:
         if all(np.ptp(values) == 0 for values in groups):
-            raise Undefined("the scores do not vary")
+            raise Undefined("scores_alike")
         resampled = bootstrap.resample_apart(
             _between, np.hstack([first, nothing(first)]), np.hstack([nothing(second), second])
         )
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return
     interval = resampled.interval()
     row.values |= {"low": interval.low, "high": interval.high}
-    row.values["method"] += f"; {interval.method} cluster bootstrap"
-    row.add_notes(*resampled.notes("interval"))
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _between(sums: Array) -> Array:
-    """From (n, x) of the average and (n, x) of the worst case."""
+    """Return the difference, from (n, x) of the average and (n, x) of the worst case."""
     return mean(sums[..., 2:]) - mean(sums[..., :2])
 
 
@@ -156,3 +159,16 @@ def _family(row: dict[str, Any]) -> tuple[str, ...]:
 def _of_item(row: dict[str, Any]) -> tuple[str, ...]:
     """An item over the arms."""
     return tuple(row[name] for name in (*GROUP, "item") if name != "arm")
+
+
+TABLES = (
+    Table(
+        "conditions",
+        conditions,
+        COLUMNS,
+        METHODS,
+        heading=_("Average against worst case"),
+        section="conditions",
+        empty=_("No arm met both average and worst-case seekers."),
+    ),
+)

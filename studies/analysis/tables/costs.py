@@ -8,9 +8,11 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.table import Table
+from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = ["arm", "seekers", "purpose", "measure", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
@@ -21,13 +23,13 @@ METHODS = {
 }
 EVERYTHING = "*"  # all purposes together
 COUNTS = ("calls", "failed_calls")
-TOLD = {  # measure: why it may be unknown
-    "seconds": "the time is not told",
-    "input_tokens": "the tokens are not told",
-    "output_tokens": "the tokens are not told",
-    "cost": "no price is known",
+UNKNOWN = {  # measure: the notes where it is unknown, of all conversations and of some
+    "seconds": ("time_unknown", "time_unknown_of"),
+    "input_tokens": ("tokens_unknown", "tokens_unknown_of"),
+    "output_tokens": ("tokens_unknown", "tokens_unknown_of"),
+    "cost": ("price_unknown", "price_unknown_of"),
 }
-MEASURES = (*TOLD, *COUNTS)
+MEASURES = (*UNKNOWN, *COUNTS)
 
 
 def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -46,7 +48,7 @@ def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
 
 
 def _by_conversation(export: Export) -> pd.DataFrame:
-    """One row per conversation × purpose, and EVERYTHING: sums of the MEASURES, nan where one is not known."""
+    """Return one row per conversation × purpose, and EVERYTHING: sums of the MEASURES, nan where one is unknown."""
     about = export.whole().rename(columns={"seeker_kind": "seekers"})[["arm", "seekers", "cluster"]]
     path = export.folder / "calls.csv"
     if not path.is_file():
@@ -54,7 +56,7 @@ def _by_conversation(export: Export) -> pd.DataFrame:
     calls = read_calls(path).join(about[about["arm"] != ""], on="conversation", how="inner").reset_index(drop=True)
     failed = calls["status"] != "ok"
     calls = calls.assign(calls=1.0, failed_calls=failed.astype(float))
-    for measure in TOLD:
+    for measure in UNKNOWN:
         calls[measure] = calls[measure].mask(failed & calls[measure].isna(), 0.0)
     calls = pd.concat([calls, calls.assign(purpose=EVERYTHING)])
     keys = ["conversation", "arm", "seekers", "cluster", "purpose"]
@@ -67,11 +69,24 @@ def _row(of: dict[str, Any], used: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     known = used.dropna(subset=measure)
     row = Row(**of, n=len(known), clusters=known["cluster"].nunique())
     if known.empty:
-        row.leave_out("estimate", "low", "high", because=TOLD[measure])
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note(UNKNOWN[measure][0]))
+        return row.cells()
     values = known[measure].to_numpy(float)
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbered(known["cluster"]), bootstrap, of="values")
+    add_interval(row, values, numbers_of(known["cluster"]), bootstrap, alike="values_alike")
     if len(known) < len(used):
-        row.add_notes(f"{TOLD[measure]} of {len(used) - len(known)} conversations, which are left out")
-    return row.finished()
+        row.add_notes(Note(UNKNOWN[measure][1], count=len(used) - len(known)))
+    return row.cells()
+
+
+TABLES = (
+    Table(
+        "costs",
+        costs,
+        COLUMNS,
+        METHODS,
+        heading=_("Cost of a conversation"),
+        section="costs",
+        empty=_("There is no calls.csv."),
+    ),
+)

@@ -14,11 +14,13 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import VARIANT, Export, read_ratings
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import add_wilson
+from studies.analysis.notes import Note
 from studies.analysis.reading import read_table
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.scales import Items, Scale, scales_of
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import JUDGE, SCALE, named_by, numbered
+from studies.analysis.tables.judged import JUDGE, SCALE, key_columns, numbers_of
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "judge",
@@ -65,14 +67,14 @@ def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
     """Yields (judge, its rows), then those of people. n: scores that were asked for; of a mean, things rated. `raters`:
     the kind of people that an item was asked of; empty in all other rows."""
     scales = scales_of(export.folder, export.ratings)
-    for judge, asked in _asked(export).groupby("judge"):
+    for judge, asked in _questions(export).groupby("judge"):
         yield str(judge), list(_of_judge(asked, scales, bootstrap))
     yield "repairs", list(_of_repairs(export))
     yield "people", [*_of_people(export), *_of_skipped(export)]
 
 
-def _asked(export: Export) -> pd.DataFrame:
-    """One row for each score that a judge was asked for, the missing ones too."""
+def _questions(export: Export) -> pd.DataFrame:
+    """Return one row for each score that a judge was asked for, including the missing ones."""
     judged = export.ratings[export.ratings["rater_kind"] == "judge"]
     rows = pd.concat([table.astype({"score": float}) for table in (judged, export.unscored)], ignore_index=True)
     texts = rows[["rater", "strategy", *SCALE, *THING, "missing_reason"]].astype(str)
@@ -86,7 +88,7 @@ def _with_arms(rows: pd.DataFrame, conversations: pd.DataFrame) -> pd.DataFrame:
 
 
 def _by_arm(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """All together, then each arm."""
+    """Yield all rows together, then the rows of each arm."""
     yield ALL, rows
     for arm, of_arm in rows[rows["arm"] != ""].groupby("arm"):
         yield str(arm), of_arm
@@ -94,7 +96,7 @@ def _by_arm(rows: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 def _of_judge(asked: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
     for key, rows in asked.groupby([*JUDGE, *SCALE]):
-        of = named_by([*JUDGE, *SCALE], key)
+        of = key_columns([*JUDGE, *SCALE], key)
         scale = scales.get((of["instrument"], of["item"]))
         means = dict(_by_arm(_things(rows, scale)))
         for arm, of_arm in _by_arm(rows):
@@ -103,8 +105,10 @@ def _of_judge(asked: pd.DataFrame, scales: Items, bootstrap: Bootstrap) -> Itera
 
 
 def _things(asked: pd.DataFrame, scale: Scale | None) -> pd.DataFrame:
-    """One row for each thing that was to be rated: the means of its replicates by statistic, `mean` being nan where all
-    are missing; `arm`, `cluster`, and `missing`: whether any is."""
+    """Return one row for each thing to be rated, with the means of its replicates by statistic.
+
+    `mean` is nan where all are missing. Also has `arm`, `cluster`, and `missing`: whether any replicate is missing.
+    """
     lowest, highest = (scale.lowest, scale.highest) if scale else (np.nan, np.nan)
     scores = asked["score"]
     filled = asked.assign(mean=scores, mean_lowest=scores.fillna(lowest), mean_highest=scores.fillna(highest))
@@ -120,17 +124,17 @@ def _shares(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]
 
 
 def _reasons(asked: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
-    """Each reason why a score is missing, and of which rows it is the reason."""
+    """Yield each reason why a score is missing, with the rows that it explains."""
     reasons = asked["reason"].replace("", NO_REASON).where(asked["score"].isna())
     for reason in sorted(reasons.dropna().unique()):
         yield reason, reasons == reason
 
 
-def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: str) -> dict[str, Any]:
+def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.Series, *notes: Note) -> dict[str, Any]:
     row = Row(**{"raters": ""} | of, statistic=statistic, n=len(rows), clusters=rows["cluster"].nunique())
     add_wilson(row, float(counted.mean()))
     row.add_notes(*notes)
-    return row.finished()
+    return row.cells()
 
 
 def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[dict[str, Any]]:
@@ -146,16 +150,16 @@ def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootst
 def _mean(of: dict[str, str], things: pd.DataFrame, bootstrap: Bootstrap, scale: Scale | None = None) -> dict[str, Any]:
     row = Row(**of, raters="", n=len(things), clusters=things["cluster"].nunique())
     if things.empty:
-        row.leave_out("estimate", "low", "high", because="every score is missing")
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("all_missing"))
+        return row.cells()
     values: Array = things[of["statistic"]].to_numpy(float)
     if np.isnan(values).any():
-        row.leave_out("estimate", "low", "high", because="the item's scale is not known")
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("scale_unknown"))
+        return row.cells()
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbered(things["cluster"]), bootstrap, of="scores")
+    add_interval(row, values, numbers_of(things["cluster"]), bootstrap, alike="scores_alike")
     row.add_notes(*([scale.note] if scale and scale.note else []))
-    return row.finished()
+    return row.cells()
 
 
 # Answers that could not be read
@@ -169,8 +173,10 @@ def _of_repairs(export: Export) -> Iterator[dict[str, Any]]:
 
 
 def _askings(export: Export) -> pd.DataFrame:
-    """One row for each time that a judge was asked; `unreadable`: an answer of it could not be read. What was said in
-    answer to the same question stands in calls.csv one after the other."""
+    """Return one row for each time that a judge was asked.
+
+    `unreadable`: an answer could not be read. Answers to the same question stand in calls.csv one after the other.
+    """
     path = export.folder / "calls.csv"
     calls = read_table(path, (), OF_CALLS).astype(str) if path.is_file() else pd.DataFrame(columns=list(OF_CALLS))
     judged = (calls["purpose"] == "judge") & (calls["judge"] != "")
@@ -189,14 +195,14 @@ def _of_people(export: Export) -> Iterator[dict[str, Any]]:
     theirs = chats[closed & chats["seeker_kind"].isin(RATERS) & (chats["participant"] != "")]
     if theirs.empty:
         return
-    unrated = ~theirs.index.isin(_finally_rated(export.ratings))
+    unrated = ~theirs.index.isin(_conversations_with_final_rating(export.ratings))
     rows = theirs[["arm", "cluster"]].assign(unrated=unrated)
     for arm, of_arm in _by_arm(rows):
         about = {"judge": "", "strategy": "", "arm": arm, "instrument": "", "item": "", "moment": "final"}
         yield _share(about, "no_final_rating", of_arm, of_arm["unrated"])
 
 
-def _finally_rated(ratings: pd.DataFrame) -> set[str]:
+def _conversations_with_final_rating(ratings: pd.DataFrame) -> set[str]:
     """The conversations that their own seekers gave a final score."""
     final = ratings["moment"].isin(["final", ""]) & ratings["rater_kind"].isin(RATERS.values())
     own = ratings["rater"].astype(str) == ratings["participant"].astype(str)
@@ -204,44 +210,57 @@ def _finally_rated(ratings: pd.DataFrame) -> set[str]:
 
 
 def _of_skipped(export: Export) -> Iterator[dict[str, Any]]:
-    """What raters other than judges were asked for and left without a score: by kind of raters and item."""
+    """Yield, by kind of raters and item, how often people left an item without a score."""
     for key, asked in _asked_of_people(export).groupby(RATED, observed=True):
         kind, *scale = map(str, key)
-        of = {"judge": "", "strategy": "", "raters": kind} | named_by(SCALE, scale)
+        of = {"judge": "", "strategy": "", "raters": kind} | key_columns(SCALE, scale)
         for arm, of_arm in _by_arm(asked):
             yield from _skips(of | {"arm": arm}, of_arm)
 
 
 def _skips(of: dict[str, str], asked: pd.DataFrame) -> Iterator[dict[str, Any]]:
     skipped = asked["score"].isna()
-    note = f"{int((~skipped).sum())} of {len(asked)} have a score"
+    note = Note("with_score", count=int((~skipped).sum()), all=len(asked))
     yield _share(of, "skipped_share", asked, skipped, note)
     for reason, counted in _reasons(asked):
         yield _share(of, f"skipped: {reason}", asked, counted)
 
 
 def _asked_of_people(export: Export) -> pd.DataFrame:
-    """One row for each answer, those without a score too; texts of few values stay categories."""
+    """Return one row for each answer, including those without a score; texts with few values stay categories."""
     given = export.ratings[export.ratings["rater_kind"] != "judge"]
     columns = [*RATED, "conversation", "score"]
-    asked = [given[columns].assign(reason=""), _skipped(export)[[*columns, "reason"]]]
+    asked = [given[columns].assign(reason=""), _skipped_ratings(export)[[*columns, "reason"]]]
     texts = pd.concat(asked, ignore_index=True).astype(dict.fromkeys([*RATED, "conversation"], "category"))
     return _with_arms(texts, export.conversations)
 
 
-def _skipped(export: Export) -> pd.DataFrame:
+def _skipped_ratings(export: Export) -> pd.DataFrame:
     """Read again, for an `Export` has no row of a person without a score; nothing to read where none can be missing."""
     if not sum(export.missing.values()):
         return export.unscored.iloc[:0].assign(reason="")
     ratings = read_ratings(export.folder / "ratings.csv")
     without = ratings[ratings["score"].isna() & (ratings["rater_kind"] != "judge")]
-    kept = without["conversation"].isin(export.conversations.index) & ~without["rater"].isin(_excluded(export))
+    kept = without["conversation"].isin(export.conversations.index) & ~without["rater"].isin(_excluded_people(export))
     return without[kept].assign(reason=without["missing_reason"].astype(str))
 
 
-def _excluded(export: Export) -> set[str]:
+def _excluded_people(export: Export) -> set[str]:
     path = export.folder / "participants.csv"
     if not path.is_file():
         return set()
     people = read_table(path, (), ("participant", "excluded"))
     return set(people.loc[people["excluded"] == "true", "participant"].astype(str)) - {""}
+
+
+TABLES = (
+    Table(
+        "coverage",
+        coverage,
+        COLUMNS,
+        METHODS,
+        heading=_("Missing data"),
+        section="coverage",
+        empty=_("There are no ratings."),
+    ),
+)

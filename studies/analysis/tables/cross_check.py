@@ -15,10 +15,12 @@ from studies.analysis.measures import carry_over, coincidence, correlation, disc
 from studies.analysis.measures.contrasts import contrast
 from studies.analysis.measures.libraries import KRIPPENDORFF, PINGOUIN, STATSMODELS, LibraryFit
 from studies.analysis.measures.variance import FORMS, one_way, two_way
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import arm_pairs, condition_effects, order, rater_effects, reliability
 from studies.analysis.tables.agreement import unpaired_sides
 from studies.analysis.tables.conditions import CONDITIONS
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import scores_by_cluster
 
 COLUMNS = [
@@ -69,7 +71,6 @@ SEED = 1  # of what is drawn; that of the bootstrap does not move it
 CLOSED, ITERATED = 1e-6, 1e-3  # tolerances
 LEAST_SHARE = 0.1  # of the scores' spread; below, a mixed model's tolerance falls no further
 YES, NO = "true", "false"
-SAMPLE, OF_RATINGS = "a sample of {} of {} clusters", "a sample of {} of {} ratings"
 
 Tables = Mapping[str, pd.DataFrame]
 Item = TypeVar("Item")
@@ -93,7 +94,7 @@ class Check:
     library: Callable[[], float]
     package: str
     spread: float | None = None
-    sample: str = ""
+    sample: Note | None = None
 
     def tolerance(self, ours: float) -> float:
         if self.spread is None:
@@ -116,7 +117,7 @@ class Presented:
         place = self._places(check.table, names).get(tuple(check.key.values()))
         value = np.nan if place is None else float(self.tables[check.table][check.column].iloc[place])
         if np.isnan(value):
-            raise Undefined("the table has no number")
+            raise Undefined("no_number_in_table")
         return value
 
     def _places(self, table: str, names: tuple[str, ...]) -> dict[tuple[str, ...], int]:
@@ -141,17 +142,18 @@ def cross_check(
         yield what, [_row(replace(check, sample=check.sample or sample), presented) for check in checks]
 
 
-def sample_of(export: Export, most: int | None = None) -> tuple[Export, str]:
-    """Return the export with so few clusters, drawn at random, that it has `most` ratings or little more, and what that
-    sample is; the export itself and "" where it has no more."""
+def sample_of(export: Export, most: int | None = None) -> tuple[Export, Note | None]:
+    """Return the export with so few clusters, drawn at random, that it has `most` ratings or little more, and a note
+    on that sample; the export itself and None where it has no more."""
     limit = MOST_RATINGS if most is None else most
     if len(export.ratings) <= limit:
-        return export, ""
+        return export, None
     clusters = sorted(export.conversations["cluster"].unique())
     kept = _draw(clusters, max(1, len(clusters) * limit // len(export.ratings)))
     conversations = export.conversations[export.conversations["cluster"].isin(kept)]
     ratings = export.ratings[export.ratings["conversation"].isin(conversations.index)]
-    return replace(export, ratings=ratings, conversations=conversations), SAMPLE.format(len(kept), len(clusters))
+    sample = Note("sample_of_clusters", count=len(kept), all=len(clusters))
+    return replace(export, ratings=ratings, conversations=conversations), sample
 
 
 def _draw(found: Sequence[Item], most: int) -> list[Item]:
@@ -172,15 +174,15 @@ def _row(check: Check, presented: Presented) -> dict[str, Any]:
         row.values["ours"] = ours = presented.number(check)
         row.values["library"] = library = check.library()
         if not (np.isfinite(ours) and np.isfinite(library)):
-            raise Undefined("the package gives no number")
+            raise Undefined("no_number_in_package")
     except Undefined as reason:
-        row.add_notes(f"not comparable: {reason}")
+        row.add_notes(Note("not_comparable", reason=reason.note))
     else:
         row.values |= {"difference": ours - library, "tolerance": check.tolerance(ours)}
         row.values["agrees"] = YES if abs(ours - library) <= check.tolerance(ours) else NO
     if check.sample:
         row.add_notes(check.sample)
-    return row.finished()
+    return row.cells()
 
 
 def _correlations(export: Export) -> Iterator[Check]:
@@ -277,14 +279,14 @@ def _library_forms(scores: Array) -> dict[str, float]:
     """Return the package's. Who rated does not matter to the one-way forms, so gaps may be closed up in their rows."""
     sizes = (~np.isnan(scores)).sum(axis=1)
     if np.ptp(sizes):
-        raise Undefined("the number of ratings differs between conversations")
+        raise Undefined("ratings_differ_in_number")
     if len(scores) < 2 or sizes[0] < 2:
-        raise Undefined("fewer than two conversations that all raters rated")
+        raise Undefined("under_two_complete_conversations")
     return libraries.intraclass_correlations(scores[~np.isnan(scores)].reshape(len(scores), sizes[0]))
 
 
 def _refuse_components() -> dict[str, float]:
-    raise Undefined("the table's are variance components over all ratings, the package leaves out what has gaps")
+    raise Undefined("components_against_complete")
 
 
 def _alpha(key: Mapping[str, str], scores: Array) -> Iterator[Check]:
@@ -302,7 +304,7 @@ def _resampled_alpha(counted: coincidence.Counts, level: coincidence.Level) -> f
     """Return alpha by the formula of the bootstrap."""
     counted.require_variation()
     if len(counted.levels) > coincidence.MOST_LEVELS:
-        raise Undefined(f"more than {coincidence.MOST_LEVELS} different scores")
+        raise Undefined("too_many_scores", most=coincidence.MOST_LEVELS)
     sums = counted.coincidences().reshape(len(counted.counts), -1).sum(axis=0)
     return float(coincidence.alpha_from_sums(sums, counted.levels, level))
 
@@ -321,7 +323,7 @@ def _cronbach(key: Mapping[str, str], scores: Array) -> Check:
 
 
 def _repeated_measures(export: Export) -> Iterator[Check]:
-    for item in _draw(list(arm_pairs.compared(export)), MOST_ANALYSES):
+    for item in _draw(list(arm_pairs.comparisons(export)), MOST_ANALYSES):
         scores = item.complete().values()
         yield Check(
             "f_repeated",
@@ -340,7 +342,7 @@ def _f_repeated(scores: Array) -> float:
 
 
 def _mixed_models(export: Export) -> Iterator[Check]:
-    """Of each table one model that both can fit, or what was tried."""
+    """Yield the checks of one model of each table that both can fit, or of the last one tried."""
     for models in (_of_raters(export), _of_conditions(export), _of_positions(export)):
         for model in _draw(list(models), MOST_TRIES):
             yield from model.checks()
@@ -350,7 +352,7 @@ def _mixed_models(export: Export) -> Iterator[Check]:
 
 @dataclass(frozen=True)
 class Number:
-    """One number of a mixed model. `more`: what beside the model's key finds its row."""
+    """A number of a mixed model; `more` finds its row together with the model's key."""
 
     name: str
     more: Mapping[str, str]
@@ -372,7 +374,7 @@ class Model:
     ) -> None:
         aliased = mixed.unidentified_terms(data.terms)
         kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
-        self.data, self.sample = reduced(replace(data, terms=kept))
+        self.data, self.sample = reduce_model(replace(data, terms=kept))
         self.table, self.key, self.numbers = table, key, numbers
         self._ours = _once(partial(_fit_ours, self.data, fit))
         self._library = _once(partial(libraries.fit_mixed_model, self.data))
@@ -419,7 +421,7 @@ def _once(compute: Callable[[], Item]) -> Callable[[], Item]:
 
 def _fit_ours(data: mixed.Data, fit: Callable[[mixed.Data], Item]) -> Item:
     if np.linalg.matrix_rank(data.fixed) < data.fixed.shape[1]:
-        raise Undefined("the sample does not tell the arms apart")
+        raise Undefined("sample_without_arms")
     return fit(data)
 
 
@@ -427,19 +429,20 @@ def _fit_mixed(data: mixed.Data) -> mixed.Fit:
     return mixed.fit(data.scores, data.fixed, data.terms)
 
 
-def reduced(data: mixed.Data) -> tuple[mixed.Data, str]:
-    """Return the model on levels of its largest term, drawn at random, and what these are; a small one as it is."""
+def reduce_model(data: mixed.Data) -> tuple[mixed.Data, Note | None]:
+    """Return the model on levels of its largest term, drawn at random, and a note on them; a small one as it is."""
     if not data.terms:
-        return data, ""
+        return data, None
     levels, rows = data.sizes[data.largest], len(data.scores)
     most = MOST_ROWS if len(data.terms) == 1 else MOST_CROSSED
     wanted = levels if rows <= most else max(2, levels * most // rows)
     wanted = min(wanted, MOST_LEVELS) if len(data.terms) == 1 else wanted
     if wanted >= levels:
-        return data, ""
+        return data, None
     kept = np.isin(data.terms[data.largest], _draw(range(levels), wanted))
     terms = {name: np.unique(numbers[kept], return_inverse=True)[1] for name, numbers in data.terms.items()}
-    return mixed.Data(data.scores[kept], data.fixed[kept], terms), OF_RATINGS.format(int(kept.sum()), rows)
+    sample = Note("sample_of_ratings", count=int(kept.sum()), all=rows)
+    return mixed.Data(data.scores[kept], data.fixed[kept], terms), sample
 
 
 def _of_raters(export: Export) -> Iterator[Model]:
@@ -502,7 +505,7 @@ def _of_positions(export: Export) -> Iterator[Model]:
 
 def _fit_positions(data: mixed.Data) -> carry_over.Fit:
     if not data.terms:
-        raise Undefined("no random term is left")
+        raise Undefined("no_random_term")
     return carry_over.fit(carry_over.Model(data.scores, data.fixed, data.terms["user"]))
 
 
@@ -514,3 +517,17 @@ def _slope(place: Array, data: mixed.Data) -> Iterator[Number]:
         lambda fit: float(place @ fit.coefficients),
         float(data.scores.std()),
     )
+
+
+TABLES = (
+    Table(
+        "cross_check",
+        cross_check,
+        COLUMNS,
+        METHODS,
+        heading=_("Numbers checked by other packages"),
+        section="methods",
+        empty=_("No table has a number that another package also computes."),
+        reads_tables=True,
+    ),
+)

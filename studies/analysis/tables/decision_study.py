@@ -28,10 +28,12 @@ from studies.analysis.measures.generalizability import (
 )
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import ESTIMATE, Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, compared
-from studies.analysis.tables.rated_arms import Rated, crossed, rated_arms
+from studies.analysis.tables.arm_pairs import Compared, comparisons
+from studies.analysis.tables.rated_arms import Rated, complete_block, rated_arms
 from studies.analysis.tables.reliability import UNIT, single_ratings
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.whom import ALL_ITEMS
 
 COLUMNS = [
@@ -79,13 +81,13 @@ METHODS = {
         "the same where each arm has users and raters of its own, so that their strictness is an error"
     ),
 }
-DELTA, CHI_SQUARE = "delta-method interval on the logit", "chi-square interval (Satterthwaite)"
+DELTA, CHI_SQUARE = Note("delta_on_logit"), Note("chi_square_satterthwaite")
 NUMBERS = (1, 2, 3, 5, 10)
 COEFFICIENTS = {"erho2": False, "phi": True}  # statistic → whether the facets' own variances are errors
 ICCS = {"erho2": "icc_c_1", "phi": "icc_a_1"}
 USERS = (5, 10, 20, 50, 100)
 ICCS_OF_ARMS = {"erho2_users": "icc_c_1", "phi_users": "icc_a_1"}
-F_INTERVAL = "ANOVA; F interval"
+F_INTERVAL = Notes(Note("anova"), Note("f_interval"))
 
 Facets = dict[str, NDArray[np.intp]]
 
@@ -104,7 +106,7 @@ def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str,
             if several["item"].nunique() > 1:
                 rows += _of_items(of | {"item": ALL_ITEMS}, several, export)
         yield str(name), rows
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield f"{raters}, arms", [row for item in items for row in _of_arms(item)]
     for of, scores in rated_arms(single, export):
         yield f"{of['raters']}, arms and raters", list(_of_rated_arms(of, scores))
@@ -119,11 +121,11 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
     try:
         found, forms = components_of_complete(scores, OF_ARMS), two_way(scores)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason), "variance_arm")
+        yield _row_without_estimate(about, reason.note, "variance_arm")
         return
     yield from _variances(about, found)
     for statistic, form in ICCS_OF_ARMS.items():
-        yield from (_row(about, statistic, k, _stepped(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
+        yield from (_row(about, statistic, k, _step_up(forms[form], k), F_INTERVAL) for k in USERS if form in forms)
 
 
 def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -131,23 +133,23 @@ def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[st
     the numbers of users and of raters by themselves."""
     several = scores["item"].nunique() > 1
     for item, of_item in scores.groupby("item", observed=True):
-        if rated := crossed(of_item, OF_ARMS[:3]):
+        if rated := complete_block(of_item, OF_ARMS[:3]):
             yield from _of_rated(of | {"item": str(item)}, rated, OF_ARMS[:3], joint=not several)
-    if several and (rated := crossed(scores, OF_ARMS)):
+    if several and (rated := complete_block(scores, OF_ARMS)):
         yield from _of_rated(of | {"item": ALL_ITEMS}, rated, OF_ARMS, joint=True)
 
 
 def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint: bool) -> Iterator[dict[str, Any]]:
     sizes = {name: int(rated.scores[name].nunique()) for name in names}
     about = of | _study("arm", names) | {"n": sizes["arm"], "clusters": sizes["user"]}
-    left_out = _left_out(rated)
+    left_out = _notes_on_gaps(rated)
     try:
         found = _components_of(rated, sizes)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason), "variance_arm")
+        yield _row_without_estimate(about, reason.note, "variance_arm")
         return
     yield from _variances(about, found, *left_out)
-    of_mean = [f"mean over {sizes['item']} items"] if "item" in sizes else []
+    of_mean = [Note("mean_over_items", count=sizes["item"])] if "item" in sizes else []
     for statistic in COEFFICIENTS:
         for users, raters in _numbers(sizes["user"], sizes["rater"], joint=joint):
             numbers = sizes | {"user": users, "rater": raters}
@@ -155,9 +157,9 @@ def _of_rated(of: dict[str, str], rated: Rated, names: tuple[str, ...], *, joint
             yield _coefficient(with_raters, found, f"{statistic}_users_raters", users, numbers, *of_mean, *left_out)
 
 
-def _left_out(rated: Rated) -> list[str]:
+def _notes_on_gaps(rated: Rated) -> list[Note]:
     count = rated.all_scores - len(rated.scores)
-    return [f"{count} of {rated.all_scores} scores of users or raters with gaps are left out"] if count else []
+    return [Note("scores_with_gaps", count=count, all=rated.all_scores)] if count else []
 
 
 def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
@@ -169,49 +171,49 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
 
 
 def _numbers(users: int, raters: int, *, joint: bool) -> list[tuple[int, int]]:
-    """Of users and raters; one of the two as it is, unless `joint`."""
+    """Return pairs of numbers of users and raters; unless `joint`, one of the two stays as it is."""
     grid = product(sorted({*USERS, users}), sorted({*NUMBERS, raters}))
     return [(of_users, of_raters) for of_users, of_raters in grid if joint or of_users == users or of_raters == raters]
 
 
 def _of_item(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
     facets = _facets(scores, FACETS[:2])
-    about = of | _study("conversation", FACETS[:2]) | _counted(scores, facets, export)
+    about = of | _study("conversation", FACETS[:2]) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
     table = _table(values, facets)
     try:
         found = _components(table, values, facets)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason))
+        yield _row_without_estimate(about, reason.note)
         return
     yield from _variances(about, found)
     forms = _forms(table)
     for statistic in COEFFICIENTS:
         for k in NUMBERS:
             if statistic in forms:
-                yield _row(about, statistic, k, _stepped(forms[statistic], k), F_INTERVAL)
+                yield _row(about, statistic, k, _step_up(forms[statistic], k), F_INTERVAL)
             else:
                 yield _coefficient(about, found, statistic, k, {"rater": k})
 
 
 def _of_items(of: dict[str, str], scores: pd.DataFrame, export: Export) -> Iterator[dict[str, Any]]:
     facets = _facets(scores, FACETS)
-    about = of | _study("conversation", FACETS) | _counted(scores, facets, export)
+    about = of | _study("conversation", FACETS) | _counts(scores, facets, export)
     values = scores["score"].to_numpy(float)
     try:
         found = _components(_table(values, facets), values, facets)
     except Undefined as reason:
-        yield _not_estimated(about, str(reason))
+        yield _row_without_estimate(about, reason.note)
         return
     yield from _variances(about, found)
     items = int(facets["item"].max()) + 1
     for statistic in COEFFICIENTS:
         for k in NUMBERS:
             numbers = {"rater": k, "item": items}
-            yield _coefficient(about, found, statistic, k, numbers, f"mean over {items} items")
+            yield _coefficient(about, found, statistic, k, numbers, Note("mean_over_items", count=items))
     for statistic in COEFFICIENTS:
         for k in NUMBERS:
-            yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, "one rater")
+            yield _coefficient(about, found, f"{statistic}_items", k, {"rater": 1, "item": k}, Note("one_rater"))
 
 
 def _study(unit: str, facets: Sequence[str]) -> dict[str, Any]:
@@ -224,13 +226,13 @@ def _facets(scores: pd.DataFrame, names: tuple[str, ...]) -> Facets:
     return {name: np.unique(columns[name].to_numpy(str), return_inverse=True)[1] for name in names}
 
 
-def _counted(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
+def _counts(scores: pd.DataFrame, facets: Facets, export: Export) -> dict[str, Any]:
     clusters = export.conversations.loc[scores["conversation"].astype(str), "cluster"]
     return {"n": int(facets["conversation"].max()) + 1, "clusters": clusters.nunique()}
 
 
 def _table(values: Array, facets: Facets) -> Array:
-    """One axis for each facet; nan where nothing was scored."""
+    """Return the scores with one axis for each facet; nan where nothing was scored."""
     table = np.full([int(levels.max()) + 1 for levels in facets.values()], np.nan)
     table[tuple(facets.values())] = values
     return table
@@ -241,7 +243,7 @@ def _components(table: Array, values: Array, facets: Facets) -> Components:
 
 
 def _forms(table: Array) -> dict[str, Icc]:
-    """Those of single ratings, by statistic, where their intervals are by F."""
+    """Return the forms of single ratings by statistic, where their intervals are by F."""
     try:
         found = {} if np.isnan(table).any() else two_way(table)
     except Undefined:
@@ -249,35 +251,35 @@ def _forms(table: Array) -> dict[str, Icc]:
     return {statistic: found[form] for statistic, form in ICCS.items() if form in found}
 
 
-def _stepped(single: Icc, k: int) -> Estimate:
+def _step_up(single: Icc, k: int) -> Estimate:
     """Spearman–Brown, from 0 on."""
     single_values = np.array([single.estimate, single.low, single.high]).clip(min=0)
     return Estimate(*(k * single_values / (1 + (k - 1) * single_values)).tolist())
 
 
-def _method(found: Components, interval: str) -> str:
-    return found.method if found.method == TOTALS else f"{found.method}; {interval}"
+def _method(found: Components, interval: Note) -> Notes:
+    return Notes(found.method) if found.method == TOTALS else Notes(found.method, interval)
 
 
-def _variances(about: Mapping[str, Any], found: Components, *notes: str) -> Iterator[dict[str, Any]]:
+def _variances(about: Mapping[str, Any], found: Components, *notes: Note) -> Iterator[dict[str, Any]]:
     for effect, estimate in found.intervals().items():
-        below = ["below 0: counts as 0 in erho2 and phi"] if estimate.estimate < 0 else []
+        below = [Note("counts_as_zero")] if estimate.estimate < 0 else []
         name = effect_name(effect, max(map(len, found.variances)))
         yield _row(about, f"variance_{name}", pd.NA, estimate, _method(found, CHI_SQUARE), *below, *notes)
 
 
 def _coefficient(
-    about: Mapping[str, Any], found: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: str
+    about: Mapping[str, Any], found: Components, statistic: str, k: int, numbers: Mapping[str, int], *notes: Note
 ) -> dict[str, Any]:
     try:
         estimate = found.coefficient(numbers, absolute=COEFFICIENTS[statistic.partition("_")[0]])
     except Undefined as reason:
-        return _not_estimated(about, str(reason), statistic, k)
+        return _row_without_estimate(about, reason.note, statistic, k)
     return _row(about, statistic, k, estimate, _method(found, DELTA), *notes)
 
 
 def _row(
-    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: str, *notes: str
+    about: Mapping[str, Any], statistic: str, k: Any, estimate: Estimate, method: Notes, *notes: Note
 ) -> dict[str, Any]:
     row = Row(**about, statistic=statistic, k=k, estimate=estimate.estimate, method=method)
     if np.isfinite(estimate.low):
@@ -286,21 +288,34 @@ def _row(
         row.leave_out("low", "high", because=_why_none(estimate.estimate, method))
     row.add_notes(*notes)
     if about["unit"] == "conversation" and about["clusters"] < about["n"]:
-        row.add_notes(f"{about['n']} conversations of {about['clusters']} clusters count as independent")
-    return row.finished()
+        row.add_notes(Note("conversations_independent", count=about["n"], clusters=about["clusters"]))
+    return row.cells()
 
 
-def _why_none(estimate: float, method: str) -> str:
-    if method == TOTALS:
-        return f"{TOTALS} brings no interval"
+def _why_none(estimate: float, method: Notes) -> Note:
+    if TOTALS in method:
+        return Note("henderson_has_no_interval")
     if estimate <= 0:
-        return "a variance that comes out as 0 or below has no interval"
-    return "perfect agreement has no interval" if estimate == 1 else "too uncertain for an interval"
+        return Note("variance_not_positive")
+    return Note("perfect_agreement") if estimate == 1 else Note("too_uncertain")
 
 
-def _not_estimated(
-    about: Mapping[str, Any], reason: str, statistic: str = "variance_conversation", k: Any = pd.NA
+def _row_without_estimate(
+    about: Mapping[str, Any], reason: Note, statistic: str = "variance_conversation", k: Any = pd.NA
 ) -> dict[str, Any]:
-    row = Row(**about, statistic=statistic, k=k, method="")
+    row = Row(**about, statistic=statistic, k=k, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
-    return row.finished()
+    return row.cells()
+
+
+TABLES = (
+    Table(
+        "decision_study",
+        decision_study,
+        COLUMNS,
+        METHODS,
+        heading=_("How many raters a score needs"),
+        section="reliability",
+        empty=_("No conversation has several raters of the same kind."),
+    ),
+)

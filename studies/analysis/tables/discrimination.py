@@ -14,12 +14,14 @@ from studies.analysis.measures import paired
 from studies.analysis.measures.multiple import benjamini_hochberg, holm
 from studies.analysis.measures.ranks import concordance, concordance_interval
 from studies.analysis.measures.variance import two_way
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, compared, differences, shared, t_test
+from studies.analysis.tables.arm_pairs import Compared, comparisons, differences, scores_of_pair, t_test
 from studies.analysis.tables.effects import with_bounds
 from studies.analysis.tables.families import Correction
+from studies.analysis.tables.table import Table
 
-TEST, CORRECTION = "Wilcoxon signed-rank, paired by user", "Holm over the pairs of an item, .05"
+TEST, CORRECTION = Notes(Note("wilcoxon_by_user")), Notes(Note("holm_over_pairs"))
 LEVEL = 0.05
 OF_VARIANCE = ("msr", "mac", "f_oneway", "p_oneway", "f_eq13", "mac_low", "mac_high")
 REPEATED = ("f_repeated", "greenhouse_geisser", "p_repeated")
@@ -27,7 +29,6 @@ RANKED = ("kendall_w", "friedman_p", "kendall_w_low", "kendall_w_high")
 AGREED = ("icc_a_1", "icc_c_1", "icc_a_1_low", "icc_a_1_high", "icc_c_1_low", "icc_c_1_high")
 COMPONENTS = with_bounds("msr_components")
 CORRECTED = ("msr_corrected", "msr_low", "msr_high")
-NOBODY = "no user met every model"
 Test = Callable[[Array], float]  # of the differences between two models: p
 COLUMNS = [
     "raters",
@@ -110,7 +111,7 @@ METHODS = {
 
 def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (kind of raters, its rows). `users` met every model; `clusters` and `n` (conversations) are of all."""
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [_row(item, bootstrap) for item in items]
 
 
@@ -123,22 +124,19 @@ def _row(item: Compared, bootstrap: Bootstrap) -> dict[str, Any]:
         _add_variances(row, complete, bootstrap)
         _add_ranks(row, complete)
     else:
-        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because=NOBODY)
+        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *RANKED, *AGREED, because=Note("no_user_met_all_models"))
     _add_components(row, item)
     _add_pairs(row, item)
     if users and left_out:
-        row.add_notes(
-            f"{left_out} of {len(item.scores)} users did not meet every model: they count in msr_components and in the "
-            "pairs alone"
-        )
-    return row.finished()
+        row.add_notes(Note("users_in_components_alone", count=left_out, all=len(item.scores)))
+    return row.cells()
 
 
 def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
     try:
         squares = measures.mean_squares(scores)
     except Undefined as reason:
-        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *AGREED, because=str(reason))
+        row.leave_out(*OF_VARIANCE, *CORRECTED, *REPEATED, *AGREED, because=reason.note)
         return
     row.values |= {
         "msr": float(squares.separation()),
@@ -160,14 +158,15 @@ def _add_bounds_of_agreement(row: Row, scores: Array) -> None:
     try:
         forms = two_way(scores.T)
     except Undefined:  # the models' means are the same
-        row.leave_out(*AGREED[2:], because="no interval could be had")
+        row.leave_out(*AGREED[2:], because=Note("no_interval"))
         return
     for name in AGREED[:2]:
         row.values |= {f"{name}_low": forms[name].low, f"{name}_high": forms[name].high}
         if np.isnan(forms[name].low):
             perfect = forms[name].estimate == 1
-            reason = "perfect agreement has no interval" if perfect else "no interval could be had"
-            row.leave_out(f"{name}_low", f"{name}_high", because=reason)
+            row.leave_out(
+                f"{name}_low", f"{name}_high", because=Note("perfect_agreement" if perfect else "no_interval")
+            )
 
 
 def _add_components(row: Row, item: Compared) -> None:
@@ -175,26 +174,26 @@ def _add_components(row: Row, item: Compared) -> None:
     try:
         row.values["msr_components"] = measures.separation_by_components(item.values())
     except Undefined as reason:
-        row.leave_out(*COMPONENTS, because=str(reason))
+        row.leave_out(*COMPONENTS, because=reason.note)
         return
     low, high = (row.values.get(f"icc_a_1_{bound}", np.nan) for bound in ("low", "high"))
     if row.values["users"] < len(item.scores):
-        row.leave_out(*COMPONENTS[1:], because="not every user met every model")
+        row.leave_out(*COMPONENTS[1:], because=Note("not_all_met_all_models"))
     elif np.isnan(low):
-        row.leave_out(*COMPONENTS[1:], because="no interval could be had")
+        row.leave_out(*COMPONENTS[1:], because=Note("no_interval"))
     else:
         row.values |= dict(zip(COMPONENTS[1:], (max(low / (1 - low), 0.0), high / (1 - high)), strict=True))
 
 
 def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
-    """`msr`, and `msr_corrected` with its interval, of the users that met every arm."""
+    """Add `msr`, and `msr_corrected` with its interval, for the users that met every arm."""
     scores = item.complete().values()
     try:
         if not len(scores):
-            raise Undefined(NOBODY)
+            raise Undefined("no_user_met_all_models")
         squares = measures.mean_squares(scores)
     except Undefined as reason:
-        row.leave_out("msr", *CORRECTED, because=str(reason))
+        row.leave_out("msr", *CORRECTED, because=reason.note)
         return
     row.values["msr"] = float(squares.separation())
     _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
@@ -202,11 +201,11 @@ def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
 
 def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
     row.values |= {"msr_low": corrected.interval.low, "msr_high": corrected.interval.high}
-    row.values |= {"msr_corrected": max(corrected.estimate, 0.0), "method": corrected.interval.method}
+    row.values["msr_corrected"] = max(corrected.estimate, 0.0)
+    row.add_methods(corrected.interval.method)
     if corrected.estimate < 0:
-        row.add_notes(
-            f"msr_corrected: {corrected.estimate:.3g}, the models differ by less than chance; 0 stands for it"
-        )
+        less = Note("less_than_chance", estimate=f"{corrected.estimate:.3g}").on("msr_corrected")
+        row.add_notes(less, Note("zero_stands_for_it"))
     row.add_notes(*corrected.notes)
 
 
@@ -214,7 +213,7 @@ def _add_repeated(row: Row, squares: measures.MeanSquares, scores: Array) -> Non
     try:
         f, epsilon = squares.f_repeated(), measures.greenhouse_geisser(scores)
     except Undefined as reason:
-        row.leave_out(*REPEATED, because=str(reason))
+        row.leave_out(*REPEATED, because=reason.note)
     else:
         row.values |= {"f_repeated": f, "greenhouse_geisser": epsilon, "p_repeated": squares.p_repeated(epsilon)}
 
@@ -223,7 +222,7 @@ def _add_ranks(row: Row, scores: Array) -> None:
     try:
         found = concordance(scores)
     except Undefined as reason:
-        row.leave_out(*RANKED, because=str(reason))
+        row.leave_out(*RANKED, because=reason.note)
     else:
         row.values |= {"kendall_w": found.w, "friedman_p": found.p}
         _add_bounds_of_concordance(row, scores)
@@ -233,35 +232,36 @@ def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
     try:
         row.values |= dict(zip(RANKED[2:], concordance_interval(scores), strict=True))
     except Undefined as reason:
-        row.leave_out(*RANKED[2:], because=str(reason))
+        row.leave_out(*RANKED[2:], because=reason.note)
 
 
 def _add_pairs(row: Row, item: Compared) -> None:
     """A pair that was met by nobody cannot be tested and counts as one that does not differ."""
-    pairs = [differences(shared(item, arms)) for arms in combinations(item.arms, 2)]
+    pairs = [differences(scores_of_pair(item, arms)) for arms in combinations(item.arms, 2)]
     met = [pair for pair in pairs if len(pair)]
     if not met:
-        row.leave_out(*SHARES, because="no user met two models")
+        row.leave_out(*SHARES, because=Note("no_user_met_two_models"))
         return
     found: dict[Test, list[float]] = {test: [test(pair) for pair in met] for test in (_wilcoxon_p, _t_p)}
     smallest = {test: [_smallest(test, len(pair)) for pair in met] for test in found}
     for name, (test, correct) in SHARES.items():
         _add_share(row, name, correct(found[test]), correct(smallest[test]), len(pairs), max(map(len, met)))
     if apart := len(pairs) - len(met):
-        row.add_notes(
-            f"pairwise_share: {apart} of {len(pairs)} pairs were met by no user both and count as no different"
-        )
+        row.add_notes(Note("pairs_met_by_nobody", count=apart, all=len(pairs)).on("pairwise_share"))
 
 
 def _add_share(row: Row, name: str, p_values: list[float], smallest: list[float], pairs: int, users: int) -> None:
-    """`smallest`: the adjusted p that each would have if all told their arms apart as firmly as so many users can."""
+    """Add the share of pairs that differ.
+
+    `smallest`: the adjusted p that each would have if all told their arms apart as firmly as so many users can.
+    """
     able = _count(smallest)
     if not able:
-        row.leave_out(name, because=f"with {users} users no pair can be told apart")
+        row.leave_out(name, because=Note("too_few_users_for_pairs", count=users))
         return
     row.values[name] = _count(p_values) / pairs
     if able < len(p_values):
-        row.add_notes(f"{name}: {able} of {pairs} pairs have users enough to be told apart")
+        row.add_notes(Note("pairs_with_enough_users", count=able, all=pairs).on(name))
 
 
 def _count(p_values: list[float]) -> int:
@@ -292,3 +292,16 @@ SHARES: dict[str, tuple[Test, Correction]] = {
     "pairwise_share_bh": (_wilcoxon_p, benjamini_hochberg),
     "pairwise_share_t": (_t_p, holm),
 }
+
+
+TABLES = (
+    Table(
+        "discrimination",
+        discrimination,
+        COLUMNS,
+        METHODS,
+        heading=_("How well the arms can be told apart"),
+        section="arms",
+        empty=_("No one met two arms."),
+    ),
+)

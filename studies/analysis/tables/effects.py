@@ -8,6 +8,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import paired
 from studies.analysis.measures.ranks import hodges_lehmann, pseudomedian
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 
@@ -41,38 +42,38 @@ def add_interval_of_difference(row: Row, differences: Array, bootstrap: Bootstra
     (docs/developers/coverage.md)."""
     users, rounded = len(differences), np.round(differences, paired.ROUNDED)
     if users >= FEW_CLUSTERS:
-        add_interval(row, rounded, np.arange(users), bootstrap, of="differences")
+        add_interval(row, rounded, np.arange(users), bootstrap, alike="differences_alike")
         return
     try:
         low, high = paired.t_interval(rounded)
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return
-    row.values |= {"low": low, "high": high, "method": "t interval"}
-    row.add_notes(f"interval: only {users} clusters, the interval may be too narrow")
+    row.values |= {"low": low, "high": high}
+    row.add_methods(Note("t_interval"))
+    row.add_notes(Note("few_clusters", count=users).on(INTERVAL))
 
 
 def add_wilcoxon(row: Row, differences: Array) -> None:
     try:
         test = paired.wilcoxon(differences)
     except Undefined as reason:
-        row.leave_out("wilcoxon_p", because=str(reason))
+        row.leave_out("wilcoxon_p", because=reason.note)
         return
     row.values["wilcoxon_p"] = test.p
-    before = f"{row.values['method']}; " if "method" in row.values else ""
-    row.values["method"] = f"{before}Wilcoxon {test.method}"
+    row.add_methods(test.method)
     if test.smallest > PRINTED:
-        row.add_notes(f"wilcoxon_p: with so few pairs that differ it cannot fall below {test.smallest:.4g}")
+        row.add_notes(Note("smallest_p", smallest=f"{test.smallest:.4g}").on("wilcoxon_p"))
 
 
 def add_effects(row: Row, first: Array, second: Array, bootstrap: Bootstrap) -> None:
-    """Of first minus second; `first` and `second` are of the same users."""
+    """Add the effects of first minus second, which are scores of the same users."""
     differences = first - second
     _add_rank_biserial(row, differences, bootstrap)
     _add(row, D_Z, lambda: paired.d_z(differences))
     _add(row, D_AV, lambda: paired.d_av(first, second))
     if "d_av" in row.values and np.isfinite(row.values["d_av"]) and np.isnan(row.values["d_av_low"]):
-        row.leave_out(*D_AV[1:], because="the differences do not vary")
+        row.leave_out(*D_AV[1:], because=Note("differences_alike"))
     _add_shift(row, np.round(differences, paired.ROUNDED))
 
 
@@ -81,15 +82,13 @@ def _add_rank_biserial(row: Row, differences: Array, bootstrap: Bootstrap) -> No
     try:
         resampled = bootstrap.resample(paired.rank_biserial_of, paired.counts_by_sign(differences))
         if not np.ptp(resampled.replicates):
-            raise Undefined("all resamples are alike")
+            raise Undefined("resamples_alike")
     except Undefined as reason:
-        row.leave_out(*RANK_BISERIAL[1:], because=str(reason))
+        row.leave_out(*RANK_BISERIAL[1:], because=reason.note)
         return
     interval = resampled.interval()
     row.values |= dict(zip(RANK_BISERIAL[1:], (interval.low, interval.high), strict=True))
-    if resampled.undefined:
-        total = resampled.undefined + resampled.defined()
-        row.add_notes(f"rank_biserial: {resampled.undefined} of {total} resamples did not have it and are left out")
+    row.add_notes(*resampled.notes_on_undefined("rank_biserial", "resamples_undefined"))
 
 
 def _add_shift(row: Row, differences: Array) -> None:
@@ -101,4 +100,4 @@ def _add(row: Row, names: Sequence[str], statistic: Callable[[], Iterable[float]
     try:
         row.values |= dict(zip(names, statistic(), strict=True))
     except Undefined as reason:
-        row.leave_out(*names, because=str(reason))
+        row.leave_out(*names, because=reason.note)

@@ -9,10 +9,12 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import FEELINGS, TOLD, Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import ESTIMATE, Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.trends import EMOTION, IMPORTED, emotions
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = [
     "arm",
@@ -39,7 +41,7 @@ EARLY = "early"  # 1 where a reply follows the last emotion of an import, else 0
 
 def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (arm, its rows). Conversations of which only one of before and after is known are left out."""
-    felt = pd.concat([_told(export), _supposed(export), _imported(export)])
+    felt = pd.concat([_self_reports(export), _states(export), _imports(export)])
     felt = felt.assign(change=felt[AFTER] - felt[BEFORE])
     for arm, of_arm in felt[felt["arm"] != ""].groupby("arm"):
         rows = []
@@ -49,8 +51,8 @@ def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
         yield str(arm), rows
 
 
-def _told(export: Export) -> pd.DataFrame:
-    """What people said of themselves: one row per conversation × measure of which either is known."""
+def _self_reports(export: Export) -> pd.DataFrame:
+    """Return what people said of themselves: one row per conversation × measure with a known value."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     about = chats[["arm", "condition", "seekers", "cluster"]]
     found = [
@@ -60,7 +62,7 @@ def _told(export: Export) -> pd.DataFrame:
     return pd.concat(found).dropna(subset=[BEFORE, AFTER], how="all")
 
 
-def _supposed(export: Export) -> pd.DataFrame:
+def _states(export: Export) -> pd.DataFrame:
     """First and last state of each conversation and source; with a single state, after is not known."""
     states = emotions(export).sort_values("turn")
     keys = ["conversation", "arm", "condition", "seekers", "source", "cluster"]
@@ -68,8 +70,8 @@ def _supposed(export: Export) -> pd.DataFrame:
     return ends.assign(measure=EMOTION, after=ends[AFTER].where(ends["size"] > 1).astype(float))
 
 
-def _imported(export: Export) -> pd.DataFrame:
-    """One row per import of which either is known, but for those of which people themselves told any feeling."""
+def _imports(export: Export) -> pd.DataFrame:
+    """Return one row per import with a known value, unless people said what they felt in it."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     chats = chats[chats[TOLD].isna().all(axis=1)]
     said = export.emotions
@@ -94,13 +96,26 @@ def _row(of: dict[str, Any], felt: pd.DataFrame, bootstrap: Bootstrap) -> dict[s
     both = felt.dropna(subset=[BEFORE, AFTER])
     row = Row(**of, n=len(both), clusters=both["cluster"].nunique())
     if both.empty:
-        row.leave_out("estimate", "low", "high", because="of no conversation are before and after both known")
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("before_or_after_unknown"))
+        return row.cells()
     values = both[of["statistic"]].to_numpy(float)
     row.values["estimate"] = float(values.mean())
-    add_interval(row, values, numbered(both["cluster"]), bootstrap, of="values")
+    add_interval(row, values, numbers_of(both["cluster"]), bootstrap, alike="values_alike")
     if len(both) < len(felt):
-        row.add_notes(f"{len(felt) - len(both)} conversations of which one of the two is not known are left out")
+        row.add_notes(Note("before_or_after_unknown_of", count=len(felt) - len(both)))
     if of["statistic"] != BEFORE and (early := int(both[EARLY].sum())):
-        row.add_notes(f"of {early} conversations the last emotion is from before the last reply")
-    return row.finished()
+        row.add_notes(Note("early_emotion", count=early))
+    return row.cells()
+
+
+TABLES = (
+    Table(
+        "emotion",
+        emotion,
+        COLUMNS,
+        METHODS,
+        heading=_("Before and after"),
+        section="emotion",
+        empty=_("No conversation has a feeling from both before and after."),
+    ),
+)

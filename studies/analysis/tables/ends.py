@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array
 from studies.analysis.measures import incidence
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 LEAVING = ("walked_out", "early", "satisfied", "safety")
 # The cap and people's regular end stop a conversation that might have gone on, and a technical failure is nobody's
@@ -24,7 +24,7 @@ def ended_in(ways: Sequence[str], ends: NDArray[np.intp]) -> NDArray[np.bool_]:
 
 
 def leaving(found: Array) -> Array:
-    """Of the counts those of the ends in LEAVING, so that all others are censored."""
+    """Return the counts of the ends in LEAVING, so that all others are censored."""
     return found[..., : 1 + len(LEAVING), :]
 
 
@@ -49,7 +49,7 @@ class Group:
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
-        return numbered(self.chats["cluster"])
+        return numbers_of(self.chats["cluster"])
 
     @cached_property
     def counts(self) -> Array:

@@ -13,7 +13,9 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["arm", "instrument", "item", "short", "n", "mean", "sd", "lowest", "highest", "note"]
 METHODS = {
@@ -53,13 +55,13 @@ def expert_table(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, l
     each = rated.groupby(by, observed=True)["score"].mean().reset_index()
     for instrument, of_instrument in each.groupby("instrument", observed=True):
         scores = dict(list(of_instrument.groupby(["arm", "item"], observed=True)["score"]))
-        items = ordered(str(instrument), {str(item) for _arm, item in scores})
+        items = in_printed_order(str(instrument), {str(item) for _arm, item in scores})
         arms = sorted({str(arm) for arm, _item in scores})
         yield str(instrument), [_row(str(instrument), arm, item, scores) for arm in arms for item in items]
 
 
-def ordered(instrument: str, items: set[str]) -> list[str]:
-    """As the paper prints them; what it does not have after that, by name."""
+def in_printed_order(instrument: str, items: set[str]) -> list[str]:
+    """Return items in the order in which the paper prints them; others follow by name."""
     printed = [item for item in SHORT.get(instrument, {}) if item in items]
     return printed + sorted(items - set(printed))
 
@@ -69,17 +71,17 @@ def _row(instrument: str, arm: str, item: str, scores: dict[Any, pd.Series]) -> 
     given = scores[arm, item].to_numpy(float) if (arm, item) in scores else np.zeros(0)
     row = Row(arm=arm, instrument=instrument, item=item, short=short, n=len(given))
     if not len(given):
-        row.leave_out("mean", "sd", "lowest", "highest", because="no counsellor rated it")
-        return row.finished()
+        row.leave_out("mean", "sd", "lowest", "highest", because=Note("no_counsellor"))
+        return row.cells()
     row.values |= {"mean": float(given.mean()), "lowest": float(given.min()), "highest": float(given.max())}
     if len(given) > 1:
         row.values["sd"] = float(given.std(ddof=1))
     else:
-        row.leave_out("sd", because="one counsellor")
-    return row.finished()
+        row.leave_out("sd", because=Note("one_counsellor"))
+    return row.cells()
 
 
-def printed(rows: pd.DataFrame) -> pd.DataFrame:
+def printed_table(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows of one instrument as the paper prints them: a line for each system, means with two decimals."""
     wide = rows.assign(mean=rows["mean"].map("{:.2f}".format).where(rows["mean"].notna(), "–"))
     table = wide.pivot(index="arm", columns="short", values="mean")[list(dict.fromkeys(rows["short"]))]
@@ -98,3 +100,16 @@ def _escaped(text: str) -> str:
     signs = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
     signs |= {sign: f"\\{sign}" for sign in "&%$#_{}"}
     return "".join(signs.get(sign, sign) for sign in text)
+
+
+TABLES = (
+    Table(
+        "expert_table",
+        expert_table,
+        COLUMNS,
+        METHODS,
+        heading=_("How counsellors rated the systems"),
+        section="expert-table",
+        empty=_("No counsellor rated a conversation with a known arm."),
+    ),
+)

@@ -15,6 +15,7 @@ from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.tables import strategy_tests
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.strategy_tests import are_alike
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["judge", "item", "strategy", "without", *strategy_tests.COLUMNS[4:]]
 FAMILY = ("moment", "strategy", "without")  # of one human and judge, for Holm
@@ -36,7 +37,7 @@ def field_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
     """Yields (`human × judge`, nothing) as it goes on, and all rows at its end: each is computed as those of
     strategy_tests.csv. What was asked only whole, or only without the field, has no row."""
     tests: list[dict[str, Any]] = []
-    pairs = strategy_tests.compared(_with_variants(export))
+    pairs = strategy_tests.comparisons(_with_variants(export))
     for (human, judge), compared in groupby(pairs, key=lambda pair: (pair[0]["human"], pair[0]["judge"])):
         rows = [
             strategy_tests.row_of(of, whole, without, export, bootstrap)
@@ -77,3 +78,16 @@ def _with_and_without(of: Mapping[str, str]) -> dict[str, str]:
         return {}
     first = {name: value for name, value in of.items() if name not in ("strategy_a", "strategy_b")}
     return first | {"strategy": strategy, "without": left_out(variant)}
+
+
+TABLES = (
+    Table(
+        "field_tests",
+        field_tests,
+        COLUMNS,
+        METHODS,
+        heading=_("Judges without a field"),
+        section="probes",
+        empty=_("No judge that can be compared with people was asked without a field."),
+    ),
+)

@@ -14,8 +14,10 @@ from studies.analysis.frames import Export, clusters_of
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.proportions import METHOD as WILSON
 from studies.analysis.measures.proportions import wilson
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reading import read_table
 from studies.analysis.rows import Row
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["track", "stage", "statistic", "estimate", "low", "high", "n", "clusters", "method", "note"]
 METHODS = {
@@ -67,7 +69,7 @@ def flow(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
     for track in _in_order(people["track"], conversations["track"]):
         theirs = people[people["track"] == track]
         chats = conversations[conversations["track"] == track]
-        untold = _untold(theirs, conversations)
+        untold = _unknown_stages(theirs, conversations)
         of_people = _of_people(track, theirs, chats, export, untold)
         yield track, [*of_people, *_of_conversations(track, theirs, chats, export, untold)]
 
@@ -106,7 +108,7 @@ def _in_order(*columns: pd.Series) -> list[str]:
 
 
 def _of_people(
-    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, str]
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, Note]
 ) -> Iterator[dict[str, Any]]:
     if people.empty:
         return
@@ -125,15 +127,15 @@ def _of_people(
             yield _share(track, stage, int(counted.sum()), arrived, arrived)
 
 
-def _untold(people: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, str]:
-    """By stage, why nothing is known of who came so far."""
+def _unknown_stages(people: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Note]:
+    """Return, by stage, why it is unknown who came so far."""
     reasons = {
-        stage: f"participants.csv tells nobody's {' or '.join(columns)}"
+        stage: Note("column_missing", columns=" or ".join(columns))
         for stage, columns in TOLD_BY.items()
         if not (people[[*columns]] != "").any(axis=None)
     }
     if not (conversations["turns"] != "").any():
-        reasons |= dict.fromkeys(("started_chatting", "conversations_begun"), "conversations.csv tells no turns")
+        reasons |= dict.fromkeys(("started_chatting", "conversations_begun"), Note("turns_missing"))
     return reasons
 
 
@@ -148,25 +150,25 @@ def _stages(people: pd.DataFrame, chats: pd.DataFrame, export: Export) -> Iterat
     yield "declined", declined
     yield "consented", people["signed"]
     yield "screened_in", arrived & ~out & ~waiting & ~declined & (status != "applied")
-    yield "started_chatting", _known(people, chats[chats["begun"]])
-    yield from _finished(people, chats)
+    yield "started_chatting", _are_in(people, chats[chats["begun"]])
+    yield from _finishing_stages(people, chats)
     yield from ((name, status == name) for name in ("completed", "active", "held", "stopped", "timed_out"))
     yield "withdrawn", (status == "withdrawn") & ~declined
     yield "excluded", people["excluded"] == "true"
     yield "analysed", people["participant"].isin(export.conversations["participant"])
 
 
-def _known(people: pd.DataFrame, chats: pd.DataFrame) -> pd.Series:
+def _are_in(people: pd.DataFrame, chats: pd.DataFrame) -> pd.Series:
     return people["participant"].isin(chats["participant"])
 
 
-def _finished(people: pd.DataFrame, chats: pd.DataFrame) -> Iterator[Stage]:
+def _finishing_stages(people: pd.DataFrame, chats: pd.DataFrame) -> Iterator[Stage]:
     finished = people["participant"].map(chats.groupby("participant")["regular"].sum()).fillna(0)
-    for number in range(1, int(_planned(people).max()) + 1):
+    for number in range(1, int(_planned_chats(people).max()) + 1):
         yield f"finished_{number}", finished >= number
 
 
-def _planned(people: pd.DataFrame) -> pd.Series:
+def _planned_chats(people: pd.DataFrame) -> pd.Series:
     return people["order"].map(lambda order: len(order.split(">")) if order else 0).astype(int)
 
 
@@ -179,9 +181,9 @@ def _reasons(track: str, reasons: pd.Series) -> Iterator[dict[str, Any]]:
 
 
 def _of_conversations(
-    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, str]
+    track: str, people: pd.DataFrame, chats: pd.DataFrame, export: Export, untold: Mapping[str, Note]
 ) -> Iterator[dict[str, Any]]:
-    planned = int(_planned(people).sum())
+    planned = int(_planned_chats(people).sum())
     if planned:
         yield _count(track, "conversations_planned", planned, planned)
     if chats.empty:
@@ -213,22 +215,36 @@ def _counts(begun: pd.DataFrame, export: Export) -> Mapping[str, int]:
 # Rows
 
 
-def _gap(track: str, stage: str, statistic: str, reason: str) -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic=statistic, n=0, clusters=0, method="")
+def _gap(track: str, stage: str, statistic: str, reason: Note) -> dict[str, Any]:
+    row = Row(track=track, stage=stage, statistic=statistic, n=0, clusters=0, method=Notes())
     row.leave_out("estimate", "low", "high", because=reason)
-    return row.finished()
+    return row.cells()
 
 
 def _count(track: str, stage: str, count: int, of: int, statistic: str = "count") -> dict[str, Any]:
-    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of, method="count")
-    row.leave_out("low", "high", because="a count has no interval")
-    return row.finished()
+    row = Row(track=track, stage=stage, statistic=statistic, estimate=float(count), n=of, clusters=of)
+    row.add_methods(Note("count"))
+    row.leave_out("low", "high", because=Note("is_count"))
+    return row.cells()
 
 
 def _share(track: str, stage: str, count: int, of: int, clusters: int) -> dict[str, Any]:
     row = Row(track=track, stage=stage, statistic="share", n=of, clusters=clusters, method=WILSON)
     if not of:
-        row.leave_out("estimate", "low", "high", because="there is nothing to take a share of")
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("share_of_nothing"))
+        return row.cells()
     low, high = wilson(count / of, clusters)
-    return Row(**row.values, estimate=count / of, low=low, high=high).finished()
+    return Row(**row.values, estimate=count / of, low=low, high=high).cells()
+
+
+TABLES = (
+    Table(
+        "flow",
+        flow,
+        COLUMNS,
+        METHODS,
+        heading=_("From invitation to analysis"),
+        section="flow",
+        empty=_("There is no participants.csv and no conversations.csv."),
+    ),
+)

@@ -28,7 +28,7 @@ def _held(export: Export) -> frozenset[str]:
 
 
 def _unanswered(export: Export) -> frozenset[str]:
-    """Where a message has no reply, as the last words of simulated and imported seekers have none either."""
+    """Return where a message has no reply; the last words of simulated and imported seekers need none."""
     path = export.folder / "turns.csv"
     if not path.is_file():
         return frozenset()

@@ -23,11 +23,13 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import both_sides
 from studies.analysis.tables.families import adjust
 from studies.analysis.tables.judged import ALL, clusters_of
 from studies.analysis.tables.strategy_tests import add_interval, are_alike, arms_to_draw
+from studies.analysis.tables.table import Table
 
 TESTED = ("low", "high", "p", "steiger_z", "steiger_p")
 COLUMNS = [
@@ -96,18 +98,18 @@ def _groups(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], dict[str, p
 def _rows_of(
     of: dict[str, str], items: Mapping[str, pd.DataFrame], export: Export, bootstrap: Bootstrap
 ) -> list[dict[str, Any]]:
-    """Without p_bh and p_holm, which need the other rows."""
+    """Return rows without p_bh and p_holm, which need the other rows."""
     if len(items) > MOST_ITEMS:
-        return [_left_out(of, len(items))]
+        return [_row_of_too_many(of, len(items))]
     scores = pd.concat({name: items[name] for name in sorted(items)}, axis=1).sort_index()
     rows = [row for same in _blocks(scores, of["human"], export, bootstrap) for row in same.rows(of)]
     return sorted(rows, key=lambda row: (row["item_first"], row["item_second"]))
 
 
-def _left_out(of: dict[str, str], items: int) -> dict[str, Any]:
+def _row_of_too_many(of: dict[str, str], items: int) -> dict[str, Any]:
     row = Row(**of, item_first=ALL, item_second=ALL)
-    row.leave_out("r_first", "r_second", "difference", *TESTED, because=f"the pairs of {items} items are too many")
-    return row.finished()
+    row.leave_out("r_first", "r_second", "difference", *TESTED, because=Note("too_many_pairs_of_items", count=items))
+    return row.cells()
 
 
 @dataclass(frozen=True)
@@ -131,8 +133,8 @@ class Block:
             row = Row(**of, item_first=pair[0], item_second=pair[1], **counts)
             self._fill(row, place)
             if lacking:
-                row.add_notes(f"{lacking} with both scores of only one of the two items are left out")
-            yield row.finished()
+                row.add_notes(Note("scored_on_one_item", count=lacking))
+            yield row.cells()
 
     def _fill(self, row: Row, place: int) -> None:
         first, second = (self.scores[item] for item in self.pairs[place])
@@ -140,8 +142,8 @@ class Block:
         row.compute("r_second", lambda: correlation.pearson(*second.T))
         difference = row.values["r_second"] - row.values["r_first"]
         if np.isnan(difference):
-            row.leave_out("difference", because="not both r exist")
-            row.leave_out(*TESTED, because="no difference")
+            row.leave_out("difference", because=Note("not_both_r"))
+            row.leave_out(*TESTED, because=Note("no_difference"))
             return
         row.values["difference"] = difference
         add_interval(row, lambda: self._inference(place))
@@ -159,7 +161,7 @@ class Block:
 
     @cached_property
     def _together(self) -> ResampledTogether:
-        """All differences, in the order of `pairs`."""
+        """Return all differences, in the order of `pairs`."""
         items = list(self.scores)
         first, second = np.array([[items.index(item) for item in pair] for pair in self.pairs]).T
         sums = sum_by_cluster(self._moments(items), self.clusters)
@@ -170,7 +172,10 @@ class Block:
 
 
 def _blocks(scores: pd.DataFrame, human: str, export: Export, bootstrap: Bootstrap) -> Iterator[Block]:
-    """`scores`: columns item × side, nan where both sides have not scored an item."""
+    """Yield the pairs of items that share the same conversations.
+
+    `scores`: columns item × side, nan where both sides have not scored an item.
+    """
     known = {item: scores[item].notna().all(axis=1).to_numpy() for item in scores.columns.unique(0)}
     same: dict[bytes, list[tuple[str, str]]] = {}
     for first, second in combinations(known, 2):
@@ -191,6 +196,18 @@ def _add_steiger(row: Row, r: Array) -> None:
     try:
         tested = dependent.steiger_apart(r, row.values["n"])
     except Undefined as reason:
-        row.leave_out("steiger_z", "steiger_p", because=str(reason))
+        row.leave_out("steiger_z", "steiger_p", because=reason.note)
         return
     row.values |= {"steiger_z": tested.statistic, "steiger_p": tested.p}
+
+
+TABLES = (
+    Table(
+        "item_tests",
+        item_tests,
+        COLUMNS,
+        METHODS,
+        heading=_("Items compared"),
+        empty=_("No judge and person scored two items of an instrument."),
+    ),
+)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Resampled, refuse_alike
 from studies.analysis.frames import VARIANT, Export
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 
 JUDGE = ["judge", "strategy"]
@@ -18,7 +19,7 @@ OF = [*JUDGE, *SCALE]
 ALL = "*"  # the mean over an instrument's items
 
 
-def named(ratings: pd.DataFrame) -> pd.DataFrame:
+def judged_rows(ratings: pd.DataFrame) -> pd.DataFrame:
     """Judges' rows as text: JUDGE, `variant` (empty for the judge as it is), SCALE, UNIT and `replicate`; `score` as it
     was."""
     judged = ratings[ratings["rater_kind"] == "judge"]
@@ -29,9 +30,11 @@ def named(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Columns JUDGE, `variant`, SCALE, UNIT and `score`, replicates averaged. Item ALL stands for answers in which all
-    items of an instrument have a score."""
-    rows = named(ratings).dropna(subset="score")
+    """Return columns JUDGE, `variant`, SCALE, UNIT and `score`, replicates averaged.
+
+    Item ALL stands for answers in which all items of an instrument have a score.
+    """
+    rows = judged_rows(ratings).dropna(subset="score")
     single = rows.groupby([*JUDGE, "variant", *SCALE, *UNIT])["score"].mean().reset_index()
     items = single.groupby(["instrument", "moment"])["item"].transform("nunique")
     keys = [*JUDGE, "variant", "instrument", "moment", *UNIT]
@@ -40,19 +43,19 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([single, whole[keys].assign(item=ALL, score=whole["mean"])], ignore_index=True)
 
 
-def named_by(names: Iterable[str], key: Any) -> dict[str, str]:
+def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
     """The key of a group as the first columns of a row."""
     return dict(zip(names, map(str, key), strict=True))
 
 
-def numbered(names: Any) -> NDArray[np.intp]:
+def numbers_of(names: Any) -> NDArray[np.intp]:
     """The number of each name, from 0."""
     numbers: NDArray[np.intp] = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
     return numbers
 
 
 def clusters_of(conversations: Iterable[str], export: Export) -> NDArray[np.intp]:
-    return numbered(export.conversations["cluster"].loc[list(conversations)])
+    return numbers_of(export.conversations["cluster"].loc[list(conversations)])
 
 
 def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callable[[float], float] = float) -> None:
@@ -63,8 +66,8 @@ def add_resampled(row: Row, resample: Callable[[], Resampled], to_scale: Callabl
         low, high = to_scale(interval.low), to_scale(interval.high)
         refuse_alike(low, high)
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return
     row.values |= {"low": low, "high": high}
-    row.values["method"] = f"{interval.method} cluster bootstrap"
-    row.add_notes(*resampled.notes("interval", lacking="did not have it"))
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL, lacking="resamples_undefined"))

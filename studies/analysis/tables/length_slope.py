@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.judged import ALL, OF, add_resampled, named_by, numbered
+from studies.analysis.tables.judged import ALL, OF, add_resampled, key_columns, numbers_of
 from studies.analysis.tables.whom import FINAL
 
 LENGTH, SLOPE = "length", "slope_per_100_characters"
@@ -21,13 +22,13 @@ def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> 
     arms = export.chats["arm"]
     final = plain[plain["moment"].isin(FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
     for key, rows in final.groupby(OF):
-        of = named_by(OF, key) | {"variant": LENGTH, "statistic": SLOPE}
+        of = key_columns(OF, key) | {"variant": LENGTH, "statistic": SLOPE}
         if export.replies is not None:
             yield _length(of, rows, export, bootstrap)
         elif of["item"] == ALL:
             row = Row(**of, n=0, clusters=0)
-            row.leave_out("estimate", "low", "high", because="there is no turns.csv")
-            yield row.finished()
+            row.leave_out("estimate", "low", "high", because=Note("no_turns_file"))
+            yield row.cells()
 
 
 def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -38,19 +39,19 @@ def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: B
     known = rows[rows["conversation"].isin(mean.index)]
     about = export.chats.loc[known["conversation"]]
     x, y = mean.loc[known["conversation"]].to_numpy(float), known["score"].to_numpy(float)
-    groups = numbered(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
-    clusters = numbered(about["cluster"])
+    groups = numbers_of(about["arm"].to_numpy(str) + "\0" + language.loc[known["conversation"]].to_numpy(str))
+    clusters = numbers_of(about["cluster"])
     row = Row(**of, n=len(known), clusters=len(set(clusters)))
     try:
         if not len(known):
-            raise Undefined("turns.csv has none of these conversations")
+            raise Undefined("conversations_not_in_turns")
         sums = sum_by_cluster(_by_group(x - x.mean(), y - y.mean(), groups), clusters)
         row.values["estimate"] = _slope_of(sums.sum(axis=0))
     except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=str(reason))
+        row.leave_out("estimate", "low", "high", because=reason.note)
     else:
         add_resampled(row, lambda: bootstrap.resample(_slope, sums))
-    return row.finished()
+    return row.cells()
 
 
 def _by_group(x: Array, y: Array, groups: NDArray[np.intp]) -> Array:
@@ -60,7 +61,7 @@ def _by_group(x: Array, y: Array, groups: NDArray[np.intp]) -> Array:
 
 
 def _slope(sums: Array) -> Array:
-    """Of the deviations from each group's means; nan where the lengths do not vary within any."""
+    """Return the slope of the deviations from each group's means; nan where no group has lengths that vary."""
     squares, products = sums[..., 0], sums[..., 1]
     n, x, y = np.split(sums[..., 2:], 3, axis=-1)
     there = np.maximum(n, 1)
@@ -72,5 +73,5 @@ def _slope(sums: Array) -> Array:
 def _slope_of(sums: Array) -> float:
     slope = float(_slope(sums))
     if np.isnan(slope):
-        raise Undefined("within an arm the lengths do not vary")
+        raise Undefined("lengths_alike")
     return slope

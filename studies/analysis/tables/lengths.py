@@ -9,8 +9,10 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "arm",
@@ -59,8 +61,8 @@ def _without_turns(export: Export) -> Iterator[tuple[str, list[dict[str, Any]]]]
     for arm in sorted(set(export.conversations["arm"]) - {""}):
         rows = [Row(arm=arm, language="", measure=measure, n=0, clusters=0) for measure in MEASURES]
         for row in rows:
-            _leave_out_all(row, because="there is no turns.csv")
-        yield arm, [row.finished() for row in rows]
+            _leave_out_all(row, because=Note("no_turns_file"))
+        yield arm, [row.cells() for row in rows]
 
 
 def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -68,20 +70,33 @@ def _row(of: dict[str, Any], replies: pd.DataFrame, bootstrap: Bootstrap) -> dic
     names, clusters = np.unique(replies["cluster"].to_numpy(str), return_inverse=True)
     row = Row(**of, n=len(values), clusters=len(names))
     if not of["language"]:
-        row.add_notes("the language is not known, there may be several")
+        row.add_notes(Note("language_unknown"))
     if not len(values):
-        _leave_out_all(row, because="turns.csv says it of no reply")
-        return row.finished()
+        _leave_out_all(row, because=Note("unknown_of_replies"))
+        return row.cells()
     row.values |= {"estimate": float(values.mean()), "median": float(np.median(values))}
     if len(values) > 1:
         row.values["sd"] = float(values.std(ddof=1))
     else:
-        row.leave_out("sd", because="one reply")
-    add_interval(row, values, clusters, bootstrap, of="values")
+        row.leave_out("sd", because=Note("one_reply"))
+    add_interval(row, values, clusters, bootstrap, alike="values_alike")
     if of["measure"] in SHARES:
-        row.add_notes(f"{round(values.sum())} of {len(values)} replies")
-    return row.finished()
+        row.add_notes(Note("share_of_replies", count=round(values.sum()), all=len(values)))
+    return row.cells()
 
 
-def _leave_out_all(row: Row, because: str) -> None:
+def _leave_out_all(row: Row, because: Note) -> None:
     row.leave_out("estimate", "low", "high", "sd", "median", because=because)
+
+
+TABLES = (
+    Table(
+        "lengths",
+        reply_lengths,
+        COLUMNS,
+        METHODS,
+        heading=_("Length and speed of the replies"),
+        section="lengths",
+        empty=_("No reply belongs to a conversation with a known arm."),
+    ),
+)

@@ -9,17 +9,18 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.measures.log_rank import ChiSquare, Ends, log_rank
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.ends import Group
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.verdicts import numbers_of
 
 LOG_RANK, STRATIFIED = "log_rank", "log_rank_stratified"
-PLAIN, CLUSTERED = "log-rank, hypergeometric variance", "log-rank, variance of clusters"
-_Tested = tuple[ChiSquare, str]  # and its method
+PLAIN, CLUSTERED = Note("log_rank"), Note("log_rank_of_clusters")
+_Tested = tuple[ChiSquare, Note]  # and its method
 
 
 def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Whether the arms differ; nothing of one arm alone."""
+    """Yield the tests of whether the arms differ; none for a single arm."""
     if chats["arm"].nunique() < 2:
         return
     yield _test(of | {"statistic": LOG_RANK}, chats, _log_rank)
@@ -30,29 +31,30 @@ def log_ranks(of: dict[str, str], chats: pd.DataFrame) -> Iterator[dict[str, Any
 
 def _test(of: dict[str, str], chats: pd.DataFrame, test: Callable[[pd.DataFrame], _Tested]) -> dict[str, Any]:
     row = Row(**of, end="", turn=pd.NA, at_risk=pd.NA, n=len(chats), clusters=chats["cluster"].nunique())
-    row.leave_out("low", "high", because="it is a chi-square")
+    row.leave_out("low", "high", because=Note("is_chi_square"))
     try:
-        found, row.values["method"] = test(chats)
+        found, method = test(chats)
     except Undefined as reason:
-        row.leave_out("estimate", "p", because=str(reason))
+        row.leave_out("estimate", "p", because=reason.note)
     else:
         row.values |= {"estimate": found.statistic, "df": found.df, "p": found.p}
-        if row.values["method"] == CLUSTERED and row.values["clusters"] < FEW_CLUSTERS:
-            row.add_notes(f"only {row.values['clusters']} clusters, p is approximate")
-    return row.finished()
+        row.add_methods(method)
+        if method == CLUSTERED and row.values["clusters"] < FEW_CLUSTERS:
+            row.add_notes(Note("few_clusters_for_p", count=row.values["clusters"]))
+    return row.cells()
 
 
 def _log_rank(chats: pd.DataFrame) -> _Tested:
     together = np.zeros(len(chats), dtype=np.intp)
     if chats["cluster"].is_unique:
         return log_rank(_ends(chats, together)), PLAIN
-    return log_rank(_ends(chats, together), numbered(chats["cluster"])), CLUSTERED
+    return log_rank(_ends(chats, together), numbers_of(chats["cluster"])), CLUSTERED
 
 
 def _stratified(chats: pd.DataFrame) -> _Tested:
-    return log_rank(_ends(chats, numbered(chats["cluster"]))), PLAIN
+    return log_rank(_ends(chats, numbers_of(chats["cluster"]))), PLAIN
 
 
 def _ends(chats: pd.DataFrame, strata: NDArray[np.intp]) -> Ends:
     group = Group(chats)
-    return Ends(group.turns, group.left, numbered(chats["arm"]), strata)
+    return Ends(group.turns, group.left, numbers_of(chats["arm"]), strata)

@@ -21,11 +21,13 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.carry_over import Effect, Fit, Model, fit, likelihood_ratio
+from studies.analysis.notes import Note
 from studies.analysis.reading import numbers, read_table, refuse
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.table import Table
+from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import ALL_ITEMS, scores_by_cluster
 
 OF = ["raters", "instrument", "moment", "item"]
@@ -109,8 +111,10 @@ def read_positions(path: Path) -> pd.DataFrame:
 
 
 def own_scores(export: Export) -> pd.DataFrame:
-    """One row per OF × conversation that has a position: `arm`, `condition`, `score`, `participant`, `position`,
-    `previous`."""
+    """Return one row per OF × conversation that has a position.
+
+    Columns `arm`, `condition`, `score`, `participant`, `position`, `previous`.
+    """
     path = export.folder / "conversations.csv"
     own = _of_own_conversations(export)
     if own.empty or not path.is_file():
@@ -138,14 +142,14 @@ def _rows(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> Ite
 
 def _mean(about: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
     values = scores["score"].to_numpy(float)
-    clusters = numbered(scores["participant"])
+    clusters = numbers_of(scores["participant"])
     users = int(clusters.max()) + 1
     row = Row(**about, n=len(values), clusters=users, estimate=float(values.mean()))
     if users < FEWEST_USERS:
-        row.leave_out("low", "high", because="fewer than eight users, of whom resamples say too little")
+        row.leave_out("low", "high", because=Note("under_eight_users"))
     else:
-        add_interval(row, values, clusters, bootstrap, of="scores")
-    return row.finished()
+        add_interval(row, values, clusters, bootstrap, alike="scores_alike")
+    return row.cells()
 
 
 @dataclass(frozen=True)
@@ -157,7 +161,7 @@ class Design:
     model: Model
     met: list[tuple[str, str]]  # arms and conditions, in the order of their indicators
     before: list[str]
-    unknown: str
+    unknown: Note | None
 
     def position(self) -> Array:
         chosen: Array = np.eye(self.model.fixed.shape[1])[len(self.met)]
@@ -186,19 +190,22 @@ class Design:
 def design(scores: pd.DataFrame) -> Design:
     """Raises `Undefined` where position and arm go together."""
     if scores["position"].nunique() < 2:
-        raise Undefined("fewer than two positions")
+        raise Undefined("under_two_positions")
     each = list(zip(scores["arm"], scores["condition"], strict=True))
     names = sorted(set(each))
-    met, users = np.array([names.index(one) for one in each], dtype=np.intp), numbered(scores["participant"])
+    met, users = np.array([names.index(one) for one in each], dtype=np.intp), numbers_of(scores["participant"])
     positions = scores["position"].to_numpy(float)
     fixed = np.column_stack([np.eye(len(names))[met], positions - positions.mean()])
     if not _of_full_rank(fixed):
-        raise Undefined("position and arm go together")
+        raise Undefined("position_and_arm_go_together")
     before = sorted(set(scores["previous"]) - {""})
     came = (scores["previous"].to_numpy(str)[:, np.newaxis] == np.array(before, dtype=str)).astype(float)
     whole = np.column_stack([fixed, came[:, :-1] - came[:, -1:]])
-    unknown = "fewer than two arms came before others" if len(before) < 2 else ""
-    unknown = unknown or ("" if _of_full_rank(whole) else "arm, position and previous arm go together")
+    unknown = None
+    if len(before) < 2:
+        unknown = Note("under_two_previous_arms")
+    elif not _of_full_rank(whole):
+        unknown = Note("previous_arm_goes_together")
     model = Model(scores["score"].to_numpy(float), fixed if unknown else whole, users)
     return Design(model, names, before, unknown)
 
@@ -211,27 +218,27 @@ def _of_model(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, An
     known = scores[scores["previous"].notna()]
     users = int(known["participant"].nunique())
     about: dict[str, Any] = of | {"n": len(known), "clusters": users, "arm": "", "position": np.nan}
-    for row in _modelled(about, known):
+    for row in _model_rows(about, known):
         if len(known) < len(scores):
-            row.add_notes(f"{len(scores) - len(known)} conversations are left out: what came before is not known")
+            row.add_notes(Note("previous_unknown", count=len(scores) - len(known)))
         if users < FEW_CLUSTERS and row.values["statistic"] == "carry_over_test":
-            row.add_notes(f"only {users} users, p may be too small")
-        yield row.finished()
+            row.add_notes(Note("few_users_for_p", count=users))
+        yield row.cells()
 
 
-def _modelled(about: dict[str, Any], known: pd.DataFrame) -> Iterator[Row]:
+def _model_rows(about: dict[str, Any], known: pd.DataFrame) -> Iterator[Row]:
     try:
         designed = design(known)
         found, plain = fit(designed.model), fit(designed.without_previous().model)
     except Undefined as reason:
         slope = Row(**about, statistic="position_slope")
-        slope.leave_out("estimate", "low", "high", "p", because=str(reason))
-        yield from [slope, *_untested(about, str(reason))]
+        slope.leave_out("estimate", "low", "high", "p", because=reason.note)
+        yield from [slope, *_rows_without_test(about, reason.note)]
         return
     yield _slope(about, designed, found)
     yield from _differences(about, "arm_difference", designed.without_previous(), plain)
     if designed.unknown:
-        yield from _untested(about, designed.unknown)
+        yield from _rows_without_test(about, designed.unknown)
         return
     yield from _tests(about, designed, found)
     yield from _differences(about, "arm_difference_adjusted", designed, found)
@@ -243,19 +250,19 @@ def _slope(about: dict[str, Any], designed: Design, found: Fit) -> Row:
     _add(row, effect)
     row.values["p"] = effect.p
     if designed.unknown:
-        row.add_notes(f"no previous arm in the model: {designed.unknown}")
+        row.add_notes(Note("without_term", term=Note("previous_arm"), reason=designed.unknown))
     return row
 
 
 def _without_bounds(about: dict[str, Any]) -> tuple[Row, Row]:
-    """Of both tests of the previous arm."""
+    """Return the rows of both tests of the previous arm."""
     ratio, wald = (Row(**about, statistic=name) for name in ("carry_over_test", "carry_over_f"))
-    ratio.leave_out("low", "high", because="it is a chi-square")
-    wald.leave_out("low", "high", because="it is an F")
+    ratio.leave_out("low", "high", because=Note("is_chi_square"))
+    wald.leave_out("low", "high", because=Note("is_f"))
     return ratio, wald
 
 
-def _untested(about: dict[str, Any], reason: str) -> tuple[Row, Row]:
+def _rows_without_test(about: dict[str, Any], reason: Note) -> tuple[Row, Row]:
     rows = _without_bounds(about)
     for row in rows:
         row.leave_out("estimate", "p", because=reason)
@@ -265,11 +272,11 @@ def _untested(about: dict[str, Any], reason: str) -> tuple[Row, Row]:
 def _tests(about: dict[str, Any], designed: Design, found: Fit) -> tuple[Row, Row]:
     ratio, wald = _without_bounds(about)
     likelihood = likelihood_ratio(designed.model, len(designed.met) + 1)
-    method = f"likelihood ratio (ML), {likelihood.df} df"
-    ratio.values |= {"estimate": likelihood.statistic, "p": likelihood.p, "method": method}
+    ratio.values |= {"estimate": likelihood.statistic, "p": likelihood.p}
+    ratio.add_methods(Note("likelihood_ratio", df=likelihood.df))
     test = found.test(designed.previous()[:-1])
-    method = f"Wald F (REML), {test.numerator} and {test.df} df"
-    wald.values |= {"estimate": test.f, "p": test.p, "method": method}
+    wald.values |= {"estimate": test.f, "p": test.p}
+    wald.add_methods(Note("wald_f_reml", numerator=test.numerator, df=test.df))
     return ratio, wald
 
 
@@ -288,9 +295,23 @@ def _after(about: dict[str, Any], designed: Design, found: Fit) -> Iterator[Row]
 
 
 def _add(row: Row, effect: Effect) -> None:
-    row.values |= {"estimate": effect.estimate, "low": effect.low, "high": effect.high, "method": "REML; t interval"}
+    row.values |= {"estimate": effect.estimate, "low": effect.low, "high": effect.high}
+    row.add_methods(Note("reml"), Note("t_interval"))
 
 
 def _family(row: dict[str, Any]) -> tuple[Any, ...]:
     """The items of each statistic; the mean over all items is by itself."""
     return row["moment"], row["statistic"], row["item"] == ALL_ITEMS
+
+
+TABLES = (
+    Table(
+        "order",
+        order,
+        COLUMNS,
+        METHODS,
+        heading=_("Order effects"),
+        section="order",
+        empty=_("No one met several arms one after another."),
+    ),
+)

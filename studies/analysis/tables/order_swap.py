@@ -10,9 +10,10 @@ from scipy.stats import binomtest  # noqa: TID253
 
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_pairs
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
-from studies.analysis.tables.judged import numbered
+from studies.analysis.tables.judged import numbers_of
 
 ORDER_SWAP, CONSISTENT, FIRST_BIAS = "order_swap", "share_consistent", "first_bias"
 
@@ -41,17 +42,17 @@ def _order(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: Bo
     for statistic, values in ((CONSISTENT, same), (FIRST_BIAS, np.asarray(for_first, float) / 2)):
         row = Row(**of, statistic=statistic, n=len(both), clusters=len(set(clusters)))
         if alone := len(told) - len(both):
-            row.add_notes(f"{alone} pairs were judged in one order only")
+            row.add_notes(Note("pairs_in_one_order", count=alone))
         if not len(both):
-            row.leave_out("estimate", "low", "high", "share_changed", because="no pair was judged in both orders")
-            yield row.finished()
+            row.leave_out("estimate", "low", "high", "share_changed", because=Note("no_pair_in_both_orders"))
+            yield row.cells()
             continue
         row.values |= {"estimate": float(values.mean()), "share_changed": float(1 - same.mean())}
         if statistic == CONSISTENT and not np.ptp(values):
             _add_wilson(row, same)
         else:
-            add_interval(row, values, clusters, bootstrap, of="verdicts")
-        yield row.finished()
+            add_interval(row, values, clusters, bootstrap, alike="verdicts_alike")
+        yield row.cells()
 
 
 def _other(side: str) -> str:
@@ -59,14 +60,15 @@ def _other(side: str) -> str:
 
 
 def _add_wilson(row: Row, same: Array) -> None:
-    """Where all pairs are alike, nothing varies when they are drawn again."""
+    """Add Wilson's interval, for where all pairs are alike nothing varies when they are drawn again."""
     n = row.values["clusters"]
     interval = binomtest(round(float(same.mean()) * n), n).proportion_ci(method="wilson")
-    row.values |= {"low": float(interval.low), "high": float(interval.high), "method": "Wilson with n = clusters"}
+    row.values |= {"low": float(interval.low), "high": float(interval.high)}
+    row.add_methods(Note("wilson_of_pairs"))
 
 
 def clusters_of_pairs(sides: pd.DataFrame, export: Export) -> NDArray[np.intp]:
-    """Of two different clusters the first in the alphabet, so that it does not matter which side is called a."""
+    """Return the first in the alphabet of two different clusters, so that it does not matter which side is called a."""
     known = export.chats["cluster"]
     names = [sides[f"conversation_{side}"].map(lambda code: known.get(code, f"conversation {code}")) for side in "ab"]
-    return numbered(names[0].where(names[0] <= names[1], names[1]))
+    return numbers_of(names[0].where(names[0] <= names[1], names[1]))

@@ -10,8 +10,10 @@ from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures.bradley_terry import has_strengths, is_connected, log_strengths
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.families import adjust
+from studies.analysis.tables.table import Table
 from studies.analysis.tables.verdicts import LOSS, TIE, WIN, Group, read_verdicts
 
 SHARES = {"win": WIN, "tie": TIE, "loss": LOSS}
@@ -86,18 +88,19 @@ def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[s
     row.compute("p", lambda: _sign_test(contest))
     row.values["p_holm"] = np.nan
     _add_first(row, contest)
-    return row.finished()
+    return row.cells()
 
 
 def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap) -> None:
     """A share of nothing or everything does not vary when it is drawn again: there Wilson's interval stands."""
     bounds = [f"{share}{bound}" for share in SHARES for bound in ("_low", "_high")]
-    if not contest.method():
-        row.leave_out(*bounds, because="one rater and one cluster")
+    method = contest.method()
+    if not method:
+        row.leave_out(*bounds, because=Note("one_rater_and_cluster"))
         return
     sums = contest.resampled(chosen, bootstrap)
     drawn = sums[sums[:, 0] > 0]
-    row.values["method"] = contest.method()
+    row.add_methods(method)
     constant = []
     for place, share in enumerate(SHARES, 1):
         if row.values[share] in (0, 1):
@@ -107,7 +110,7 @@ def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap
             low, high = np.quantile(drawn[:, place] / drawn[:, 0], TAILS)
         row.values |= {f"{share}_low": float(low), f"{share}_high": float(high)}
     if constant:
-        row.add_notes(f"{', '.join(constant)}: all verdicts alike, so Wilson's interval with n = clusters")
+        row.add_notes(Note("all_verdicts_alike").on(*constant))
     _warn(row, contest)
 
 
@@ -118,9 +121,9 @@ def _wilson(share: float, n: int) -> tuple[float, float]:
 
 def _warn(row: Row, group: Group) -> None:
     counts = group.counts()
-    few = [f"{counts[key]} {name}" for key, name in (("n_raters", "raters"), ("clusters", "clusters"))]
-    if min(counts["n_raters"], counts["clusters"]) < FEW_CLUSTERS:
-        row.add_notes(f"interval: only {' × '.join(few)}, it may be too narrow")
+    raters, clusters = counts["n_raters"], counts["clusters"]
+    if min(raters, clusters) < FEW_CLUSTERS:
+        row.add_notes(Note("few_raters_or_clusters", raters=raters, clusters=clusters).on(INTERVAL))
 
 
 def _sign_test(contest: Group) -> float:
@@ -129,18 +132,18 @@ def _sign_test(contest: Group) -> float:
     balance = np.bincount(contest.clusters, weights=contest.rows["verdict"].to_numpy(float))
     decided = balance[balance != 0]
     if not decided.size:
-        raise Undefined("no cluster prefers either")
+        raise Undefined("no_preference")
     return float(binomtest(int((decided > 0).sum()), len(decided)).pvalue)
 
 
 def _add_first(row: Row, contest: Group) -> None:
-    """Of the verdicts that prefer one: the share for the side that was shown first; .5 where the place does nothing."""
+    """Add the share of decided verdicts for the side that was shown first; .5 where the place does nothing."""
     signs = (contest.rows["verdict"] * contest.rows["first"]).to_numpy()
     row.values["first_n"] = int((signs != 0).sum())
     if row.values["first_n"]:
         row.values["first_share"] = float((signs > 0).sum() / row.values["first_n"])
     else:
-        row.leave_out("first_share", because="no verdict prefers a side that is known to have been first or second")
+        row.leave_out("first_share", because=Note("place_unknown"))
 
 
 def strengths(export: Export, bootstrap: Bootstrap) -> Found:
@@ -158,12 +161,12 @@ def _scale(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> list[dict[
     if reason := _no_strengths(table):
         for row in rows:
             row.leave_out("strength", "low", "high", "rank", because=reason)
-        return [row.finished() for row in rows]
+        return [row.cells() for row in rows]
     found = log_strengths(table)[0]
     for row, strength, rank in zip(rows, found, _ranks(found), strict=True):
         row.values |= {"strength": float(strength), "rank": rank}
     _add_strength_intervals(rows, group, wins, bootstrap)
-    return [row.finished() for row in rows]
+    return [row.cells() for row in rows]
 
 
 def _contestant(of: dict[str, str], name: str, group: Group) -> Row:
@@ -181,12 +184,12 @@ def _wins(group: Group, names: list[str]) -> Array:
     return wins.reshape(len(points), -1)
 
 
-def _no_strengths(table: Array) -> str:
+def _no_strengths(table: Array) -> Note | None:
     if not is_connected(table)[0]:
-        return "not all contestants met, not even through others"
+        return Note("contestants_not_connected")
     if not has_strengths(table)[0]:
-        return "some contestants were preferred to the others without exception, so no finite strength fits"
-    return ""
+        return Note("always_preferred")
+    return None
 
 
 def _ranks(found: Array) -> list[int]:
@@ -196,19 +199,43 @@ def _ranks(found: Array) -> list[int]:
 
 
 def _add_strength_intervals(rows: list[Row], group: Group, wins: Array, bootstrap: Bootstrap) -> None:
-    if not group.method():
+    method = group.method()
+    if not method:
         for row in rows:
-            row.leave_out("low", "high", because="one rater and one cluster")
+            row.leave_out("low", "high", because=Note("one_rater_and_cluster"))
         return
     drawn = log_strengths(group.resampled(wins, bootstrap).reshape(-1, len(rows), len(rows)))
     fitted = drawn[np.isfinite(drawn).all(axis=1)]
     missing = len(drawn) - len(fitted)
     for place, row in enumerate(rows):
         if missing > TAILS[0] * len(drawn):
-            row.leave_out("low", "high", because=f"{missing} of {len(drawn)} resamples have no finite strengths")
+            row.leave_out("low", "high", because=Note("resamples_without_strengths", count=missing, all=len(drawn)))
             continue
         low, high = np.quantile(fitted[:, place], TAILS)
-        row.values |= {"low": float(low), "high": float(high), "method": group.method()}
+        row.values |= {"low": float(low), "high": float(high)}
+        row.add_methods(method)
         if missing:
-            row.add_notes(f"interval: {missing} of {len(drawn)} resamples without finite strengths are left out")
+            row.add_notes(Note("resamples_left_out", count=missing, all=len(drawn)).on(INTERVAL))
         _warn(row, group)
+
+
+TABLES = (
+    Table(
+        "pairwise",
+        pairwise,
+        PAIRWISE,
+        METHODS,
+        heading=_("Side-by-side preferences"),
+        section="pairwise",
+        empty=_("No pair of different arms or seekers was compared."),
+    ),
+    Table(
+        "bradley_terry",
+        strengths,
+        BRADLEY_TERRY,
+        STRENGTH_METHODS,
+        heading=_("Side by side: strengths"),
+        section="pairwise",
+        empty=_("No pair of different arms or seekers was compared."),
+    ),
+)

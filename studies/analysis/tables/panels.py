@@ -10,8 +10,10 @@ from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, pair_moments,
 from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import coincidence, correlation
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, named
+from studies.analysis.tables.judged import SCALE, UNIT, add_resampled, clusters_of, judged_rows
+from studies.analysis.tables.table import Table
 
 ALPHAS = ("alpha_ordinal", "alpha_interval")
 COLUMNS = [
@@ -55,7 +57,7 @@ Rule = Callable[[Array], float]
 def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (strategy, its rows). `n` of `units` (conversations; at `turn` and `checkpoint` ratings in them) have a
     verdict; `failed` counts the members' answers that are missing. `judge`: the one that is left out, or the best."""
-    answers = pd.concat([named(export.ratings), named(export.unscored)])
+    answers = pd.concat([judged_rows(export.ratings), judged_rows(export.unscored)])
     people = _people(export.ratings)
     for strategy, asked in answers.groupby("strategy"):
         if asked["judge"].nunique() < LEAST:
@@ -74,13 +76,12 @@ def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
 
 def _no_panel(strategy: str) -> dict[str, Any]:
     row = Row(strategy=strategy, rule="", judge="", instrument="", item="", moment="", members=1, human="")
-    because = "one judge is no panel: two or more with the same strategy make one"
-    row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=because)
-    return row.finished()
+    row.leave_out(*ALPHAS, "percent_agreement", "pearson", "low", "high", because=Note("one_judge"))
+    return row.cells()
 
 
 def _people(ratings: pd.DataFrame) -> Mapping[Any, Mapping[str, pd.Series]]:
-    """By SCALE and rater kind: the mean over the raters of each UNIT."""
+    """Return the mean over the raters of each UNIT, by SCALE and rater kind."""
     rated = first_of_people(ratings[ratings["rater_kind"] != "judge"])
     keys = ["rater_kind", *SCALE, *UNIT]
     single = rated[[*keys, "rater"]].astype(str).assign(score=rated["score"])
@@ -115,20 +116,20 @@ class Panel:
         row = Row(**of, members=values.shape[1], units=len(values), failed=int(np.isnan(values).sum()))
         row.values["n"] = int(verdicts.notna().sum())
         if of["rule"] == MAJORITY and (none := len(verdicts) - row.values["n"]):
-            row.add_notes(f"{none} without a majority of all members")
+            row.add_notes(Note("without_majority", count=none))
         _add_agreement(row, values)
         if rated is None:
-            row.leave_out("pearson", "low", "high", because="no people rated it")
+            row.leave_out("pearson", "low", "high", because=Note("no_people"))
         else:
             self.add_pearson(row, verdicts, rated)
-        return row.finished()
+        return row.cells()
 
     def add_pearson(self, row: Row, verdicts: pd.Series, rated: pd.Series) -> None:
         x, y, clusters = self.beside(verdicts, rated)
         row.values |= {"n_human": len(x), "clusters": len(set(clusters))}
         row.compute("pearson", lambda: correlation.pearson(x, y))
         if np.isnan(row.values["pearson"]):
-            row.leave_out("low", "high", because="no r")
+            row.leave_out("low", "high", because=Note("no_r"))
             return
         sums = sum_by_cluster(pair_moments(x, y), clusters)
         add_resampled(row, lambda: self.bootstrap.resample(fisher_z, sums), lambda z: float(np.tanh(z)))
@@ -140,22 +141,22 @@ class Panel:
         return both["human"].to_numpy(float), both["panel"].to_numpy(float), clusters
 
     def member_rows(self, of: dict[str, str], rated: pd.Series) -> Iterator[dict[str, Any]]:
-        """What the panel is worth against its members: the one nearest to people, and all of them on average."""
+        """Yield what the panel is worth against its members: the one nearest to people, and their average."""
         found = {judge: r for judge in self.scores if (r := self.member_r(self.scores[judge], rated)) is not None}
         average = Row(**of, rule=AVERAGE, judge="", members=len(found))
-        average.leave_out("low", "high", because="a mean of several r")
+        average.leave_out("low", "high", because=Note("mean_of_r"))
         if not found:
-            average.leave_out("pearson", because="no member has an r")
-            yield average.finished()
+            average.leave_out("pearson", because=Note("no_member_with_r"))
+            yield average.cells()
             return
         average.values["pearson"] = float(np.mean(list(found.values())))
         best = max(found, key=lambda judge: (found[judge], judge))
         row = Row(**of, rule=BEST, judge=best, members=1, units=len(self.scores))
         row.values |= {"n": int(self.scores[best].notna().sum()), "failed": int(self.scores[best].isna().sum())}
         self.add_pearson(row, self.scores[best], rated)
-        row.add_notes("chosen by these same data, so its r is too high")
-        yield row.finished()
-        yield average.finished()
+        row.add_notes(Note("chosen_by_the_same_data"))
+        yield row.cells()
+        yield average.cells()
 
     def member_r(self, scores: pd.Series, rated: pd.Series) -> float | None:
         x, y, _ = self.beside(scores, rated)
@@ -169,7 +170,7 @@ def _add_agreement(row: Row, values: Array) -> None:
     """Among the members, over the units that two or more scored."""
     several = values[(~np.isnan(values)).sum(axis=1) > 1]
     if not len(several):
-        row.leave_out(*ALPHAS, "percent_agreement", because="no two members scored the same")
+        row.leave_out(*ALPHAS, "percent_agreement", because=Note("no_shared_scores"))
         return
     units, columns = np.nonzero(~np.isnan(several))
     counted = coincidence.counts(several[units, columns], units)
@@ -187,7 +188,7 @@ def strict_majority(answers: Array) -> float:
 
 
 def median(answers: Array) -> float:
-    """Of those who gave a score; nan where nobody did."""
+    """Return the median of the scores that were given; nan where there are none."""
     given = answers[~np.isnan(answers)]
     return float(np.median(given)) if given.size else np.nan
 
@@ -198,3 +199,16 @@ def mean(answers: Array) -> float:
 
 
 RULES: Mapping[str, Rule] = {MAJORITY: strict_majority, MEDIAN: median, MEAN: mean}
+
+
+TABLES = (
+    Table(
+        "panels",
+        panels,
+        COLUMNS,
+        METHODS,
+        heading=_("Judges as panels"),
+        section="panels",
+        empty=_("No judge rated anything."),
+    ),
+)

@@ -8,8 +8,10 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.reading import numbers, read_table
 from studies.analysis.rows import Row
+from studies.analysis.tables.table import Table
 
 COLUMNS = ["track", "instrument", "item", "level", "n", "count", "share", "mean", "sd", "note"]
 METHODS = {
@@ -27,14 +29,13 @@ FEWEST = 5  # people that a figure is told of, so that nobody can be found in it
 AGE = ("screening", "age")
 CHOICES = (("profile", "age_band"), ("profile", "gender"))
 LANGUAGE = "language"
-SMALL = "fewer than five people are not told"
-FOLLOWS = "not told, as a number below five would follow from it"
+SMALL, FOLLOWS = Note("under_five_people"), Note("would_reveal_under_five")
 
 
 def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (track, its rows): age, gender, language, and the scales that are about the person; nothing without
     participants.csv."""
-    listed = _listed(export)
+    listed = _people_in_results(export)
     ages, choices, scales = _ages(export), _choices(export), _scales(export)
     for track, of_track in listed.groupby("track"):
         who = set(of_track["participant"])
@@ -48,8 +49,8 @@ def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[di
         yield str(track), rows
 
 
-def _listed(export: Export) -> pd.DataFrame:
-    """Those of participants.csv that are in the results."""
+def _people_in_results(export: Export) -> pd.DataFrame:
+    """Return the people of participants.csv who are in the results."""
     path = export.folder / "participants.csv"
     if not path.is_file():
         return pd.DataFrame(columns=["participant", "track", "language"])
@@ -59,7 +60,7 @@ def _listed(export: Export) -> pd.DataFrame:
 
 
 def _answers(export: Export) -> pd.DataFrame:
-    """Of questions about the person; the last answer counts."""
+    """Return the answers to questions about the person; the last answer counts."""
     path = export.folder / "answers.csv"
     names = ["participant", "conversation", "instrument", "item", "value", "text"]
     if not path.is_file():
@@ -83,7 +84,7 @@ def _choices(export: Export) -> pd.DataFrame:
 
 
 def _scales(export: Export) -> pd.DataFrame:
-    """Those that are about the person: the Big Five."""
+    """Return the scales about the person, such as the Big Five."""
     path = export.folder / "scales.csv"
     if not path.is_file():
         return pd.DataFrame(columns=["participant", "instrument", "item", "value"])
@@ -103,7 +104,7 @@ def _numeric(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, An
             row.leave_out("mean", "sd", because=SMALL)
         else:
             row.values |= {"mean": float(values.mean()), "sd": float(values.std(ddof=1))}
-        yield row.finished()
+        yield row.cells()
 
 
 def _chosen(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
@@ -114,7 +115,7 @@ def _chosen(of: dict[str, str], answers: pd.DataFrame) -> Iterator[dict[str, Any
 
 def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]]:
     counts = pd.Series([level for level in given if level], dtype=object).value_counts().sort_index()
-    hidden = not_told({str(level): int(count) for level, count in counts.items()})
+    hidden = hidden_levels({str(level): int(count) for level, count in counts.items()})
     n = int(counts.sum())
     for level, count in counts.items():
         row = Row(**of, level=str(level), n=n)
@@ -123,10 +124,10 @@ def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]
             row.values["count"] = pd.NA  # the column's other numbers stay whole
         else:
             row.values |= {"count": int(count), "share": count / n}
-        yield row.finished()
+        yield row.cells()
 
 
-def not_told(counts: dict[str, int]) -> dict[str, str]:
+def hidden_levels(counts: dict[str, int]) -> dict[str, Note]:
     """Level → why its number is not told. Their sum is known, so one alone below FEWEST, or several that together are,
     would follow from the others: then the smallest of these goes with them, and none of them says which is which."""
     small = {level for level, count in counts.items() if count < FEWEST}
@@ -135,3 +136,16 @@ def not_told(counts: dict[str, int]) -> dict[str, str]:
     if small and follows and others:
         return dict.fromkeys([*small, others[0]], FOLLOWS)
     return dict.fromkeys(small, SMALL)
+
+
+TABLES = (
+    Table(
+        "people",
+        people,
+        COLUMNS,
+        METHODS,
+        heading=_("People of each track"),
+        section="people",
+        empty=_("There is no participants.csv that describes the raters or the people in the conversations."),
+    ),
+)

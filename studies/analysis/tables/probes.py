@@ -9,6 +9,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.judged import (
@@ -18,13 +19,14 @@ from studies.analysis.tables.judged import (
     UNIT,
     add_resampled,
     clusters_of,
-    named,
-    named_by,
+    judged_rows,
+    key_columns,
     scores_of,
 )
 from studies.analysis.tables.length_slope import LENGTH, length_slopes
 from studies.analysis.tables.order_swap import ORDER_SWAP, orders
 from studies.analysis.tables.self_preference import SELF_PREFERENCE, preferences
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     *JUDGE,
@@ -82,13 +84,13 @@ def probes(export: Export, bootstrap: Bootstrap) -> Found:
 
 
 def _variants(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    answers = named(export.variants)
+    answers = judged_rows(export.variants)
     lacking = answers[answers["score"].isna()].groupby(VARIED).size().to_dict()
     known = {key: rows.set_index(UNIT)["score"] for key, rows in plain.groupby(OF)}
     varied = {key: rows.set_index(UNIT)["score"] for key, rows in scores_of(export.variants).groupby(VARIED)}
     nothing = plain.set_index(UNIT)["score"][:0]
     for key in sorted({*varied, *lacking}):
-        of = named_by(VARIED, key)
+        of = key_columns(VARIED, key)
         sides = {"plain": known.get(tuple(of[name] for name in OF), nothing), "varied": varied.get(key, nothing)}
         both = pd.concat(sides, axis=1, join="inner").sort_index()
         yield _difference(of, both, lacking.get(key, 0), export, bootstrap)
@@ -101,29 +103,27 @@ def _difference(
     clusters = clusters_of(both.index.get_level_values("conversation"), export)
     row = Row(**of, statistic=DIFFERENCE, n=len(both), clusters=len(set(clusters)))
     if lacking:
-        row.add_notes(f"{lacking} answers of the probe have no score")
+        row.add_notes(Note("probe_without_score", count=lacking))
     if not len(both):
-        row.leave_out(
-            "estimate", "low", "high", "share_changed", because="not scored by both the judge as it is and this"
-        )
-        return row.finished()
+        row.leave_out("estimate", "low", "high", "share_changed", because=Note("not_scored_twice"))
+        return row.cells()
     changed = np.abs(differences) > SAME
     row.values |= {"estimate": float(differences.mean()), "share_changed": float(changed.mean())}
-    add_interval(row, differences, clusters, bootstrap, of="differences")
-    return row.finished()
+    add_interval(row, differences, clusters, bootstrap, alike="differences_alike")
+    return row.cells()
 
 
 # Asked again
 
 
 def _repeats(export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    answers = named(pd.concat([export.ratings, export.variants])).dropna(subset="score")
+    answers = judged_rows(pd.concat([export.ratings, export.variants])).dropna(subset="score")
     for key, rows in answers.groupby(VARIED):
         scores = rows.groupby([*UNIT, "replicate"])["score"].mean().groupby(UNIT)
         spread = pd.DataFrame({"size": scores.size(), "var": scores.var(), "range": scores.max() - scores.min()})
         spread = spread[spread["size"] > 1]
         if len(spread):
-            of = named_by(VARIED, key)
+            of = key_columns(VARIED, key)
             yield _repeat(of | {"variant": of["variant"] or REPEAT}, spread, export, bootstrap)
 
 
@@ -135,12 +135,25 @@ def _repeat(of: dict[str, str], spread: pd.DataFrame, export: Export, bootstrap:
     row.values |= {"estimate": _root(np.array([freedom.sum(), squares.sum()])).item()}
     row.values["share_changed"] = float((spread["range"] > SAME).mean())
     if not squares.any():
-        row.leave_out("low", "high", because="all replicates are the same")
-        return row.finished()
+        row.leave_out("low", "high", because=Note("replicates_alike"))
+        return row.cells()
     sums = sum_by_cluster(np.column_stack([freedom, squares]), clusters)
     add_resampled(row, lambda: bootstrap.resample(_root, sums))
-    return row.finished()
+    return row.cells()
 
 
 def _root(sums: Array) -> Array:
     return np.asarray(np.sqrt(sums[..., 1] / sums[..., 0]))
+
+
+TABLES = (
+    Table(
+        "probes",
+        probes,
+        COLUMNS,
+        METHODS,
+        heading=_("What influences judges' scores"),
+        section="probes",
+        empty=_("No judge rated anything."),
+    ),
+)

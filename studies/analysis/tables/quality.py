@@ -15,8 +15,10 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export, read_table
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.scales import CODEBOOK, instructed_in
+from studies.analysis.scales import CODEBOOK, instructions_in
+from studies.analysis.tables.table import Table
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import instructed_items, instrument_ids, load
 
@@ -94,7 +96,7 @@ Instructions = Mapping[tuple[str, str], str]  # by instrument and item: the answ
 
 @dataclass(frozen=True)
 class Collected:
-    """What people gave, those too who are left out of the results; the tables of `NEEDED`, in the order of the files.
+    """What people gave, including what is left out of the results; the tables of `NEEDED`, in the order of the files.
 
     `messages` are the seekers'. `instructed`: one row per answer to an item that tells what to answer, with `as_told`;
     `answers` are without them.
@@ -107,9 +109,9 @@ class Collected:
     instructed: pd.DataFrame
 
 
-def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
-    """From tables of the names of `NEEDED`; one that is absent is empty."""
-    typed = {name: _typed(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
+def collect(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collected:
+    """Return what people gave, from tables of the names of `NEEDED`; a missing one is empty."""
+    typed = {name: _set_types(tables.get(name, pd.DataFrame()), columns) for name, columns in NEEDED.items()}
     ratings, turns, answers = typed["ratings"], typed["turns"], typed["answers"]
     places = pd.Series(zip(answers["instrument"], answers["item"], strict=True), answers.index, dtype=object)
     is_instructed = places.isin(told)
@@ -118,17 +120,17 @@ def collected(tables: Mapping[str, pd.DataFrame], told: Instructions) -> Collect
         conversations=typed["conversations"],
         messages=turns[turns["role"] == "seeker"],
         answers=answers[~is_instructed],
-        instructed=_compared(answers[is_instructed], places[is_instructed].map(told)),
+        instructed=_compare(answers[is_instructed], places[is_instructed].map(told)),
     )
 
 
-def _compared(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
-    """Those that are there, beside what was told."""
+def _compare(answers: pd.DataFrame, told: pd.Series) -> pd.DataFrame:
+    """Return the answers that were given, each with whether it is the instructed one."""
     said = answers["text"].where(answers["value"].isna(), answers["value"].map("{:g}".format))
     return answers.assign(as_told=said == told)[said != ""]
 
 
-def _typed(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
+def _set_types(table: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
     values = {name: table[name] if name in table else pd.Series("", index=table.index) for name in columns}
     return pd.DataFrame(
         {name: _numbers(column) if name in NUMBERS else _texts(column) for name, column in values.items()}
@@ -146,21 +148,21 @@ def _texts(column: pd.Series) -> pd.Series:
 
 def of_export(export: Export) -> Collected:
     ratings = pd.concat([export.ratings, export.left_out])
-    return collected({"ratings": _in_order(ratings), **_read(export.folder)}, _told_in(export.folder / CODEBOOK))
+    return collect({"ratings": _in_order(ratings), **_read(export.folder)}, _instructions_in(export.folder / CODEBOOK))
 
 
-def _told_in(path: Path) -> Instructions:
+def _instructions_in(path: Path) -> Instructions:
     """Return the range in the codebook, or else that of our own instruments."""
-    told = instructed_in(path)
-    return _told_by_ours() if told is None else told
+    told = instructions_in(path)
+    return _our_instructions() if told is None else told
 
 
-def _told_by_ours() -> Instructions:
+def _our_instructions() -> Instructions:
     return {place: str(value) for place, value in instructed_items().items()}
 
 
 def _in_order(ratings: pd.DataFrame) -> pd.DataFrame:
-    """By instrument and, where it is one of ours, by its items: a long run is one on the page, not in the file."""
+    """Return ratings by instrument and in the order of our own items, so that a long run is one on the page."""
     known = {id: {item.key: place for place, item in enumerate(load(id).items)} for id in instrument_ids()}
     pairs = zip(ratings["instrument"], ratings["item"], strict=True)
     places = [known.get(instrument, {}).get(item, 0) for instrument, item in pairs]
@@ -176,7 +178,7 @@ def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, A
     """The rows of quality.csv from those of an export's tables, by their names: for a page, which has no files."""
     tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
     tables["ratings"] = _in_order(tables["ratings"])
-    return list(indices(collected(tables, _told_by_ours())))
+    return list(indices(collect(tables, _our_instructions())))
 
 
 def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -221,7 +223,7 @@ def _wide(rated: pd.DataFrame) -> pd.DataFrame:
 
 
 def longest_string(scores: Array) -> float:
-    _need(len(scores) > 0, "no rating answered all items")
+    _require(len(scores) > 0, "no_rating_of_all_items")
     return float(max(map(longstring, scores)))
 
 
@@ -232,12 +234,12 @@ def longstring(scores: Array) -> int:
 
 def irv(scores: Array) -> float:
     """Mean over ratings of the standard deviation within (Dunn et al. 2018, doi 10.1007/s10869-016-9479-0)."""
-    _need(len(scores) > 0, "no rating answered all items")
+    _require(len(scores) > 0, "no_rating_of_all_items")
     return float(scores.std(axis=1, ddof=1).mean())
 
 
 def identical_rows(scores: Array) -> float:
-    _need(len(scores) > 1, "fewer than two ratings that answered all items")
+    _require(len(scores) > 1, "under_two_ratings_of_all_items")
     counts = np.unique(scores, axis=0, return_inverse=True, return_counts=True)
     return float((counts[2][counts[1].ravel()] > 1).mean())
 
@@ -252,7 +254,7 @@ def _straight(about: dict[str, Any], rated: pd.DataFrame, wide: pd.DataFrame) ->
     count = len({places[code] for code in straight})
     row = _row(about, "straight_arms", lambda: float(count), flagged=count >= STRAIGHT_ARMS)
     if count:
-        row["note"] = f"{row['note']}; conversations: {', '.join(sorted(straight))}"
+        row["note"] = Notes(*row["note"], Note("conversations", codes=", ".join(sorted(straight))))
     return row
 
 
@@ -262,7 +264,7 @@ def _seconds(about: dict[str, Any], seconds: pd.Series) -> dict[str, Any]:
 
 
 def _median(values: pd.Series) -> float:
-    _need(len(values) > 0, "it was not measured")
+    _require(len(values) > 0, "not_measured")
     return float(values.median())
 
 
@@ -270,7 +272,7 @@ def _median(values: pd.Series) -> float:
 
 
 def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Where an instrument of ours has several scales of several items: the Big Five."""
+    """Yield the rows of instruments of ours with several scales of several items, which is the Big Five."""
     ours = [id for id in instrument_ids() if len(_split(load(id))) > 1]
     for instrument in ours:
         of_instrument = answers[(answers["instrument"] == instrument) & answers["value"].notna()]
@@ -290,7 +292,7 @@ def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
 
 def _in_key(questionnaire: Questionnaire, keys: Iterable[str], values: Mapping[str, float]) -> Array:
     items = [questionnaire.item(key) for key in keys]
-    _need(all(item.key in values for item in items), "not all items were answered")
+    _require(all(item.key in values for item in items), "items_unanswered")
     turned = [
         (item.minimum or 0) + (item.maximum or 0) - values[item.key] if item.reverse else values[item.key]
         for item in items
@@ -302,7 +304,7 @@ def even_odd(questionnaire: Questionnaire, values: Mapping[str, float]) -> float
     """Even-odd consistency, -1 to 1 (Johnson 2005, doi 10.1016/j.jrp.2004.09.009)."""
     halves = [_in_key(questionnaire, keys, values) for keys in _split(questionnaire)]
     even, odd = (np.array([scale[start::2].mean() for scale in halves]) for start in (1, 0))
-    _need(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "the means of the halves do not vary")
+    _require(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "halves_alike")
     r = float(np.corrcoef(even, odd)[0, 1])
     # Spearman–Brown runs to minus infinity below 0.
     return max(-1.0, 2 * r / (1 + r)) if r > -1 else -1.0
@@ -353,13 +355,13 @@ def _of_final_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
         yield _row(
             about | {"n": len(rated), "clusters": 1},
             "rating_seconds",
-            lambda sum=whole: _measured(sum),
+            lambda sum=whole: _require_measured(sum),
             flagged=flagged,
         )
 
 
-def _measured(value: float) -> float:
-    _need(np.isfinite(value), "it was not measured")
+def _require_measured(value: float) -> float:
+    _require(np.isfinite(value), "not_measured")
     return value
 
 
@@ -376,11 +378,11 @@ def _of_conversation(about: dict[str, Any], row: Mapping[str, Any], messages: pd
     about = about | {"n": len(messages), "clusters": 1}
     wanted = row["min_turns"] if np.isfinite(row["min_turns"]) else USUAL_MIN_TURNS
     too_few = row["end_reason"] != "" and row["turns"] < wanted
-    yield _row(about, "turns", lambda: _measured(row["turns"]), flagged=too_few)
+    yield _row(about, "turns", lambda: _require_measured(row["turns"]), flagged=too_few)
     if len(messages):
         yield _lengths(about, row["language"], messages["text"])
         pasted = messages["pasted"]
-        yield _row(about, "pasted", lambda: _measured(pasted.sum(min_count=1)), flagged=pasted.sum() > 0)
+        yield _row(about, "pasted", lambda: _require_measured(pasted.sum(min_count=1)), flagged=pasted.sum() > 0)
     failed = int((messages["error"] != "").sum())
     ended = row["end_reason"] == "technical"
     yield _row(about, "technical", lambda: float(failed), flagged=failed > 0 or ended)
@@ -394,18 +396,31 @@ def _lengths(about: dict[str, Any], language: str, texts: pd.Series) -> dict[str
     return _row(about, "message_words", lambda: words, flagged=words < WORDS)
 
 
-def _need(holds: bool | np.bool_, reason: str) -> None:
+def _require(holds: bool | np.bool_, code: str) -> None:
     if not holds:
-        raise Undefined(reason)
+        raise Undefined(code)
 
 
 def _row(about: Mapping[str, Any], statistic: str, value: Any, *, flagged: bool = False) -> dict[str, Any]:
     row = Row(**{"conversation": "", **about}, statistic=statistic, method=METHODS[statistic])
     row.compute("estimate", value)
     row.values["flagged"] = str(bool(flagged)).lower() if statistic in FLAGS else ""
-    row.leave_out("low", "high", because="it describes what was given, without error")
-    return row.finished()
+    row.leave_out("low", "high", because=Note("without_error"))
+    return row.cells()
 
 
 def flagged_rows(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["flagged"] == "true"]
+
+
+TABLES = (
+    Table(
+        "quality",
+        quality,
+        COLUMNS,
+        METHODS,
+        heading=_("Data quality"),
+        section="quality",
+        empty=_("There are no ratings of people with instruments of several items, and no conversations of theirs."),
+    ),
+)

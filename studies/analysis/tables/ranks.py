@@ -10,9 +10,11 @@ from studies.analysis.bootstrap import Array, Bootstrap
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import ranks as measures
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
-from studies.analysis.tables.arm_pairs import Compared, compared
+from studies.analysis.tables.arm_pairs import Compared, comparisons
 from studies.analysis.tables.arms import add_interval
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "raters",
@@ -47,7 +49,7 @@ WITHIN = {"mean_rank": measures.places_within_users, "share_best": measures.shar
 
 def ranks(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (kind of raters, its rows): item × arm × statistic. `clusters`: the users that count."""
-    for raters, items in groupby(compared(export), key=lambda item: item.of["raters"]):
+    for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [row for item in items for row in _rows(item, bootstrap)]
 
 
@@ -65,13 +67,13 @@ def _within_users(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, An
         for arm, of_arm in zip(item.arms, values.T, strict=True):
             row = Row(**about, arm=arm, statistic=statistic)
             if not users:
-                row.leave_out("estimate", "low", "high", because="no user met every arm")
+                row.leave_out("estimate", "low", "high", because=Note("no_user_met_all_arms"))
             else:
                 row.values["estimate"] = float(of_arm.mean())
-                add_interval(row, of_arm, np.arange(users), bootstrap, of="ranks")
+                add_interval(row, of_arm, np.arange(users), bootstrap, alike="ranks_alike")
                 if left_out:
-                    row.add_notes(f"{left_out} of {len(item.scores)} users did not meet every arm and are left out")
-            yield row.finished()
+                    row.add_notes(Note("users_left_out", count=left_out, all=len(item.scores)))
+            yield row.cells()
 
 
 def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -85,27 +87,41 @@ def _places(item: Compared, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
         for arm in item.arms:
             for place in places:
                 row = Row(**about, arm=arm, statistic=place)
-                row.leave_out("estimate", "low", "high", because=str(reason))
-                yield row.finished()
+                row.leave_out("estimate", "low", "high", because=reason.note)
+                yield row.cells()
         return
     for arm, of_arm in zip(item.arms, chances, strict=True):
         for place, chance in zip(places, of_arm, strict=True):
-            row = Row(**about, arm=arm, statistic=place, estimate=float(chance), method="share of resamples of users")
-            row.leave_out("low", "high", because="it is a share of the resamples themselves")
+            row = Row(**about, arm=arm, statistic=place, estimate=float(chance))
+            row.add_methods(Note("resamples_of_users"))
+            row.leave_out("low", "high", because=Note("is_share_of_resamples"))
             row.add_notes(*notes)
-            yield row.finished()
+            yield row.cells()
 
 
-def _chances(met: Compared, bootstrap: Bootstrap) -> tuple[Array, list[str]]:
-    """Arms × places, and what is to be said of the resamples."""
+def _chances(met: Compared, bootstrap: Bootstrap) -> tuple[Array, list[Note]]:
+    """Return arms × places, and the notes on the resamples."""
     if not len(met.scores):
-        raise Undefined("nobody met two arms")
+        raise Undefined("nobody_met_two")
     drawn = bootstrap.resample_together(measures.arm_effects, measures.sums_for_effects(met.values()))
     if np.isnan(drawn.estimates).any():
-        raise Undefined("not all arms were met by the same users, not even through others")
+        raise Undefined("arms_not_connected")
     defined = drawn.replicates[np.isfinite(drawn.replicates).all(axis=1)]
     if not len(defined):
-        raise Undefined("in no resample were all arms met by the same users, not even through others")
+        raise Undefined("arms_never_connected")
     missing = len(drawn.replicates) - len(defined)
-    notes = [f"{missing} of {len(drawn.replicates)} resamples do not connect all arms and are left out"]
+    notes = [Note("resamples_not_connected", count=missing, all=len(drawn.replicates))]
     return measures.chances_of_places(defined), notes if missing else []
+
+
+TABLES = (
+    Table(
+        "ranks",
+        ranks,
+        COLUMNS,
+        METHODS,
+        heading=_("Ranks of the arms"),
+        section="arms",
+        empty=_("No one met two arms."),
+    ),
+)

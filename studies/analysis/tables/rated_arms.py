@@ -16,7 +16,7 @@ LEAST_KEPT = 0.5  # of the scores: a smaller block without gaps is worth less th
 
 @dataclass(frozen=True)
 class Rated:
-    """`scores`: one row per CELL; `all_scores`: how many there were before some were left out."""
+    """`scores` have one row per CELL; `all_scores` is their number before some were left out."""
 
     scores: pd.DataFrame
     has_gaps: bool
@@ -24,8 +24,10 @@ class Rated:
 
 
 def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-    """`single`: as `reliability.single_ratings` has them. Yields (by OF, the final scores): columns CELL and `score`,
-    the mean over a user's conversations with an arm. A user is a person or a profile."""
+    """Yield (by OF, the final scores): columns CELL and `score`, the mean over a user's conversations with an arm.
+
+    `single`: as `reliability.single_ratings` returns them. A user is a person or a profile.
+    """
     final = single[single["moment"].isin(FINAL)]
     about = export.conversations.loc[final["conversation"].astype(str)]
     named = {"arm": "arm", "user": "cluster", "seekers": "seeker_kind", "condition": "condition"}
@@ -37,7 +39,7 @@ def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[dict[str,
         yield dict(zip(OF, map(str, key), strict=True)), of_kind[[*CELL, "score"]]
 
 
-def crossed(scores: pd.DataFrame, facets: Sequence[str]) -> Rated | None:
+def complete_block(scores: pd.DataFrame, facets: Sequence[str]) -> Rated | None:
     """A block without gaps where it has LEAST_KEPT of what may be counted, else all of that: the scores of the raters
     who tell arms from users. None where fewer than two do."""
     telling = _of_telling_raters(scores)
@@ -50,7 +52,7 @@ def crossed(scores: pd.DataFrame, facets: Sequence[str]) -> Rated | None:
 
 
 def _of_telling_raters(scores: pd.DataFrame) -> pd.DataFrame:
-    """Of those who scored two users or more with two arms or more each; nothing where there is one such rater only."""
+    """Return the scores of raters who scored two users or more with two arms or more each; empty for one such rater."""
     arms = scores.groupby(["rater", "user"], observed=True)["arm"].nunique()
     users = (arms >= LEAST).groupby(level="rater", observed=True).sum()
     telling = users.index[users >= LEAST]
@@ -58,14 +60,14 @@ def _of_telling_raters(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def _blocks(scores: pd.DataFrame, facets: Sequence[str]) -> Iterator[pd.DataFrame]:
-    """Of the users whom every rater scored with every arm; of the raters who scored every user that met all arms."""
+    """Yield users whom every rater scored with every arm, and raters who scored every user that met all arms."""
     met = scores.groupby("user", observed=True)["arm"].transform("nunique")
     yield _without_gaps(scores, "user", facets)
     yield _without_gaps(scores[met == scores["arm"].nunique()], "rater", facets)
 
 
 def _without_gaps(scores: pd.DataFrame, name: str, facets: Sequence[str]) -> pd.DataFrame:
-    """Of the levels of this facet that have all scores; nothing where there is one such level only."""
+    """Return the levels of this facet that have all scores; empty where there is only one."""
     others = [facet for facet in facets if facet != name]
     scored = scores.groupby(name, observed=True)["score"].transform("size")
     full = scores[scored == _cells(scores, others)]

@@ -17,7 +17,9 @@ from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import mixed
 from studies.analysis.measures.mixed import Estimate, Fit
+from studies.analysis.notes import Note, Notes
 from studies.analysis.rows import Row, Undefined
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "raters",
@@ -45,20 +47,23 @@ METHODS = {
 BY = ["raters", "instrument", "moment", "item"]
 OWN = "expert, own conversations"
 SECOND = ("expert", "reviewer", "crowd")
-VARIANCE = "REML; chi-square interval (Satterthwaite)"
-MEAN = "REML; t interval (Satterthwaite)"
-EFFECT = "BLUP; normal interval, variances taken as known"
+REML = Note("reml")
+VARIANCE = Notes(REML, Note("chi_square_satterthwaite"))
+MEAN, MEAN_WITHOUT_DF = Notes(REML, Note("t_satterthwaite")), Notes(REML, Note("normal_without_df"))
+EFFECT = Notes(Note("blup"), Note("normal_known_variances"))
 
 
 @dataclass(frozen=True)
 class Model:
-    """`rater` and `other` are columns of the scores: the two crossed terms."""
+    """The two crossed terms of a model, columns of the scores; `few` is the code of the note on few raters."""
 
     rater: str
     other: str
+    few: str
 
 
-OWN_MODEL, SECOND_MODEL = Model("counsellor", "card"), Model("reviewer", "conversation")
+OWN_MODEL = Model("counsellor", "card", few="few_counsellors")
+SECOND_MODEL = Model("reviewer", "conversation", few="few_reviewers")
 
 
 def rater_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
@@ -104,15 +109,19 @@ def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dic
         kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
         found = mixed.fit(data.scores, data.fixed, kept)
     except Undefined as reason:
-        return [_not_fitted(about, str(reason))]
-    notes = [f"no {name} in the model: {reason}" for name, reason in aliased.items()]
-    notes += [f"the variance of the {name}s comes out as 0" for name in found.absent]
+        return [_row_without_fit(about, reason.note)]
+    notes = [Note("without_term", term=Note(name), reason=reason) for name, reason in aliased.items()]
+    notes += [Note("term_variance_is_zero", term=Note(name)) for name in found.absent]
+    if clusters < FEW_CLUSTERS:
+        notes.append(Note(model.few, count=clusters))
     rows = [
         *_variances(about, found),
         *_means(about, found, np.unique(scores["arm"].to_numpy(str)), scores),
         *_effects(about, found, model.rater, np.unique(scores[model.rater].to_numpy(str))),
     ]
-    return [_noted(row, notes, clusters, model.rater) for row in rows]
+    for row in rows:
+        row.add_notes(*notes)
+    return [row.cells() for row in rows]
 
 
 def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
@@ -128,10 +137,10 @@ def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
     return [model.rater, model.other] if known else [model.rater]
 
 
-def _not_fitted(about: dict[str, Any], reason: str) -> dict[str, Any]:
-    row = Row(**about, term="variance", level="", method="REML")
+def _row_without_fit(about: dict[str, Any], reason: Note) -> dict[str, Any]:
+    row = Row(**about, term="variance", level="", method=Notes(REML))
     row.leave_out("estimate", "low", "high", "df", because=reason)
-    return row.finished()
+    return row.cells()
 
 
 def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
@@ -142,7 +151,7 @@ def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
 def _means(about: dict[str, Any], found: Fit, arms: NDArray[np.str_], scores: pd.DataFrame) -> Iterator[Row]:
     sizes = scores["arm"].value_counts()
     for arm, estimate in zip(arms, found.fixed_effects(), strict=True):
-        method = MEAN if np.isfinite(estimate.df) else "REML; normal interval, no degrees of freedom"
+        method = MEAN if np.isfinite(estimate.df) else MEAN_WITHOUT_DF
         yield _row(about | {"n": int(sizes[str(arm)])}, "arm", str(arm), estimate, method)
 
 
@@ -156,7 +165,7 @@ def _effects(about: dict[str, Any], found: Fit, rater: str, names: NDArray[np.st
             yield _row(about, rater, str(name), Estimate(0.0, np.nan, np.nan), EFFECT)
 
 
-def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: str) -> Row:
+def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, method: Notes) -> Row:
     row = Row(**about, term=term, level=level, estimate=estimate.estimate, df=estimate.df, method=method)
     if np.isfinite(estimate.low):
         row.values |= {"low": estimate.low, "high": estimate.high}
@@ -165,8 +174,14 @@ def _row(about: dict[str, Any], term: str, level: str, estimate: Estimate, metho
     return row
 
 
-def _noted(row: Row, notes: list[str], clusters: int, rater: str) -> dict[str, Any]:
-    row.add_notes(*notes)
-    if clusters < FEW_CLUSTERS:
-        row.add_notes(f"only {clusters} {rater}s, the interval may be too narrow")
-    return row.finished()
+TABLES = (
+    Table(
+        "rater_effects",
+        rater_effects,
+        COLUMNS,
+        METHODS,
+        heading=_("Strictness of the raters"),
+        section="reliability",
+        empty=_("There are neither counsellors' own conversations nor conversations with several raters."),
+    ),
+)

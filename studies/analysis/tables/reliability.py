@@ -18,8 +18,10 @@ from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import clustered, coincidence, gwet, kappa, polychoric
 from studies.analysis.measures.coincidence import Counts, Level
 from studies.analysis.measures.variance import FORMS, Icc, OneWay, one_way, two_way, two_way_by_components
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
+from studies.analysis.tables.table import Table
 
 ONE_WAY = ("icc_1_1", "icc_1_k")
 TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
@@ -30,7 +32,7 @@ NOMINAL = ("percent_agreement", "kappa_fleiss")  # as `coincidence.nominal_from_
 AGREEMENT = (*NOMINAL, "kappa_conger")
 OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.quadratic}  # raters
 CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
-JACKKNIFE = "jackknife of clusters, Student's t"
+JACKKNIFE = Note("jackknife")
 # From here on Satterthwaite's interval held ICC(A,1) in less than 93 % of simulated studies where raters varied as much
 # as errors (docs/developers/coverage.md).
 FEW_RATERS, MANY_TARGETS = 4, 40
@@ -126,7 +128,10 @@ def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
 
 
 def single_ratings(export: Export) -> pd.DataFrame:
-    """One score of each rater for a thing: columns `group`, `rater`, `instrument`, `moment`, `item`, UNIT, `score`."""
+    """Return one score of each rater for a thing.
+
+    Columns `group`, `rater`, `instrument`, `moment`, `item`, UNIT, `score`.
+    """
     by = ["group", "rater", "instrument", "moment", "item", *UNIT]
     return first_of_people(export.ratings).groupby(by, observed=True)["score"].mean().reset_index()
 
@@ -178,20 +183,14 @@ def _conversations_row(
     _add_kappas(row, matrix, clusters, bootstrap)
     _add_nominal(row, counted, clusters, bootstrap)
     _add_conger(row, matrix, clusters, bootstrap)
-    row.leave_out(*CONSISTENCY, because="on the row of item *")
-    return row.finished()
+    row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
+    return row.cells()
 
 
 def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
-    """That of each row, numbered from 0 without gaps."""
+    """Return the cluster of each row, numbered from 0 without gaps."""
     of_rows = conversations.loc[index.get_level_values("conversation").astype(str), "cluster"]
     return np.unique(of_rows.to_numpy(str), return_inverse=True)[1]
-
-
-def _add_method(row: Row, method: str) -> None:
-    told = row.values.get("method", "")
-    if method not in told:
-        row.values["method"] = f"{told}; {method}" if told else method
 
 
 def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -200,7 +199,7 @@ def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap
     if complete == len(matrix):
         _add_complete(row, matrix, clusters, bootstrap)
         return
-    row.add_notes(f"{complete} of {len(matrix)} conversations rated by all {matrix.shape[1]} raters")
+    row.add_notes(Note("complete_conversations", count=complete, all=len(matrix), raters=matrix.shape[1]))
     targets, raters = np.nonzero(~np.isnan(matrix))
     scores = matrix[targets, raters]
     ratings = _add_one_way(row, scores, targets, clusters)
@@ -208,7 +207,7 @@ def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap
 
 
 def _repeat(clusters: np.ndarray) -> bool:
-    """Whether several rows are of one cluster."""
+    """Return whether several rows belong to one cluster."""
     return bool(clusters.max() + 1 < len(clusters))
 
 
@@ -216,28 +215,31 @@ def _add_complete(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Boot
     try:
         forms = two_way(matrix)
     except Undefined as reason:
-        row.leave_out(*_with_bounds(FORMS), because=str(reason))
+        row.leave_out(*_with_bounds(FORMS), because=reason.note)
         return
     if not _repeat(clusters):
         _put(row, forms)
-        _add_method(row, "ICC: F")
+        row.add_methods(Note("f").on("ICC"))
         _note_few_raters(row, *matrix.shape)
         return
     if _put_clustered(row, forms, lambda: clustered.two_way(forms, matrix, clusters, bootstrap)):
-        _add_method(row, f"ICC: {JACKKNIFE}; ICC(A,·): {JACKKNIFE}, raters by chi-square")
+        row.add_methods(JACKKNIFE.on("ICC"), Note("jackknife_and_chi_square").on("ICC(A,·)"))
 
 
-def one_way_interval(found: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, str]:
-    """`found` with the interval that belongs to these clusters, and how that was made; raises `Undefined` where the
-    clusters leave none. `clusters`: that of each target, numbered from 0 without gaps."""
+def one_way_interval(found: OneWay, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> tuple[OneWay, Note]:
+    """Return `found` with the interval that belongs to these clusters, and its method.
+
+    `clusters`: the cluster of each target, numbered from 0 without gaps. Raises `Undefined` where the clusters leave no
+    interval.
+    """
     if not _repeat(clusters):
-        return found, "F"
+        return found, Note("f")
     return clustered.one_way(found, scores, targets, clusters), JACKKNIFE
 
 
 def _note_few_raters(row: Row, targets: int, raters: int) -> None:
     if raters <= FEW_RATERS and targets >= MANY_TARGETS:
-        row.add_notes(f"(A,·): only {raters} raters of {targets} conversations, the interval may be too narrow")
+        row.add_notes(Note("few_raters_of_many", raters=raters, count=targets).on("(A,·)"))
 
 
 def _add_one_way(row: Row, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> float:
@@ -245,16 +247,16 @@ def _add_one_way(row: Row, scores: Array, targets: np.ndarray, clusters: np.ndar
     try:
         found = one_way(scores, targets)
     except Undefined as reason:
-        row.leave_out(*_with_bounds(ONE_WAY), because=str(reason))
+        row.leave_out(*_with_bounds(ONE_WAY), because=reason.note)
         return np.nan
-    row.add_notes(f"one-way over all ratings, k = {found.raters:.4g} ratings on average")
+    row.add_notes(Note("one_way_over_all", count=f"{found.raters:.4g}"))
     try:
         bounded, method = one_way_interval(found, scores, targets, clusters)
     except Undefined as reason:
-        _put_without(row, found.forms(), str(reason))
+        _put_without(row, found.forms(), reason.note)
     else:
         _put(row, bounded.forms())
-        _add_method(row, f"ICC(1,·): {method}")
+        row.add_methods(method.on("ICC(1,·)"))
     return found.raters
 
 
@@ -269,29 +271,29 @@ def _add_components(
         else:
             _put(row, two_way_by_components(scores, targets, raters, ratings))
     except Undefined as reason:
-        row.leave_out(*_with_bounds(TWO_WAY), because=str(reason))
+        row.leave_out(*_with_bounds(TWO_WAY), because=reason.note)
         return
     if jackknifed:
-        row.add_notes("(A,·) and (C,·) by REML variance components over all ratings, jackknife intervals")
-        _add_method(row, f"ICC(A,·), ICC(C,·): {JACKKNIFE}, one step of Newton's")
+        row.add_notes(Note("components_by_jackknife"))
+        row.add_methods(Note("jackknife_by_newton").on("ICC(A,·)", "ICC(C,·)"))
         return
-    row.add_notes("(A,·) and (C,·) by REML variance components over all ratings, delta-method intervals")
-    _add_method(row, "ICC(A,·), ICC(C,·): delta-method interval on the logit")
+    row.add_notes(Note("components_by_delta"))
+    row.add_methods(Note("delta_on_logit").on("ICC(A,·)", "ICC(C,·)"))
     if _repeat(clusters):
-        row.add_notes(f"(A,·) and (C,·): {len(clusters)} conversations of {several} clusters count as independent")
+        row.add_notes(Note("conversations_independent", count=len(clusters), clusters=several).on("(A,·) and (C,·)"))
 
 
 def _put_clustered(row: Row, forms: dict[str, Icc], widened: Callable[[], dict[str, Icc]]) -> bool:
-    """`forms` where the clusters leave no interval; whether they left one."""
+    """Add the widened forms, or `forms` where the clusters leave no interval; return whether they left one."""
     try:
         _put(row, widened())
     except Undefined as reason:
-        _put_without(row, forms, str(reason))
+        _put_without(row, forms, reason.note)
         return False
     return True
 
 
-def _put_without(row: Row, forms: dict[str, Icc], reason: str) -> None:
+def _put_without(row: Row, forms: dict[str, Icc], reason: Note) -> None:
     """The coefficients, without intervals."""
     row.values |= {name: icc.estimate for name, icc in forms.items()}
     row.leave_out(*(name + bound for name in forms for bound in ("_low", "_high")), because=reason)
@@ -303,28 +305,29 @@ def _put(row: Row, coefficients: dict[str, Icc]) -> None:
     open_ended = [name for name, icc in coefficients.items() if np.isnan(icc.low)]
     if open_ended:
         perfect = all(coefficients[name].estimate == 1 for name in open_ended)
-        reason = "perfect agreement has no interval" if perfect else "no interval could be had"
-        row.add_notes(f"{', '.join(open_ended)}: {reason}")
+        row.add_notes(Note("perfect_agreement" if perfect else "no_interval").on(*open_ended))
     if boundless := [name for name, icc in coefficients.items() if np.isneginf(icc.low)]:
-        row.add_notes(f"{', '.join(boundless)}: no lower bound, as far apart are raters")
+        row.add_notes(Note("no_lower_bound").on(*boundless))
 
 
 def _add_alpha(row: Row, counted: Counts, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     name = f"alpha_{level}"
     row.compute(name, lambda: counted.alpha(level))
-    _add_interval(row, name, "alpha: {} cluster bootstrap", lambda: counted.resample_alpha(level, clusters, bootstrap))
+    _add_interval(row, name, "alpha", lambda: counted.resample_alpha(level, clusters, bootstrap))
 
 
-def _add_interval(row: Row, name: str, method: str, resample: Callable[[], Resampled]) -> None:
-    """`method`: with a place for the kind of interval."""
+def _add_interval(
+    row: Row, name: str, family: str, resample: Callable[[], Resampled], *, method: str = "cluster_bootstrap"
+) -> None:
+    """Add the bounds of a coefficient; `family` stands before its method, whose code is `method`."""
     try:
         resampled = resample()
     except Undefined as reason:
-        row.leave_out(f"{name}_low", f"{name}_high", because=str(reason))
+        row.leave_out(f"{name}_low", f"{name}_high", because=reason.note)
         return
     interval = resampled.interval()
     row.values |= {f"{name}_low": interval.low, f"{name}_high": interval.high}
-    _add_method(row, method.format(interval.method))
+    row.add_methods(Note(method, interval=interval.method).on(family))
     row.add_notes(*resampled.notes(name))
 
 
@@ -336,29 +339,29 @@ def _add_ac2(
         counted, weights = gwet.counts(scores, units, levels), gwet.quadratic(levels)
         row.values[AC2] = gwet.agreement(counted, weights)
     except Undefined as reason:
-        row.leave_out(*_with_bounds([AC2]), because=str(reason))
+        row.leave_out(*_with_bounds([AC2]), because=reason.note)
         return
     if scale.note:
-        row.add_notes(f"{AC2}: {scale.note}")
-    method = "AC2: quadratic weights, {} cluster bootstrap"
-    _add_interval(row, AC2, method, lambda: gwet.resample(counted, weights, clusters, bootstrap))
+        row.add_notes(scale.note.on(AC2))
+    resample = partial(gwet.resample, counted, weights, clusters, bootstrap)
+    _add_interval(row, AC2, "AC2", resample, method="weighted_bootstrap")
 
 
 def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     if matrix.shape[1] != 2:
-        row.leave_out(*_with_bounds(OF_TWO), because="more than two raters")
+        row.leave_out(*_with_bounds(OF_TWO), because=Note("over_two_raters"))
         return
     levels = np.unique(matrix)
     try:
         tables = kappa.tables(matrix, levels, clusters)
         estimates = {name: kappa.kappa(tables.sum(axis=0), weigh(levels)) for name, weigh in OF_TWO.items()}
     except Undefined as reason:
-        row.leave_out(*_with_bounds(OF_TWO), because=str(reason))
+        row.leave_out(*_with_bounds(OF_TWO), because=reason.note)
         return
     row.values |= estimates
     for name, weigh in OF_TWO.items():
         resample = partial(kappa.resample, tables, weigh(levels), bootstrap)
-        _add_interval(row, name, "kappa: {} cluster bootstrap", resample)
+        _add_interval(row, name, "kappa", resample)
 
 
 def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -367,18 +370,18 @@ def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray, bootstrap: Boo
     try:
         together = counted.resample_nominal(clusters, bootstrap)
     except Undefined as reason:
-        row.leave_out(*(name + bound for name in NOMINAL for bound in ("_low", "_high")), because=str(reason))
+        row.leave_out(*(name + bound for name in NOMINAL for bound in ("_low", "_high")), because=reason.note)
         return
     for place, name in enumerate(NOMINAL):
         _add_nominal_interval(row, name, partial(together.one, place))
 
 
 def _add_nominal_interval(row: Row, name: str, resample: Callable[[], Resampled]) -> None:
-    """None where there is no coefficient, whose reason is told."""
+    """Add an interval, unless the coefficient is missing; its reason is noted already."""
     if np.isnan(row.values[name]):
         row.values |= {f"{name}_low": np.nan, f"{name}_high": np.nan}
     else:
-        _add_interval(row, name, "nominal: {} cluster bootstrap", lambda: kappa.require_variation(resample()))
+        _add_interval(row, name, "nominal", lambda: kappa.require_variation(resample()))
 
 
 def _add_conger(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -391,28 +394,26 @@ def _fleiss(counted: Counts) -> float:
     """Nominal; conversations may differ in their raters, not in the number of them (Fleiss 1971, 10.1037/h0031619)."""
     sizes = counted.counts.sum(axis=1)
     if np.ptp(sizes):
-        raise Undefined("the number of ratings differs between conversations")
+        raise Undefined("ratings_differ_in_number")
     counted.require_variation()
     return float(fleiss_kappa(counted.counts))
 
 
 def _arms_row(means: pd.DataFrame, of: dict[str, str]) -> dict[str, Any]:
-    """Each rater judged the same arms through conversations of their own, so only the one-way forms mean something."""
+    """Return the row of arms, in which raters had their own conversations, so only the one-way forms mean something."""
     row = Row(**of, unit="arm", n=means["arm"].nunique(), k=means["rater"].nunique())
-    row.leave_out(
-        *_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)), because="each rater had their own conversation"
-    )
-    row.leave_out(*CONSISTENCY, because="on the row of item *")
+    row.leave_out(*_with_bounds((*TWO_WAY, *ALPHAS, AC2, *OF_TWO, *AGREEMENT)), because=Note("own_conversations"))
+    row.leave_out(*CONSISTENCY, because=Note("on_row_of_all_items"))
     arms = np.unique(means["arm"], return_inverse=True)[1]
     _add_one_way(row, means["score"].to_numpy(float), arms, np.arange(len(set(arms))))
-    row.add_notes("rater, card and conversation are confounded")
-    return row.finished()
+    row.add_notes(Note("confounded"))
+    return row.cells()
 
 
 def _of_items(
     rated: pd.DataFrame, of: dict[str, str], conversations: pd.DataFrame, bootstrap: Bootstrap
 ) -> Iterator[dict[str, Any]]:
-    """One row per instrument: its items as a scale, over the ratings that answered all of them."""
+    """Yield one row per instrument: its items as a scale, over the ratings that answered all of them."""
     wide = by_item(rated)
     if wide.shape[1] < 2:
         return
@@ -420,27 +421,27 @@ def _of_items(
     complete, clusters = answered.to_numpy(float), _clusters(answered.index, conversations)
     row = Row(**of, item="*", unit="conversation", n=len(complete), k=wide.shape[1], clusters=len(set(clusters)))
     if len(complete) < len(wide):
-        row.add_notes(f"{len(complete)} of {len(wide)} ratings answered all items")
-    row.leave_out(*_with_bounds(_MEASURED), because="on the rows of the items")
+        row.add_notes(Note("complete_ratings", count=len(complete), all=len(wide)))
+    row.leave_out(*_with_bounds(_MEASURED), because=Note("on_rows_of_items"))
     _add_cronbach(row, complete, clusters, bootstrap)
     row.compute("omega", lambda: omega_total(complete))
     row.compute("omega_polychoric", lambda: omega_polychoric(complete))
     if len(set(clusters)) < len(complete):
-        row.add_notes(f"{len(complete)} ratings of {len(set(clusters))} clusters are one sample in omega")
-    yield row.finished()
+        row.add_notes(Note("one_sample_in_omega", count=len(complete), clusters=len(set(clusters))))
+    yield row.cells()
 
 
 def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
-    """It is ICC(C,k) with items for raters, so its interval is that one's (Feldt 1965, doi 10.1007/BF02289499)."""
+    """Add Cronbach's alpha, which is ICC(C,k) with items for raters (Feldt 1965, doi 10.1007/BF02289499)."""
     try:
         alpha = cronbach_alpha(scores)
         forms = two_way(scores)
     except Undefined as reason:
-        row.leave_out(*_with_bounds(["cronbach"]), because=str(reason))
+        row.leave_out(*_with_bounds(["cronbach"]), because=reason.note)
         return
     if not _repeat(clusters):
         _put(row, {"cronbach": replace(forms["icc_c_k"], estimate=alpha)})
-        _add_method(row, "Cronbach: F")
+        row.add_methods(Note("f").on("Cronbach"))
         return
 
     def widened() -> dict[str, Icc]:
@@ -448,47 +449,49 @@ def _add_cronbach(row: Row, scores: Array, clusters: np.ndarray, bootstrap: Boot
         return {"cronbach": replace(found, estimate=alpha)}
 
     if _put_clustered(row, {"cronbach": Icc(alpha, np.nan, np.nan)}, widened):
-        _add_method(row, f"Cronbach: {JACKKNIFE}")
+        row.add_methods(JACKKNIFE.on("Cronbach"))
 
 
 def cronbach_alpha(scores: Array) -> float:
-    """`scores`: ratings × items, complete (Cronbach 1951, doi 10.1007/BF02310555)."""
+    """Return Cronbach's alpha of `scores`, ratings × items, complete (Cronbach 1951, doi 10.1007/BF02310555)."""
     if len(scores) < 2:
-        raise Undefined("fewer than two complete ratings")
+        raise Undefined("under_two_complete_ratings")
     items = scores.shape[1]
     total = scores.sum(axis=1).var(ddof=1)
     if total == 0:
-        raise Undefined("the totals do not vary")
+        raise Undefined("totals_alike")
     return float(items / (items - 1) * (1 - scores.var(axis=0, ddof=1).sum() / total))
 
 
 def omega_total(scores: Array) -> float:
-    """Of one common factor; `scores`: ratings × items, complete (McDonald 1999, Test Theory, chapter 6)."""
+    """Return omega of one factor of `scores`, ratings × items, complete (McDonald 1999, Test Theory, chapter 6)."""
     _must_have_a_factor(scores)
     correlations: Array = np.asarray(np.corrcoef(scores, rowvar=False))
     if np.linalg.eigvalsh(correlations).min() < SINGULAR:
-        raise Undefined("an item follows from the others")
+        raise Undefined("item_follows")
     return _omega(correlations, scores.std(axis=0, ddof=1))
 
 
 def omega_polychoric(scores: Array) -> float:
-    """Of ordered categories: `scores` in whole points, ratings × items, complete (Zumbo, Gadermann & Zeisser 2007, doi
-    10.22237/jmasm/1177992180)."""
+    """Return omega of ordered categories; `scores` are whole points, ratings × items, complete.
+
+    Zumbo, Gadermann & Zeisser 2007, doi 10.22237/jmasm/1177992180.
+    """
     _must_have_a_factor(scores)
     correlations = polychoric.correlations(scores)
     if np.linalg.eigvalsh(correlations).min() < SINGULAR:
-        raise Undefined("the polychoric correlations contradict each other, as they may with few ratings")
+        raise Undefined("polychoric_contradict")
     return _omega(correlations, np.ones(scores.shape[1]))
 
 
 def _must_have_a_factor(scores: Array) -> None:
     ratings, items = scores.shape
     if items < FEWEST_ITEMS:
-        raise Undefined("fewer than three items have no factor of their own")
+        raise Undefined("under_three_items")
     if ratings <= items:
-        raise Undefined("fewer complete ratings than a factor needs")
+        raise Undefined("too_few_ratings_for_a_factor")
     if not np.ptp(scores, axis=0).all():
-        raise Undefined("an item does not vary")
+        raise Undefined("item_alike")
 
 
 def _omega(correlations: Array, spread: Array) -> float:
@@ -507,5 +510,18 @@ def _one_factor(correlations: Array) -> tuple[Array, Array]:
             model = Factor(corr=correlations, n_factor=1, method="ml")
             model.fit(start=(start, (1 - start[:, 0] ** 2).clip(min=LEAST)))
         except (ModelWarning, np.linalg.LinAlgError) as error:
-            raise Undefined("one factor could not be fitted") from error
+            raise Undefined("no_factor") from error
     return model.loadings[:, 0], model.uniqueness
+
+
+TABLES = (
+    Table(
+        "reliability",
+        reliability,
+        COLUMNS,
+        METHODS,
+        heading=_("Agreement between raters"),
+        section="reliability",
+        empty=_("No conversation has several raters of the same kind, and no instrument has several items."),
+    ),
+)

@@ -10,14 +10,15 @@ import pandas as pd  # noqa: TID253
 from dialogue.judges.makers import maker_of
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_table
+from studies.analysis.notes import Note
 from studies.analysis.rows import Row
-from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, named_by
+from studies.analysis.tables.judged import ALL, JUDGE, SCALE, UNIT, add_resampled, clusters_of, key_columns
 
 SELF_PREFERENCE, INTERACTION = "self_preference", "interaction"
 
 
 def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    """One row for each item of a judge of whom all is known; else one that says what is not."""
+    """Yield one row for each item of a judge about whom all is known; for others one row with the reason."""
     makers, supporters = judges_makers(export.folder), supporters_makers(export.folder)
     for (judge, strategy), rows in plain.groupby(JUDGE):
         of = {"judge": str(judge), "strategy": str(strategy), "variant": SELF_PREFERENCE, "statistic": INTERACTION}
@@ -28,20 +29,20 @@ def preferences(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> It
         if why := _why_no_preference(own, set(kin) - {""}, of_others):
             row = Row(**of, instrument="", moment="", item=ALL, n=0, clusters=0)
             row.leave_out("estimate", "low", "high", because=why)
-            yield row.finished()
+            yield row.cells()
             continue
         mean = of_others.groupby([*SCALE, *UNIT])["score"].mean().rename("others")
         beside = rows.assign(kin=kin).join(mean, on=[*SCALE, *UNIT], how="inner")
         for scale, both in beside[beside["kin"] != ""].groupby(SCALE):
-            yield _preference(of | named_by(SCALE, scale), both, own, export, bootstrap)
+            yield _preference(of | key_columns(SCALE, scale), both, own, export, bootstrap)
 
 
-def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> str:
+def _why_no_preference(own: str, kin: set[str], of_others: pd.DataFrame) -> Note | None:
     if not own:
-        return "the maker of the judge's model is not known"
+        return Note("maker_unknown")
     if own not in kin or len(kin) < 2:
-        return "no supporters both of the judge's maker and of others"
-    return "no judge of another maker with this strategy" if of_others.empty else ""
+        return Note("makers_alike")
+    return Note("no_other_maker") if of_others.empty else None
 
 
 def _preference(
@@ -52,12 +53,12 @@ def _preference(
     clusters = clusters_of(both["conversation"], export)
     row = Row(**of, n=len(both), clusters=len(set(clusters)))
     if not 0 < kin.sum() < len(kin):
-        row.leave_out("estimate", "low", "high", because="judges of several makers scored supporters of one maker only")
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("one_makers_supporters"))
+        return row.cells()
     sums = sum_by_cluster(np.column_stack([kin, kin * ahead, 1 - kin, (1 - kin) * ahead]), clusters)
     row.values["estimate"] = float(_interaction(sums.sum(axis=0)))
     add_resampled(row, lambda: bootstrap.resample(_interaction, sums))
-    return row.finished()
+    return row.cells()
 
 
 def _interaction(sums: Array) -> Array:
@@ -66,7 +67,7 @@ def _interaction(sums: Array) -> Array:
 
 
 def judges_makers(folder: Path) -> dict[str, str]:
-    """By judge, from calls.csv; empty where its models are of several makers, or of one that is not known."""
+    """Return the maker of each judge's models, from calls.csv; empty where there are several or it is unknown."""
     path = folder / "calls.csv"
     if not path.is_file():
         return {}
@@ -77,7 +78,7 @@ def judges_makers(folder: Path) -> dict[str, str]:
 
 
 def supporters_makers(folder: Path) -> dict[str, str]:
-    """By conversation, from conversations.csv; empty where nobody knows."""
+    """Return the maker of each conversation's model, from conversations.csv; empty where it is unknown."""
     path = folder / "conversations.csv"
     if not path.is_file():
         return {}

@@ -17,16 +17,19 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables import quality
 from studies.analysis.tables.agreement import SCALE, both_sides
-from studies.analysis.tables.arm_pairs import compared, differences, shared
+from studies.analysis.tables.agreement_intervals import method_of_r
+from studies.analysis.tables.arm_pairs import comparisons, differences, scores_of_pair
 from studies.analysis.tables.arms import arm_means
 from studies.analysis.tables.discrimination import add_separation
 from studies.analysis.tables.effects import add_interval_of_difference
 from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import UNIT, one_way_interval, single_ratings
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.table import Table
+from studies.analysis.tables.verdicts import numbers_of
 from studies.analysis.tables.whom import FINAL
 
 NAMED = ["raters", "arm_a", "arm_b", "seekers", "condition"]
@@ -76,20 +79,20 @@ def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Row
 
 
 def _lost(usual: Rows, rows: Rows) -> Iterator[dict[str, Any]]:
-    """For each estimate of all that the sample leaves nothing of."""
-    there = {_named(row) for row in rows}
-    for of in (row for row in usual if _named(row) not in there):
+    """Yield a row for each estimate of the whole data that the sample cannot give."""
+    there = {_key_of(row) for row in rows}
+    for of in (row for row in usual if _key_of(row) not in there):
         row = Row(**{name: of[name] for name in ("statistic", *OF, *NAMED)}, n=0, clusters=0)
-        row.leave_out("estimate", "low", "high", because="this sample leaves too little to compute it from")
-        yield of | {"method": ""} | row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("sample_too_small"))
+        yield of | {"method": Notes()} | row.cells()
 
 
-def _named(row: dict[str, Any]) -> tuple[Any, ...]:
+def _key_of(row: dict[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in ("statistic", *OF, *NAMED))
 
 
 def samples(export: Export) -> dict[str, Export]:
-    """By name, as METHODS tells them."""
+    """Return the samples by name, as METHODS describes them."""
     troubled = export.ratings["conversation"].isin(incidents(export))
     return {
         ALL: export,
@@ -104,7 +107,7 @@ def samples(export: Export) -> dict[str, Export]:
 
 
 def without_flagged(export: Export) -> pd.DataFrame:
-    """Without flagged people's ratings, those that were given too fast, and all of conversations that are flagged."""
+    """Return ratings without those of flagged people, those given too fast, and all of flagged conversations."""
     table = pd.DataFrame(quality.indices(quality.of_export(export)), columns=quality.COLUMNS)
     flagged = quality.flagged_rows(table)
     said = flagged["statistic"].isin(quality.OF_WHAT_WAS_SAID)
@@ -134,7 +137,7 @@ def _side_by_side(key: tuple[str, ...], pairs: dict[str, Pairs], conversations: 
         suffix = "" if name == ALL else f"_{name}"
         row.values[f"n{suffix}"] = len(both)
         row.compute(f"pearson{suffix}", lambda x=human, y=judge: correlation.pearson(x, y))  # type: ignore[misc]
-    return row.finished()
+    return row.cells()
 
 
 def _of_sample(sample: Export, pairs: Pairs, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -165,13 +168,13 @@ def _correlation(
 
     def drawn() -> Inference:
         correlation.pearson(human, judge)  # where r does not exist, its reason is the interval's too
-        sums, clusters = pair_moments(human, judge), numbered(about["cluster"])
+        sums, clusters = pair_moments(human, judge), numbers_of(about["cluster"])
         if of["human"] == "expert" and about["counsellors"].all() and about["arm"].nunique() > 1:
-            return bootstrap.resample_two_way(fisher_z, sum_by_cell(sums, clusters, numbered(about["arm"])))
+            return bootstrap.resample_two_way(fisher_z, sum_by_cell(sums, clusters, numbers_of(about["arm"])))
         return bootstrap.resample(fisher_z, sum_by_cluster(sums, clusters))
 
     _add_interval_of_r(row, drawn)
-    return row.finished()
+    return row.cells()
 
 
 def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
@@ -179,12 +182,11 @@ def _add_interval_of_r(row: Row, drawn: Callable[[], Inference]) -> None:
         resampled = drawn()
         interval = resampled.interval_of_r()
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
         return
-    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
     row.values |= {"low": interval.low, "high": interval.high}
-    row.values["method"] = f"{interval.method} {kind} bootstrap on Fisher's z"
-    row.add_notes(*resampled.notes("interval"))
+    row.add_methods(method_of_r(resampled, interval))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
@@ -194,9 +196,9 @@ def _means(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
 
 
 def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for item in compared(sample):
+    for item in comparisons(sample):
         for a, b in combinations(item.arms, 2):
-            pair = shared(item, (a, b))
+            pair = scores_of_pair(item, (a, b))
             users = len(pair.scores)
             row = Row(**item.of, statistic="difference", arm_a=a, arm_b=b, n=pair.counted(), clusters=users)
             if users:
@@ -204,24 +206,24 @@ def _differences(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any
                 row.values["estimate"] = float(between.mean())
                 add_interval_of_difference(row, between, bootstrap)
             else:
-                row.leave_out("estimate", "low", "high", because="nobody met both arms")
-            yield row.finished()
+                row.leave_out("estimate", "low", "high", because=Note("nobody_met_both"))
+            yield row.cells()
 
 
 def _separations(sample: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for item in compared(sample):
+    for item in comparisons(sample):
         complete = item.complete()
         row = Row(n=complete.counted(), clusters=len(complete.scores))
         add_separation(row, item, bootstrap)
-        found = row.finished()
+        found = row.cells()
         about = item.of | {name: found[name] for name in ("n", "clusters", "note")}
         yield about | {"statistic": "msr", "estimate": found["msr"]}
-        bounds = {"low": found["msr_low"], "high": found["msr_high"], "method": found.get("method", "")}
+        bounds = {"low": found["msr_low"], "high": found["msr_high"], "method": found.get("method", Notes())}
         yield about | {"statistic": "msr_corrected", "estimate": found["msr_corrected"]} | bounds
 
 
 def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
-    """Where several raters of a kind rated the same conversations."""
+    """Yield the ICC of raters of a kind who rated the same conversations."""
     keys = ["group", "instrument", "moment", "item"]
     for key, scores in single_ratings(sample).groupby(keys, observed=True):
         several = scores[scores.duplicated(UNIT, keep=False)]
@@ -230,25 +232,39 @@ def _iccs(sample: Export) -> Iterator[dict[str, Any]]:
 
 
 def _icc(of: dict[str, str], scores: pd.DataFrame, conversations: pd.DataFrame) -> dict[str, Any]:
-    """With the interval that reliability.csv has of it."""
+    """Return the ICC with the interval that reliability.csv has of it."""
     targets = scores.groupby(UNIT, observed=True).ngroup().to_numpy()
     of_targets = scores.assign(target=targets).groupby("target")["conversation"].first().astype(str)
-    clusters = numbered(conversations.loc[of_targets, "cluster"])
+    clusters = numbers_of(conversations.loc[of_targets, "cluster"])
     row = Row(**of, statistic="icc_1_1", n=len(of_targets), clusters=int(clusters.max()) + 1)
     values = scores["score"].to_numpy(float)
     try:
         found = one_way(values, targets)
     except Undefined as reason:
-        row.leave_out("estimate", "low", "high", because=str(reason))
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=reason.note)
+        return row.cells()
     row.values["estimate"] = found.single.estimate
     try:
         bounded, method = one_way_interval(found, values, targets, clusters)
         if np.isnan(bounded.single.low):
             perfect = found.single.estimate == 1
-            raise Undefined("perfect agreement has no interval" if perfect else "no interval could be had")
+            raise Undefined("perfect_agreement" if perfect else "no_interval")
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
+        row.leave_out("low", "high", because=reason.note)
     else:
-        row.values |= {"low": bounded.single.low, "high": bounded.single.high, "method": method}
-    return row.finished()
+        row.values |= {"low": bounded.single.low, "high": bounded.single.high}
+        row.add_methods(method)
+    return row.cells()
+
+
+TABLES = (
+    Table(
+        "sensitivity",
+        sensitivity,
+        COLUMNS,
+        METHODS,
+        heading=_("With and without"),
+        section="sensitivity",
+        empty=_("No final score belongs to an arm, and no judge and person scored the same conversation."),
+    ),
+)

@@ -13,10 +13,12 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import correlation, dependent
 from studies.analysis.measures.multiple import benjamini_hochberg
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.tables.agreement import SCALE, both_sides
 from studies.analysis.tables.families import adjust
-from studies.analysis.tables.judged import clusters_of, named_by, numbered
+from studies.analysis.tables.judged import clusters_of, key_columns, numbers_of
+from studies.analysis.tables.table import Table
 
 MENG = ("meng_z", "meng_p", "meng_low", "meng_high")
 TESTED = ("williams_t", "williams_df", "williams_p", "steiger_z", "steiger_p", "zou_low", "zou_high", *MENG)
@@ -87,7 +89,7 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
     first in the alphabet; what only one of them scored is left out and noted."""
     tests: list[dict[str, Any]] = []
     for (human, judge), pairs in groupby(
-        compared(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
+        comparisons(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
     ):
         rows = [row_of(*pair, export, bootstrap) for pair in pairs]
         tests += adjust(rows, lambda row: tuple(row[name] for name in FAMILY), undecided=are_alike)
@@ -95,17 +97,17 @@ def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, 
     yield "all rows", adjust(tests, lambda row: 0, into="p_bh", correct=benjamini_hochberg, undecided=are_alike)
 
 
-def compared(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
-    """What is compared in each row, by human and judge first, and the scores of both sides under either strategy."""
-    for (human, judge), of_items in _found(ratings).items():
+def comparisons(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], pd.DataFrame, pd.DataFrame]]:
+    """Yield what each row compares, by human and judge first, and the scores of both sides under either strategy."""
+    for (human, judge), of_items in _scores_by_strategy(ratings).items():
         for scale, strategies in of_items.items():
-            of = {"judge": judge, "human": human} | named_by(SCALE, scale)
+            of = {"judge": judge, "human": human} | key_columns(SCALE, scale)
             for a, b in combinations(sorted(strategies), 2):
                 yield of | {"strategy_a": a, "strategy_b": b}, strategies[a], strategies[b]
 
 
-def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
-    """By (human, judge), SCALE and strategy: the scores of both sides."""
+def _scores_by_strategy(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mapping[str, pd.DataFrame]]]:
+    """Return the scores of both sides by (human, judge), SCALE and strategy."""
     found: dict[tuple[str, str], dict[Key, dict[str, pd.DataFrame]]] = {}
     for of, both in both_sides(ratings):
         of_items = found.setdefault((of["human"], of["judge"]), {})
@@ -116,28 +118,28 @@ def _found(ratings: pd.DataFrame) -> Mapping[tuple[str, str], Mapping[Key, Mappi
 def row_of(
     of: dict[str, str], under_a: pd.DataFrame, under_b: pd.DataFrame, export: Export, bootstrap: Bootstrap
 ) -> dict[str, Any]:
-    """Without p_holm and p_bh, which need the other rows."""
+    """Return the row without p_holm and p_bh, which need the other rows."""
     sides = {"human": under_a["human"], "a": under_a["judge"], "b": under_b["judge"]}
     scores = pd.concat(sides, axis=1, join="inner").sort_index()
     clusters = clusters_of(scores.index.get_level_values("conversation"), export)
     row = Row(**of, n=len(scores), clusters=len(set(clusters)))
     _add_correlations(row, *scores.to_numpy(float).T)
     if np.isnan(row.values["difference"]):
-        row.leave_out("low", "high", "p", *TESTED, because="no difference")
+        row.leave_out("low", "high", "p", *TESTED, because=Note("no_difference"))
     else:
         arms = arms_to_draw(scores, of["human"], export)
         add_interval(row, lambda: _resample(scores, clusters, arms, bootstrap))
         _add_tests(row)
     if alone := len(under_a) + len(under_b) - 2 * len(scores):
-        row.add_notes(f"{alone} that only one of the two strategies scored are left out")
-    return row.finished()
+        row.add_notes(Note("scored_by_one_strategy", count=alone))
+    return row.cells()
 
 
 def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
     row.compute("r_a", lambda: correlation.pearson(human, a))
     row.compute("r_b", lambda: correlation.pearson(human, b))
     if np.isnan([row.values["r_a"], row.values["r_b"]]).any():
-        row.leave_out("r_ab", "difference", because="not both r exist")
+        row.leave_out("r_ab", "difference", because=Note("not_both_r"))
     else:
         row.values |= {"r_ab": correlation.pearson(a, b), "difference": row.values["r_b"] - row.values["r_a"]}
 
@@ -146,27 +148,27 @@ def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np
     """The arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
     about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
-    return numbered(about["arm"]) if own and about["arm"].nunique() > 1 else None
+    return numbers_of(about["arm"]) if own and about["arm"].nunique() > 1 else None
 
 
 def are_alike(row: dict[str, Any]) -> bool:
-    """Whether the two r are the same, in every resample too."""
+    """Return whether the two r are the same, also in every resample."""
     return bool(abs(row["difference"]) < ALIKE)
 
 
 def add_interval(row: Row, resample: Callable[[], Inference]) -> None:
-    """`low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
+    """Add `low`, `high` and `p` of a difference of two r, and the method; or the reason why there are none."""
     try:
         resampled = resample()
         interval = resampled.interval()
         refuse_alike(interval.low, interval.high)
     except Undefined as reason:
-        row.leave_out("low", "high", "p", because=str(reason))
+        row.leave_out("low", "high", "p", because=reason.note)
         return
-    kind = "two-way cluster (counsellors × arms)" if len(resampled.clusters()) > 1 else "cluster"
+    kind = "paired_two_way_bootstrap" if len(resampled.clusters()) > 1 else "paired_bootstrap"
     row.values |= {"low": max(interval.low, -FARTHEST), "high": min(interval.high, FARTHEST), "p": resampled.p_value()}
-    row.values["method"] = f"{interval.method} paired {kind} bootstrap"
-    row.add_notes(*resampled.notes("interval"))
+    row.add_methods(Note(kind, interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL))
 
 
 def _resample(
@@ -180,14 +182,27 @@ def _resample(
 
 
 def _add_tests(row: Row) -> None:
-    """Those that take the rows as independent."""
+    """Add the tests that take the rows as independent."""
     found = row.values["r_b"], row.values["r_a"], row.values["r_ab"], row.values["n"]
     try:
         williams, steiger, (low, high) = dependent.williams(*found), dependent.steiger(*found), dependent.zou(*found)
         meng, bounds = dependent.meng(*found)
     except Undefined as reason:
-        row.leave_out(*TESTED, because=str(reason))
+        row.leave_out(*TESTED, because=reason.note)
         return
     row.values |= {"williams_t": williams.statistic, "williams_df": row.values["n"] - 3, "williams_p": williams.p}
     row.values |= {"steiger_z": steiger.statistic, "steiger_p": steiger.p, "zou_low": low, "zou_high": high}
     row.values |= dict(zip(MENG, (meng.statistic, meng.p, *bounds), strict=True))
+
+
+TABLES = (
+    Table(
+        "strategy_tests",
+        strategy_tests,
+        COLUMNS,
+        METHODS,
+        heading=_("Strategies compared"),
+        section="agreement",
+        empty=_("No judge rated with two strategies what a person also rated."),
+    ),
+)

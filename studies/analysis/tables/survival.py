@@ -13,14 +13,16 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.bootstrap import FEW_CLUSTERS, Array, Bootstrap, Resampled, weights
 from studies.analysis.frames import Export
-from studies.analysis.language import gettext_noop
+from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import incidence
 from studies.analysis.measures.paired import ROUNDED
 from studies.analysis.measures.proportions import BY_CLUSTERS, METHOD, effective_by_jackknife, wilson
+from studies.analysis.notes import INTERVAL, Note, Notes
 from studies.analysis.rows import Row
 from studies.analysis.tables.arms import add_interval
 from studies.analysis.tables.ends import ENDS, LEAVING, REGULAR, Group, ended_in, leaving
 from studies.analysis.tables.log_ranks import log_ranks
+from studies.analysis.tables.table import Table
 
 COLUMNS = [
     "arm",
@@ -41,29 +43,29 @@ COLUMNS = [
     "p",
 ]
 METHODS = {
-    "open": gettext_noop(
+    "open": _(
         "Kaplan–Meier: share of conversations still open after each turn if only walked_out, early, satisfied and "
         "safety ended them; all others are censored (the cap and a regular end, technical failures, what is open); "
         "Wilson's interval, n = as many independent conversations as would leave the share as uncertain as the "
         "jackknife of clusters does, and where it is 0 or 1 the clusters that are known at that turn"
     ),
-    "ongoing": gettext_noop("share of conversations that nothing has ended after each turn"),
-    "incidence": gettext_noop(
+    "ongoing": _("share of conversations that nothing has ended after each turn"),
+    "incidence": _(
         "Aalen–Johansen: share that has ended in this way, against all other ends, the cap, a regular end and "
         "technical failures among them; with the ongoing share they add up to 1"
     ),
-    "median_turns": gettext_noop("first turn after which at most half are open; percentile interval"),
-    "restricted_mean_turns": gettext_noop(
+    "median_turns": _("first turn after which at most half are open; percentile interval"),
+    "restricted_mean_turns": _(
         "area under the open share up to the turn that is told, the last that is known of all arms; none where no "
         "conversation of any arm ended in a way that counts"
     ),
-    "mean_turns": gettext_noop("mean turns of the conversations as they were, whatever ended them"),
-    "log_rank": gettext_noop(
+    "mean_turns": _("mean turns of the conversations as they were, whatever ended them"),
+    "log_rank": _(
         "chi-square of the log-rank test that the open share is the same for all arms, with one degree of freedom less "
         "than arms. Where clusters have several conversations their variance (Jung & Jeong 2003), else the "
         "hypergeometric one (Mantel 1966)"
     ),
-    "log_rank_stratified": gettext_noop(
+    "log_rank_stratified": _(
         "the same within profiles, else people, that met several arms, each a stratum; hypergeometric variance"
     ),
 }
@@ -72,13 +74,12 @@ OPEN, ONGOING, INCIDENCE = "open", "ongoing", "incidence"
 MEDIAN, MEAN, ACTUAL_MEAN = "median_turns", "restricted_mean_turns", "mean_turns"
 ALL = "*"
 TAILS = (0.025, 0.975)
-CENSORED_EARLIER = "ended before that turn by what is censored"
-NOTHING_ENDED = "no conversation ended in a way that counts"
+NOTHING_ENDED = Note("nothing_ended")
 
 
 def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Yields (arm, condition and seekers, their rows), and of all arms together those of the tests."""
-    for _, chats in known(export).groupby("seekers"):
+    for _seekers, chats in known_chats(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
         common, left = horizon(groups.values()), any(group.left.any() for group in groups.values())
         for key, group in groups.items():
@@ -90,7 +91,7 @@ def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
             yield " ".join(filter(None, of.values())), list(log_ranks(of, found))
 
 
-def known(export: Export) -> pd.DataFrame:
+def known_chats(export: Export) -> pd.DataFrame:
     """The chats with an arm of which something is known: a turn, or how they ended before the first."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     begun = (chats["turns"] > 0) | ((chats["turns"] == 0) & chats["end_reason"].isin(LEAVING))
@@ -125,7 +126,7 @@ def _rows(
     yield _actual_mean(of, group, bootstrap)
 
 
-def _started(of: dict[str, Any], group: Group) -> Row:
+def _new_row(of: dict[str, Any], group: Group) -> Row:
     row = Row(**of, n=len(group.chats), clusters=len(group.counts))
     turn = of["turn"]
     row.values["at_risk"] = pd.NA if turn is pd.NA else group.at_risk(turn)
@@ -133,21 +134,21 @@ def _started(of: dict[str, Any], group: Group) -> Row:
 
 
 def _share(of: dict[str, Any], group: Group, estimate: float, without: Array) -> dict[str, Any]:
-    """`without`: the estimate with each of the clusters left out."""
-    row = _started(of, group)
+    """Return the row of a share; `without` is the estimate with each of the clusters left out."""
+    row = _new_row(of, group)
     row.values["estimate"] = estimate = round(estimate, ROUNDED)
     if len(group.counts) < 2:
-        row.leave_out("low", "high", because="fewer than two clusters")
+        row.leave_out("low", "high", because=Note("under_two_clusters"))
     elif estimate in (0, 1):
         _add_wilson(row, estimate, group.followed(of["turn"], LEAVING if of["statistic"] == OPEN else ENDS), METHOD)
     elif np.isnan(without).any():
-        row.leave_out("low", "high", because="without one of the clusters nothing is known of that turn")
+        row.leave_out("low", "high", because=Note("turn_unknown_without_cluster"))
     else:
         _add_wilson(row, estimate, effective_by_jackknife(estimate, without, len(group.chats)), BY_CLUSTERS)
-    return row.finished()
+    return row.cells()
 
 
-def _add_wilson(row: Row, share: float, n: float, method: str) -> None:
+def _add_wilson(row: Row, share: float, n: float, method: Notes) -> None:
     low, high = wilson(share, n)
     row.values |= {"low": low, "high": high, "method": method}
     _note_few_clusters(row)
@@ -155,12 +156,12 @@ def _add_wilson(row: Row, share: float, n: float, method: str) -> None:
 
 def _note_few_clusters(row: Row) -> None:
     if (clusters := row.values["clusters"]) < FEW_CLUSTERS:
-        row.add_notes(f"interval: only {clusters} clusters, the interval may be too narrow")
+        row.add_notes(Note("few_clusters", count=clusters).on(INTERVAL))
 
 
 def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_left: bool) -> dict[str, Any]:
-    """`anybody_left`: in any arm; else the area is that of the whole, whatever the arms are like."""
-    row = _started(of, group)
+    """Return the row of a restricted mean; unless `anybody_left` in any arm, it is that of the whole."""
+    row = _new_row(of, group)
 
     def mean(sums: Array) -> Array:
         return incidence.restricted_mean(leaving(group.shaped(sums)), of["turn"])
@@ -170,59 +171,73 @@ def _mean(of: dict[str, Any], group: Group, bootstrap: Bootstrap, *, anybody_lef
     if not anybody_left:
         row.leave_out("estimate", "low", "high", because=NOTHING_ENDED)
     elif len(group.counts) < 2:
-        row.leave_out("low", "high", because="fewer than two clusters")
+        row.leave_out("low", "high", because=Note("under_two_clusters"))
     elif not group.left.any():
         row.leave_out("low", "high", because=NOTHING_ENDED)
     else:
         _add_interval(row, bootstrap.resample(mean, sums))
     _note_regular_ends(row, group)
-    return row.finished()
+    return row.cells()
 
 
 def _add_interval(row: Row, resampled: Resampled) -> None:
     interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
-    row.add_notes(*resampled.notes("interval", lacking=CENSORED_EARLIER))
+    row.values |= {"low": interval.low, "high": interval.high}
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL, lacking="resamples_censored"))
 
 
 def _actual_mean(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
-    row = _started(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
+    row = _new_row(of | {"statistic": ACTUAL_MEAN, "end": "", "turn": pd.NA}, group)
     turns = group.turns.astype(float)
     row.values["estimate"] = float(turns.mean())
-    add_interval(row, turns, group.clusters, bootstrap, of="turns")
-    return row.finished()
+    add_interval(row, turns, group.clusters, bootstrap, alike="turns_alike")
+    return row.cells()
 
 
 def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str, Any]:
-    row = _started(of | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
+    row = _new_row(of | {"statistic": MEDIAN, "end": "", "turn": pd.NA}, group)
     estimate = float(incidence.median(leaving(group.counts.sum(axis=0))))
     if np.isfinite(estimate):
         row.values["estimate"] = estimate
     else:
-        row.leave_out("estimate", because="more than half are open after the last turn that is known")
+        row.leave_out("estimate", because=Note("half_still_open"))
     _add_median_interval(row, group, bootstrap)
     _note_regular_ends(row, group)
-    return row.finished()
+    return row.cells()
 
 
 def _note_regular_ends(row: Row, group: Group) -> None:
     """People may well end where they would soon have left, so taking these for the others may be wrong."""
     if regular := int(ended_in([REGULAR], group.ends).sum()):
-        row.add_notes(f"{regular} conversations with a regular end count as if they had gone on like the others")
+        row.add_notes(Note("regular_ends", count=regular))
 
 
 def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
     """Percentiles among whole turns; a resample that does not reach its median counts as beyond all others."""
     sums = group.sums()
     if len(sums) < 2:
-        row.leave_out("low", "high", because="fewer than two clusters")
+        row.leave_out("low", "high", because=Note("under_two_clusters"))
         return
     drawn = weights(len(sums), bootstrap.replicates, bootstrap.seed) @ sums
     bounds = np.quantile(incidence.median(leaving(group.shaped(drawn))), TAILS, method="inverted_cdf")
-    row.values["method"] = "percentile cluster bootstrap"
+    row.add_methods(Note("cluster_bootstrap", interval=Note("percentile")))
     for name, bound in zip(("low", "high"), bounds, strict=True):
         if np.isfinite(bound):
             row.values[name] = float(bound)
         else:
-            row.leave_out(name, because="the median is not reached")
+            row.leave_out(name, because=Note("median_not_reached"))
     _note_few_clusters(row)
+
+
+TABLES = (
+    Table(
+        "survival",
+        survival,
+        COLUMNS,
+        METHODS,
+        heading=_("How long conversations stay open"),
+        section="survival",
+        empty=_("There is no conversations.csv with turns and ends."),
+    ),
+)

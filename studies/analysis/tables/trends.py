@@ -9,9 +9,11 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, sum_by_cluster
 from studies.analysis.frames import Export, read_states
 from studies.analysis.language import gettext_noop as _
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import ESTIMATE, Row, Undefined
 from studies.analysis.tables.arms import add_interval, conversation_scores
-from studies.analysis.tables.verdicts import numbered
+from studies.analysis.tables.table import Table
+from studies.analysis.tables.verdicts import numbers_of
 
 COLUMNS = [
     "arm",
@@ -40,7 +42,7 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
     """Yields (arm, its rows); `source` is that of states.csv, or the kind of raters, or empty: what the file of an
     import says. Means are over the conversations that were scored at that turn: those that had ended before are in
     none."""
-    scores = pd.concat([_emotions(export), _imported(export), _checkpoints(export)])
+    scores = pd.concat([_emotions(export), _imports(export), _checkpoints(export)])
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm"):
         rows = []
         for key, group in of_arm.groupby(OF):
@@ -52,8 +54,11 @@ def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dic
 
 
 def emotions(export: Export) -> pd.DataFrame:
-    """Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers` and
-    `cluster`; empty where there is no states.csv."""
+    """Return the emotions after turns; empty where there is no states.csv.
+
+    Columns `conversation`, `source`, `turn`, `score`, and of the conversation `arm`, `condition`, `seekers` and
+    `cluster`.
+    """
     path = export.folder / "states.csv"
     if not path.is_file():
         return _with_conversation(pd.DataFrame(columns=["conversation", "source", "turn", "score"]), export.whole())
@@ -66,7 +71,7 @@ def _emotions(export: Export) -> pd.DataFrame:
     return emotions(export).assign(instrument="", moment="", item=EMOTION)
 
 
-def _imported(export: Export) -> pd.DataFrame:
+def _imports(export: Export) -> pd.DataFrame:
     said = _with_conversation(export.emotions[["conversation", "turn", "score"]], export.whole())
     return said.assign(source="", instrument="", moment="", item=IMPORTED)
 
@@ -85,10 +90,10 @@ def _with_conversation(scores: pd.DataFrame, conversations: pd.DataFrame) -> pd.
 
 
 def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    values, clusters = scores["score"].to_numpy(float), numbered(scores["cluster"])
+    values, clusters = scores["score"].to_numpy(float), numbers_of(scores["cluster"])
     row = Row(**of, n=len(values), clusters=int(clusters.max()) + 1, estimate=float(values.mean()))
-    add_interval(row, values, clusters, bootstrap, of="scores")
-    return row.finished()
+    add_interval(row, values, clusters, bootstrap, alike="scores_alike")
+    return row.cells()
 
 
 def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -96,26 +101,40 @@ def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> di
     several = scores[scores.groupby("conversation")["turn"].transform("nunique") > 1]
     row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
     if several.empty:
-        row.leave_out("estimate", "low", "high", because="no conversation was scored at two turns")
-        return row.finished()
+        row.leave_out("estimate", "low", "high", because=Note("no_two_turns"))
+        return row.cells()
     centred = several[["turn", "score"]].astype(float)
     centred = centred - centred.groupby(several["conversation"]).transform("mean")
     turn, score = centred["turn"].to_numpy(), centred["score"].to_numpy()
-    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), numbered(several["cluster"]))
+    sums = sum_by_cluster(np.column_stack([turn * turn, turn * score]), numbers_of(several["cluster"]))
     row.values["estimate"] = float(slope(sums.sum(axis=0)))
     try:
         if not np.abs(score).max() > 1e-9:
-            raise Undefined("the scores do not vary")
+            raise Undefined("scores_alike")
         resampled = bootstrap.resample(slope, sums)
     except Undefined as reason:
-        row.leave_out("low", "high", because=str(reason))
-        return row.finished()
+        row.leave_out("low", "high", because=reason.note)
+        return row.cells()
     interval = resampled.interval()
-    row.values |= {"low": interval.low, "high": interval.high, "method": f"{interval.method} cluster bootstrap"}
-    row.add_notes(*resampled.notes("interval"))
-    return row.finished()
+    row.values |= {"low": interval.low, "high": interval.high}
+    row.add_methods(Note("cluster_bootstrap", interval=interval.method))
+    row.add_notes(*resampled.notes(INTERVAL))
+    return row.cells()
 
 
 def slope(sums: Array) -> Array:
-    """From (xx, xy) of values centred within conversations."""
+    """Return the slope, from (xx, xy) of values centred within conversations."""
     return np.asarray(sums[..., 1] / sums[..., 0])
+
+
+TABLES = (
+    Table(
+        "trends",
+        trends,
+        COLUMNS,
+        METHODS,
+        heading=_("Over the turns"),
+        section="trends",
+        empty=_("No score belongs to a turn."),
+    ),
+)

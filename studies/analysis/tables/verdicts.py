@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, weights
 from studies.analysis.frames import read_pairs, read_table
+from studies.analysis.notes import Note
 
 OF_CONVERSATION = ("participant", "arm", "seeker_kind", "condition", "profile", "valid", "setup")
 AT_ONCE = 2_000_000  # weights that are in memory together
@@ -29,7 +30,7 @@ class Verdicts:
     alike: int  # both sides were of the same arm and the same kind of seekers
 
     def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
-        """All verdicts of a kind of raters on one question."""
+        """Yield all verdicts of a kind of raters on one question."""
         keys = ["instrument", "question", "raters"]
         for of, rows in self.rows.groupby(keys):
             yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
@@ -47,34 +48,44 @@ class Group:
     @cached_property
     def raters(self) -> NDArray[np.intp]:
         """The number of each row's rater, from 0."""
-        return numbered(self.rows["rater"])
+        return numbers_of(self.rows["rater"])
 
     @cached_property
     def clusters(self) -> NDArray[np.intp]:
-        return numbered(self.rows["cluster"])
+        return numbers_of(self.rows["cluster"])
 
     def counts(self) -> dict[str, int]:
         clusters, raters = (int(numbers.max()) + 1 for numbers in (self.clusters, self.raters))
         return {"n": len(self.rows), "clusters": clusters, "n_raters": raters}
 
     def drawn(self) -> dict[str, NDArray[np.intp]]:
-        """What is drawn again: those of which there are two or more, and not raters who only ever met one cluster, for
-        they come and go with it."""
+        """Return the units that are drawn again: kinds of which there are two or more.
+
+        Raters who only ever met one cluster are not drawn, for they come and go with it.
+        """
         cells = np.unique(np.column_stack([self.raters, self.clusters]), axis=0)
         crossed = {"raters": self.raters} if len(cells) > self.raters.max() + 1 else {}
         everything = crossed | {"participants": self.clusters}
         return {name: numbers for name, numbers in everything.items() if numbers.max() > 0}
 
-    def method(self) -> str:
-        names = list(self.drawn())
-        kind = "pigeonhole" if len(names) == 2 else "cluster"
-        return f"percentile {kind} bootstrap ({' × '.join(names)})" if names else ""
+    def method(self) -> Note | None:
+        """Return how intervals are computed; None where nothing can be drawn again."""
+        match list(self.drawn()):
+            case []:
+                return None
+            case [name]:
+                return Note("bootstrap_of", drawn=Note(name))
+            case _:
+                return Note("pigeonhole_bootstrap_of", drawn=Note("raters_and_participants"))
 
     def resampled(self, values: Array, bootstrap: Bootstrap) -> Array:
-        """`values`: rows × sums. Returns replicates × sums: raters and clusters are each drawn by themselves, and a
-        verdict counts by the product (Owen 2007, doi 10.1214/07-AOAS122). It counts what is left of a single verdict
-        too often, for which `Bootstrap.resample_two_way` makes up; but that gives a variance alone, and strengths are
-        fitted anew to each replicate. Shares of wins hold what they should (docs/developers/coverage.md)."""
+        """Return replicates × sums of `values`, which are rows × sums.
+
+        Raters and clusters are each drawn by themselves, and a verdict counts by the product (Owen 2007, doi
+        10.1214/07-AOAS122). This counts the variance of a single verdict too often, for which
+        `Bootstrap.resample_two_way` makes up; but that gives a variance alone, and strengths are fitted anew to each
+        replicate. Shares of wins hold the planted values (docs/developers/coverage.md).
+        """
         drawn = [
             (weights(int(numbers.max()) + 1, bootstrap.replicates, (bootstrap.seed, place)), numbers)
             for place, numbers in enumerate(self.drawn().values())
@@ -89,23 +100,25 @@ class Group:
         return np.concatenate(parts)
 
 
-def numbered(column: pd.Series) -> NDArray[np.intp]:
+def numbers_of(column: pd.Series) -> NDArray[np.intp]:
     numbers: NDArray[np.intp] = np.unique(column.to_numpy(str), return_inverse=True)[1]
     return numbers
 
 
 def read_verdicts(folder: Path) -> Verdicts | None:
-    """None where there is no pairs.csv."""
+    """Return the verdicts of pairs.csv; None where there is no such file."""
     if not (folder / "pairs.csv").is_file():
         return None
     table = read_pairs(folder / "pairs.csv")
     about = _about(folder, table)
     sides = [about.reindex(table[f"conversation_{side}"]).fillna("").reset_index(drop=True) for side in "ab"]
     whole = (sides[0]["setup"] == "") & (sides[1]["setup"] == "")
-    kept = ~(table["rater"].isin(_excluded(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false"))
+    kept = ~(
+        table["rater"].isin(_excluded_people(folder)) | (sides[0]["valid"] == "false") | (sides[1]["valid"] == "false")
+    )
     named = pd.DataFrame([_contestants(*both) for both in _both(sides)], columns=["contestant_a", "contestant_b"])
     differ = named["contestant_a"] != named["contestant_b"]
-    rows = pd.concat([_as_said(table), named], axis=1).assign(cluster=_clusters(table, sides))
+    rows = pd.concat([_verdict_signs(table), named], axis=1).assign(cluster=_clusters(table, sides))
     return Verdicts(
         rows=_in_order(rows[whole & kept & differ].reset_index(drop=True)),
         left_out=int((whole & ~kept).sum()),
@@ -122,11 +135,11 @@ def _about(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
         arms = arms[~arms.index.duplicated()]
         return pd.DataFrame({name: arms if name == "arm" else "" for name in OF_CONVERSATION}, index=arms.index)
     about = read_table(path, ("conversation",), OF_CONVERSATION).astype(str).drop_duplicates("conversation")
-    about.loc[about["participant"].isin(_excluded(folder)), "valid"] = "false"
+    about.loc[about["participant"].isin(_excluded_people(folder)), "valid"] = "false"
     return about.set_index("conversation")
 
 
-def _excluded(folder: Path) -> set[str]:
+def _excluded_people(folder: Path) -> set[str]:
     path = folder / "participants.csv"
     if not path.is_file():
         return set()
@@ -160,7 +173,7 @@ def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:
     return names[0].where(names[0] <= names[1], names[1])
 
 
-def _as_said(table: pd.DataFrame) -> pd.DataFrame:
+def _verdict_signs(table: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "raters": table["rater_kind"],
@@ -174,7 +187,7 @@ def _as_said(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _in_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """With the contestants in the order of the alphabet, and in an order that does not depend on that of the file."""
+    """Return verdicts with the contestants in alphabetical order, in an order that does not depend on the file's."""
     turned = rows["contestant_a"] > rows["contestant_b"]
     names = rows[["contestant_a", "contestant_b"]]
     rows = rows.assign(

@@ -12,9 +12,11 @@ _OF_CONVERSATION = ["arm", "condition", "setup", "seeker_kind", "cluster"]
 
 
 def scores_by_cluster(export: Export, ratings: pd.DataFrame) -> pd.DataFrame:
-    """One row per GROUP × item × condition × setup × cluster, a profile or a person: `score`, the mean over their
-    conversations, and `conversations`, how many. Item `*` is the mean over an instrument's items, of conversations in
-    which all of them were scored. Conversations without an arm are left out."""
+    """Return one row per GROUP × item × condition × setup × cluster, a profile or a person.
+
+    `score` is the mean over their conversations, and `conversations` their number. Item `*` is the mean over an
+    instrument's items, for conversations in which all of them were scored. Conversations without an arm are left out.
+    """
     final = ratings[ratings["moment"].isin(FINAL)]
     scores = conversation_scores(final).astype({"conversation": str}).rename(columns={"group": "raters"})
     keys = ["raters", "instrument", "moment", "item", "conversation"]

@@ -1,11 +1,14 @@
 """Exports for the tests of the analysis."""
 
 import csv
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd  # noqa: TID253
+
+from studies.analysis.notes import in_english
 
 COLUMNS = (
     "conversation,participant,arm,condition,rater,rater_kind,strategy,replicate,instrument,item,moment,turn,score,"
@@ -13,6 +16,16 @@ COLUMNS = (
 )
 
 Ratings = Iterable[Mapping[str, Any]]
+
+
+def frame_of(rows: Iterable[Mapping[str, Any]], columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return rows of results as a table, with notes as the texts of the files."""
+    return pd.DataFrame(in_files(rows), columns=columns)
+
+
+def in_files(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of results with notes as the texts of the files."""
+    return [{name: in_english(value) for name, value in row.items()} for row in rows]
 
 
 def write_export(folder: Path, ratings: Ratings) -> Path:

@@ -15,6 +15,7 @@ from studies.analysis.bootstrap import (
     sum_by_cluster,
     weights,
 )
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Undefined
 
 
@@ -73,7 +74,7 @@ def test_resample_two_way_equals_plain_loops_replicate_by_replicate() -> None:
         assert fast.counts[place] == len(parts)
         assert fast.replicates[place] == pytest.approx(slow, rel=1e-9)
     assert fast.estimate == pytest.approx(np.arctanh(data["human"].corr(data["judge"])))
-    assert fast.notes("interval") == ["interval: only 7 × 5 clusters, the interval may be too narrow"]
+    assert fast.notes(INTERVAL) == [Note("few_clusters", count="7 × 5").on(INTERVAL)]
 
 
 def cells_of(values: np.ndarray) -> np.ndarray:
@@ -152,9 +153,8 @@ def test_resample_two_way_counts_replicates_without_variance() -> None:
     found = Bootstrap(400, 1).resample_two_way(fisher_z, cells)
     assert found.undefined > 0
     assert found.defined() + found.undefined == 1200
-    assert (
-        found.notes("interval")[1] == f"interval: {found.undefined} of 1200 resamples had no variance and are left out"
-    )
+    left_out = Note("resamples_without_variance", count=found.undefined, all=1200)
+    assert found.notes(INTERVAL)[1] == left_out.on(INTERVAL)
 
 
 def test_resample_two_way_needs_two_of_each_kind() -> None:
@@ -174,7 +174,7 @@ def test_interval_is_the_bca_of_scipy_when_each_row_is_a_cluster() -> None:
     ours = Bootstrap(999, 5).resample(mean, sums).interval()
     theirs = stats.bootstrap((values,), np.mean, n_resamples=999, method="BCa", rng=np.random.default_rng(5))
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), rel=1e-9)
-    assert ours.method == "BCa"
+    assert ours.method == Note("bca")
 
 
 def test_interval_of_a_correlation_is_the_bca_of_scipy(clustered: pd.DataFrame) -> None:
@@ -193,7 +193,7 @@ def test_interval_of_a_correlation_is_the_bca_of_scipy(clustered: pd.DataFrame) 
 
 def test_interval_falls_back_to_percentiles_where_no_replicate_lies_below() -> None:
     resampled = Resampled(0.0, np.arange(1.0, 102.0), np.array([0.0, 1.0]), undefined=0)
-    assert resampled.interval().method == "percentile"
+    assert resampled.interval().method == Note("percentile")
     assert (resampled.interval().low, resampled.interval().high) == pytest.approx((3.5, 98.5))
 
 
@@ -202,7 +202,7 @@ def test_symmetric_interval_of_a_mean_is_that_of_students_t() -> None:
     found = Bootstrap(50, 1).resample(mean, np.column_stack([np.ones(12), values])).symmetric()
     theirs = stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high))
-    assert found.method == "jackknife of clusters, Student's t"
+    assert found.method == Note("jackknife")
 
 
 def test_symmetric_interval_is_the_usual_one_where_the_statistic_needs_a_cluster() -> None:
@@ -248,9 +248,9 @@ def test_resample_counts_replicates_without_variance() -> None:
     alone = int((weights(2, 400, 1)[:, 0] == 2).sum())
     assert resampled.undefined == alone > 0
     assert len(resampled.replicates) == 400 - alone
-    assert resampled.notes("interval") == [
-        "interval: only 2 clusters, the interval may be too narrow",
-        f"interval: {alone} of 400 resamples had no variance and are left out",
+    assert resampled.notes(INTERVAL) == [
+        Note("few_clusters", count="2").on(INTERVAL),
+        Note("resamples_without_variance", count=alone, all=400).on(INTERVAL),
     ]
 
 
@@ -287,7 +287,7 @@ def test_resample_apart_is_the_bca_of_scipy_for_two_samples() -> None:
     ours = resampled.interval()
     assert resampled.estimate == pytest.approx(second.mean() - first.mean())
     assert (ours.low, ours.high) == pytest.approx(tuple(theirs.confidence_interval), abs=0.02)
-    assert ours.method == "BCa"
+    assert ours.method == Note("bca")
     assert resampled.clusters() == (42,)
 
 

@@ -15,8 +15,8 @@ import pytest
 
 from studies.analysis import AnalysisError, analyse, compute, load
 from studies.analysis.frames import EXPORTED
-from studies.analysis.results import Table
-from studies.analysis.run import TABLES
+from studies.analysis.tables.registry import TABLES
+from studies.analysis.tables.table import Table
 from tests.studies.analysis.benchmark import write_benchmark
 from tests.studies.analysis.builders import six_people, write_export
 

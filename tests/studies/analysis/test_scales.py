@@ -52,7 +52,7 @@ def test_scales_that_nothing_tells_are_taken_from_the_scores(export_of: ExportOf
         write_table(folder, "codebook", [told])
     scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert (scale.lowest, scale.highest) == (2, 4)
-    assert scale.note == "scale taken from the scores, 2 to 4: codebook.csv tells none"
+    assert str(scale.note) == "scale taken from the scores, 2 to 4: codebook.csv tells none"
 
 
 def test_scales_that_imported_scores_contradict_are_taken_from_the_scores(tmp_path: Path) -> None:
@@ -62,4 +62,4 @@ def test_scales_that_imported_scores_contradict_are_taken_from_the_scores(tmp_pa
     write_table(folder, "codebook", [TOLD])
     scale = scales_of(folder, load(folder).ratings)["ten", "care"]
     assert (scale.lowest, scale.highest) == (2, 9)
-    assert scale.note == "scale taken from the scores, 2 to 9: some scores are beyond that of codebook.csv"
+    assert str(scale.note) == "scale taken from the scores, 2 to 9: some scores are beyond that of codebook.csv"

@@ -1,6 +1,7 @@
 """The sections of a report, in its order. Each is a function of the results that gives None where there is nothing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.drawing import style
@@ -33,23 +34,30 @@ CLOSING = (methods, data)
 
 
 def sections_of(results: Results, tell: Callable[[str], None] = lambda _: None) -> list[Section]:
-    """`tell` is told of each before its figures are drawn, which takes seconds."""
+    """Return the sections; `tell` gets the name of each before its figures are drawn, which takes seconds."""
     with style():
-        found = [section for make in SECTIONS if (section := _made(make, results, tell))]
+        found = [section for make in SECTIONS if (section := _make(make, results, tell))]
         closing = [make(results) for make in CLOSING]
-        return with_own_names([*found, *_others(results, [*found, *closing]), *closing])
+        keys = {section.key for section in (*found, *closing)}
+        shown = [*found, *_others(results, keys), *closing]
+        return with_own_names([_with_tables(section, results) for section in shown])
 
 
-def _made(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:
+def _make(make: Callable[[Results], Section | None], results: Results, tell: Callable[[str], None]) -> Section | None:
     tell(make.__name__)
     return make(results)
 
 
-def _others(results: Results, found: list[Section]) -> list[Section]:
-    """A table that no section shows still has one of its own."""
-    shown = {name for section in found for name in section.tables}
+def _others(results: Results, keys: Collection[str]) -> list[Section]:
+    """Return a section for each table whose section is not among `keys`."""
     return [
         Section(table.name.replace("_", "-"), _(table.heading), [], (table.name,))
         for table in results.computed
-        if table.name not in shown and not results.table(table.name).empty
+        if table.section not in keys and not results.table(table.name).empty
     ]
+
+
+def _with_tables(section: Section, results: Results) -> Section:
+    """Return the section with the tables that are registered for its end."""
+    tables = [table.name for table in results.computed if table.section == section.key]
+    return replace(section, tables=[*section.tables, *tables])

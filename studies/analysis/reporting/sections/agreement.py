@@ -14,20 +14,19 @@ from studies.analysis.reporting.estimates import (
     SIGNIFICANT,
     by_item,
     by_raters,
+    count_below,
     first_humans,
-    kept,
     lines_by_series,
     with_item_names,
 )
-from studies.analysis.reporting.excerpts import excerpt, left_out, named, told_apart
+from studies.analysis.reporting.excerpts import columns_that_differ, excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.naming import in_order, item_name, judge_name, raters_name, scale_name, strategy_name
 from studies.analysis.reporting.numbers import LEVEL, count, decimal, span, with_bounds
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
+from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
 from studies.analysis.results import Results
 from studies.analysis.tables.agreement import both_sides
 
-TABLES = ("agreement", "strategy_tests", "alt_test")
 R = ("pearson", "pearson_low", "pearson_high")
 CORRELATIONS = ("pearson", "within_r", "system_r", "disattenuated")
 DISTANCES = ("bias", "lower_limit", "upper_limit", "rmse", "ccc")
@@ -45,11 +44,11 @@ def agreement(results: Results) -> Section | None:
         *_strategies(_of_kinds(results.table("strategy_tests"))),
         *_alt_test(results.table("alt_test")),
     ]
-    return Section("agreement", _("Judges and people"), parts, TABLES)
+    return Section("agreement", _("Judges and people"), parts)
 
 
 def _of_kinds(table: pd.DataFrame) -> pd.DataFrame:
-    """Without single raters."""
+    """Return the rows of kinds of raters, without those of single raters."""
     return table[~table["human"].str.contains(":", regex=False)] if len(table) else table
 
 
@@ -82,7 +81,7 @@ def _against(human: str, table: pd.DataFrame) -> Iterator[Part]:
             f"correlations-{human}-{instrument}",
             _("Pearson's r of judges and {human} ({scale}), as Table 1 of EmoHarbor").format(**of),
             correlations(rows, instrument),
-            left_out(rows, ["pearson"]),
+            remark_on_empty_rows(rows, ["pearson"]),
         )
         if (rows["p_holm"] < SIGNIFICANT).any():
             yield prose(_("* p < .05, ** p < .01, *** p < .001 after Holm's correction over the items of a line."))
@@ -101,7 +100,7 @@ def correlations(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     wide = marked.pivot(index=["judge", "strategy"], columns="item", values="r").fillna("–")
     counts = rows.groupby(["judge", "strategy"])["n"].agg(span)
     wide = wide[in_order(instrument, wide.columns)].join(counts)
-    return named(wide.rename(columns=lambda item: item_name(instrument, item)).reset_index())
+    return with_names(wide.rename(columns=lambda item: item_name(instrument, item)).reset_index())
 
 
 def stars(p: Any) -> str:
@@ -145,7 +144,7 @@ def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
         yield from first_unfolded(
             (
                 judge_name(*key[:2]),
-                [*_drawn(human, *key, _named(by_key, key[2])), *_estimates(_rows(table, human, key), human, *key)],
+                [*_figures(human, *key, _named(by_key, key[2])), *_estimates(_rows(table, human, key), human, *key)],
             )
             for key, by_key in groups.items()
         )
@@ -163,14 +162,14 @@ def _named(both: dict[str, pd.DataFrame], instrument: str) -> Panels:
     }
 
 
-def _drawn(human: str, judge: str, strategy: str, instrument: str, moment: str, panels: Panels) -> Iterator[Part]:
+def _figures(human: str, judge: str, strategy: str, instrument: str, moment: str, panels: Panels) -> Iterator[Part]:
     who = {"judge": judge_name(judge, strategy), "human": raters_name(human), "scale": scale_name(instrument, moment)}
     address = f"{human}-{judge}-{strategy}-{instrument}-{moment}"
     beside = {name: f"n {len(x)}" for name, (x, _y) in panels.items()}
     yield figure(
         f"scatter-{address}",
         _("{judge} against {human} ({scale}): every score").format(**who),
-        joined(
+        join_sentences(
             [
                 _(
                     "Each dot is one conversation, moved a little so that equal ones stay visible. On the dashed "
@@ -260,7 +259,7 @@ def tested_strategies(tested: pd.DataFrame) -> str:
         "{kept} of {count} comparisons of two strategies stay below p = .05 after Holm's correction over the items "
         "of a pair of strategies, and {kept_of_all} after Benjamini and Hochberg's over the whole table.",
         len(tested),
-    ).format(count=len(tested), kept=kept(tested), kept_of_all=kept(tested, "p_bh"))
+    ).format(count=len(tested), kept=count_below(tested), kept_of_all=count_below(tested, "p_bh"))
 
 
 def _differences(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> Part:
@@ -299,21 +298,21 @@ def _alt_test(table: pd.DataFrame) -> Iterator[Part]:
     )
     rates = table[table["statistic"] == "winning_rate"]
     if rates["estimate"].isna().all():
-        yield prose(_("There were too few raters or conversations for this test."), left_out(rates))
+        yield prose(_("There were too few raters or conversations for this test."), remark_on_empty_rows(rates))
         return
     for humans, rows in by_raters(rates, "humans"):
         caption = _("Winning rate of each judge against {human}").format(human=raters_name(humans))
         known = rows[rows["estimate"].notna()]
         if known.empty:
-            yield prose(f"{caption}:", left_out(rows))
+            yield prose(f"{caption}:", remark_on_empty_rows(rows))
         else:
-            yield Excerpt(f"alt-test-{humans}", caption, _winning(known), left_out(rows))
+            yield Excerpt(f"alt-test-{humans}", caption, _winning(known), remark_on_empty_rows(rows))
 
 
 def _winning(rows: pd.DataFrame) -> pd.DataFrame:
     """Judge × strategy × item."""
-    keys = told_apart(["judge", "strategy", "item"], rows)[:-1]
+    keys = columns_that_differ(["judge", "strategy", "item"], rows)[:-1]
     known = with_item_names(rows).assign(rate=rows["estimate"].map(decimal))
     wide = known.pivot_table(index=keys, columns="item", values="rate", aggfunc="first").fillna("–")
     wide = wide[list(dict.fromkeys(known["item"]))].join(known.groupby(keys)["n"].agg(span))
-    return named(wide.rename_axis(None, axis=1).reset_index())
+    return with_names(wide.rename_axis(None, axis=1).reset_index())

@@ -9,6 +9,7 @@ from studies.analysis.bootstrap import FEW_CLUSTERS
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
+from studies.analysis.notes import in_words
 from studies.analysis.reporting.dots import Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import SIGNIFICANT, by_item, by_raters, lines_of
@@ -17,20 +18,18 @@ from studies.analysis.reporting.naming import (
     ALL_ITEMS,
     in_order,
     item_name,
+    join_names,
     kind_of_seekers,
-    listed,
     raters_name,
     scale_name,
     seekers_name,
 )
-from studies.analysis.reporting.notes import told
 from studies.analysis.reporting.numbers import LEVEL, decimal, span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose
+from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose
 from studies.analysis.reporting.sections.radar import radars
 from studies.analysis.results import Results
 from studies.analysis.tables.rater_effects import OWN
 
-TABLES = ("arms", "arm_pairs", "ranks", "discrimination")
 SCALE = ["raters", "instrument", "moment"]
 FINAL = ("final", "")
 ITEM = ["instrument", "moment", "item"]
@@ -55,7 +54,7 @@ def arms(results: Results) -> Section | None:
         *first_unfolded(groups),
         *_discrimination(results.table("discrimination")),
     ]
-    return Section("arms", _("Comparison of the arms"), parts, TABLES)
+    return Section("arms", _("Comparison of the arms"), parts)
 
 
 def _of_raters(raters: str, means: pd.DataFrame, results: Results) -> Iterator[Part]:
@@ -74,11 +73,11 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
         yield figure(
             f"arms-{raters}-{instrument}-{moment}",
             _("Arms as rated by {raters} ({scale}): means with {level} intervals").format(level=LEVEL, **of),
-            joined([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
+            join_sentences([said, _("Next to each line: the mean and, in brackets, the number of conversations.")]),
             dot_panels(_panels(rows, instrument), _("mean score")),
         )
         caption = _("Means of the arms as rated by {raters} ({scale})").format(**of)
-        table = with_coverage(_wide(rows, instrument), given(results.table("coverage"), raters, rows))
+        table = with_coverage(_wide(rows, instrument), counts_of_scores(results.table("coverage"), raters, rows))
         yield Excerpt(f"means-{raters}-{instrument}", caption, table)
         if results.radar:
             yield from radars(raters, instrument, moment, rows, results.export)
@@ -98,7 +97,7 @@ def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
     )
     rest = "" if known.all() else _("Where the model could not be fitted, they come from arms.csv.")
     shown = {name: modelled[name].where(known, rows[name]) for name in ("mean", "low", "high")}
-    return rows.assign(**shown), joined([said, rest])
+    return rows.assign(**shown), join_sentences([said, rest])
 
 
 def _by_model(rows: pd.DataFrame, results: Results) -> pd.DataFrame:
@@ -138,9 +137,11 @@ def _wide(rows: pd.DataFrame, instrument: str) -> pd.DataFrame:
     return wide.rename(columns=lambda item: item_name(instrument, item)).reset_index()
 
 
-def given(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
-    """By arm, of the scores of the items in `of` that these raters were asked for: how many there are, and of how many;
-    where items differ, the lowest and the highest. Empty where coverage.csv does not tell."""
+def counts_of_scores(coverage: pd.DataFrame, raters: str, of: pd.DataFrame) -> pd.DataFrame:
+    """Return, by arm, how many scores of the items in `of` these raters gave, and of how many that they were asked for.
+
+    Where items differ, the lowest and the highest. Empty where coverage.csv does not tell.
+    """
     kind, _colon, strategy = raters.partition(":")
     columns = ["strategy", "raters", "statistic", "arm", *ITEM, "estimate", "n"]
     rows = coverage.reindex(columns=columns).merge(of[ITEM].drop_duplicates().astype(str), on=ITEM)
@@ -176,7 +177,7 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
         ),
         _(
             "Differences are computed for those who met both arms: the same {seekers}, each compared with themselves."
-        ).format(seekers=listed([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
+        ).format(seekers=join_names([seekers_name(kind) for kind in sorted(set(table["seekers"]))])),
     )
     for (raters, instrument, moment, seekers, condition), rows in table.groupby(PAIRED):
         yield figure(
@@ -184,7 +185,7 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
             _("Differences between two arms as rated by {raters} ({of}), with {level} intervals").format(
                 raters=raters_name(raters), of=_of(instrument, moment, seekers, condition), level=LEVEL
             ),
-            joined(
+            join_sentences(
                 [
                     _(
                         "The first arm minus the second, in points. Next to each line: the difference and, in "
@@ -261,7 +262,7 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
             "and carries the same information. There are three F values, and they differ: f_oneway treats ratings "
             "as independent, f_eq13 is the formula as EmoHarbor prints it, f_repeated compares each person with "
             "themselves. pairwise_share is the share of pairs of arms that differ by this test: {test}; {correction}."
-        ).format(**_tested(table))
+        ).format(**_tests(table))
     )
     shown = [
         "raters",
@@ -285,5 +286,5 @@ def _discrimination(table: pd.DataFrame) -> Iterator[Part]:
     yield excerpt("discrimination", _("How well the arms can be told apart"), rows, shown, values)
 
 
-def _tested(table: pd.DataFrame) -> dict[str, str]:
-    return {name: "; ".join(sorted({told(text) for text in table[name].dropna()})) for name in ("test", "correction")}
+def _tests(table: pd.DataFrame) -> dict[str, str]:
+    return {name: "; ".join(sorted(map(in_words, set(table[name].dropna())))) for name in ("test", "correction")}

@@ -14,7 +14,7 @@ from studies.analysis.reporting.estimates import by_item, courses_of, lines_of
 from studies.analysis.reporting.excerpts import excerpt
 from studies.analysis.reporting.naming import ALL_ITEMS, raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, joined, prose
+from studies.analysis.reporting.parts import Excerpt, Part, Section, join_sentences, prose
 from studies.analysis.results import Results
 
 SLOPE = "position_slope"  # statistic of order.csv
@@ -57,7 +57,7 @@ def order(results: Results) -> Section | None:
     table = results.table("order")
     if table.empty:
         return None
-    return Section("order", _("Order effects"), list(_order(table)), ("order",))
+    return Section("order", _("Order effects"), list(_order(table)))
 
 
 def _order(table: pd.DataFrame) -> Iterator[Part]:
@@ -79,11 +79,11 @@ def _order(table: pd.DataFrame) -> Iterator[Part]:
     yield excerpt("order", _("Position in the order, and the previous arm"), effects, shown)
     yield from _arms(table)
     for key, rows in table.groupby(["raters", "instrument", "moment"]):
-        yield from _drawn(rows, *key)
+        yield from _figures(rows, *key)
 
 
 def _arms(table: pd.DataFrame) -> Iterator[Part]:
-    """Of all items together, where there are several; order.csv has the others."""
+    """Return rows of all items together, where there are several; order.csv has the others."""
     rows = table[table["statistic"].isin(DIFFERENCES)]
     over_items = rows[rows["item"] == ALL_ITEMS]
     rows = rows if over_items.empty else over_items
@@ -104,11 +104,13 @@ def _statistic(key: str) -> str:
     return _(STATISTICS[key]) if key in STATISTICS else key
 
 
-def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
+def _figures(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Iterator[Part]:
     of = {"raters": raters_name(raters), "scale": scale_name(instrument, moment), "level": LEVEL}
     slopes = rows[(rows["statistic"] == SLOPE) & rows["estimate"].notna()]
     if len(slopes):
-        named = [line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _called(item))]
+        named = [
+            line for item, found in by_item(slopes, instrument).items() for line in lines_of(found, _name_of(item))
+        ]
         yield figure(
             f"order-slopes-{raters}-{instrument}-{moment}",
             _("Points per place in the order, as rated by {raters} ({scale}), with {level} intervals").format(**of),
@@ -131,7 +133,7 @@ def _drawn(rows: pd.DataFrame, raters: str, instrument: str, moment: str) -> Ite
         )
 
 
-def _called(name: str) -> Callable[[Mapping[str, Any]], str]:
+def _name_of(name: str) -> Callable[[Mapping[str, Any]], str]:
     return lambda _row: name
 
 
@@ -139,7 +141,7 @@ def blinding(results: Results) -> Section | None:
     table = results.table("blinding")
     if table.empty:
         return None
-    return Section("blinding", _("Could people tell the arms?"), list(_blinding(table)), ("blinding",))
+    return Section("blinding", _("Could people tell the arms?"), list(_blinding(table)))
 
 
 def _blinding(table: pd.DataFrame) -> Iterator[Part]:
@@ -173,7 +175,7 @@ def lengths(results: Results) -> Section | None:
     if results.table("lengths").empty:
         return None
     parts = list(_replies(results))
-    return Section("lengths", _("Length and speed of the replies"), parts, ("lengths",))
+    return Section("lengths", _("Length and speed of the replies"), parts)
 
 
 def _replies(results: Results) -> Iterator[Part]:
@@ -197,7 +199,7 @@ def _replies(results: Results) -> Iterator[Part]:
 
 
 def _of_arm(arm: str, language: str, rows: pd.DataFrame) -> dict[str, Any]:
-    """What lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
+    """Return what lengths.csv says of the replies of one arm in one language; its shares as numbers of replies."""
     found = rows.set_index("measure")
     means = {_(heading): found.at[measure, "estimate"] for measure, heading in MEANS.items()}
     counts = {_(heading): _share(found.loc[measure]) for measure, heading in COUNTS.items()}
@@ -223,6 +225,8 @@ def _lengths(table: pd.DataFrame) -> Iterator[Part]:
         yield figure(
             f"lengths-{measure}",
             _("{what}: means with {level} intervals").format(what=_(title), level=LEVEL),
-            joined([_("Means over replies; lines are cluster bootstrap intervals. In brackets: replies."), _(remark)]),
+            join_sentences(
+                [_("Means over replies; lines are cluster bootstrap intervals. In brackets: replies."), _(remark)]
+            ),
             dot_panels(by_language, _(unit)),
         )

@@ -11,7 +11,7 @@ from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import by_item, estimate_of, lines_of
-from studies.analysis.reporting.excerpts import excerpt, left_out, named
+from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
     condition_name,
@@ -26,7 +26,6 @@ from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.conditions import CONDITIONS
 
-TABLES = ("conditions", "condition_effects")
 STATISTICS = {  # of condition_effects.csv
     "condition_average": gettext_noop("worst case minus average"),
     "interaction": gettext_noop("does it depend on the arm? (F)"),
@@ -40,8 +39,8 @@ def conditions(results: Results) -> Section | None:
     table = results.table("conditions")
     if table.empty:
         return None
-    parts = [*_both(table), *_drawn(table), *_over_arms(results.table("condition_effects"))]
-    return Section("conditions", _("Average against worst case"), parts, TABLES)
+    parts = [*_both(table), *_figures(table), *_over_arms(results.table("condition_effects"))]
+    return Section("conditions", _("Average against worst case"), parts)
 
 
 def _both(table: pd.DataFrame) -> Iterator[Part]:
@@ -58,7 +57,7 @@ def _both(table: pd.DataFrame) -> Iterator[Part]:
     yield excerpt("conditions", _("Worst case minus average"), rows, shown, ["difference"])
 
 
-def _drawn(table: pd.DataFrame) -> Iterator[Part]:
+def _figures(table: pd.DataFrame) -> Iterator[Part]:
     for (raters, seekers, instrument, moment), rows in table.groupby(["raters", "seekers", "instrument", "moment"]):
         yield figure(
             f"conditions-{raters}-{seekers}-{instrument}-{moment}",
@@ -94,7 +93,7 @@ def _difference(row: Mapping[Any, Any]) -> str:
 
 
 def _over_arms(table: pd.DataFrame) -> Iterator[Part]:
-    """Without the single arms, whose differences are drawn."""
+    """Yield the effects without those of single arms, whose differences are drawn."""
     found = table[table["statistic"] != "condition"] if len(table) else table
     if found.empty:
         return
@@ -118,8 +117,8 @@ def ablation(results: Results) -> Section | None:
     if known.empty:
         return None
     heading = _("Effect of each behaviour of the seeker")
-    lacking = [prose(said)] if (said := left_out(table)) else []
-    return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)], ("ablation",))
+    lacking = [prose(said)] if (said := remark_on_empty_rows(table)) else []
+    return Section("ablation", heading, [*_changes(known), *lacking, *_effects(known)])
 
 
 def _changes(known: pd.DataFrame) -> Iterator[Part]:
@@ -137,7 +136,7 @@ def _changes(known: pd.DataFrame) -> Iterator[Part]:
         caption = _("Changed minus whole seeker, as rated by {raters} ({scale})").format(
             raters=raters_name(raters), scale=instrument_name(instrument)
         )
-        yield Excerpt(f"ablation-{raters}-{instrument}", caption, named(wide.reset_index()))
+        yield Excerpt(f"ablation-{raters}-{instrument}", caption, with_names(wide.reset_index()))
 
 
 def _effects(known: pd.DataFrame) -> Iterator[Part]:

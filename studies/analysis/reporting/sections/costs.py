@@ -4,7 +4,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.excerpts import named
+from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.parts import Excerpt, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables import costs as measures
@@ -31,13 +31,13 @@ def costs(results: Results) -> Section | None:
         )
     )
     excerpt = Excerpt("costs", _("Means per conversation, as Table 4 of EmoHarbor"), by_purpose(table))
-    return Section("costs", _("Cost of a conversation"), [told, excerpt], ("costs",))
+    return Section("costs", _("Cost of a conversation"), [told, excerpt])
 
 
 def by_purpose(table: pd.DataFrame) -> pd.DataFrame:
-    """As Table 4 of arXiv:2601.01530, with a line for each purpose."""
+    """Return costs as Table 4 of arXiv:2601.01530, with a line for each purpose."""
     keys = ["arm", "seekers", "purpose"]
     wide = table.pivot(index=keys, columns="measure", values="estimate")
     conversations = table[table["measure"] == "calls"].set_index(keys)["n"]
     wide = wide[list(measures.MEASURES)].rename_axis(None, axis=1).assign(conversations=conversations).reset_index()
-    return named(wide).assign(purpose=[_(PURPOSES[key]) if key in PURPOSES else key for key in wide["purpose"]])
+    return with_names(wide).assign(purpose=[_(PURPOSES[key]) if key in PURPOSES else key for key in wide["purpose"]])

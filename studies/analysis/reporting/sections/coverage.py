@@ -6,7 +6,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.excerpts import named
+from studies.analysis.reporting.excerpts import with_names
 from studies.analysis.reporting.naming import item_name
 from studies.analysis.reporting.numbers import decimal
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
@@ -43,7 +43,7 @@ def coverage(results: Results) -> Section | None:
     table = results.table("coverage")
     if table.empty:
         return None
-    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)], ("coverage",))
+    return Section("coverage", _("Missing data"), [*_judges(table), *_people(table)])
 
 
 def _judges(table: pd.DataFrame) -> Iterator[Part]:
@@ -59,11 +59,14 @@ def _judges(table: pd.DataFrame) -> Iterator[Part]:
         _("No judge left out a score.") if not shares["estimate"].any() else "",
     )
     rows = [_judge(judge, strategy, found) for (judge, strategy), found in table.groupby(["judge", "strategy"])]
-    yield Excerpt("coverage", _("Scores that judges did not give"), named(pd.DataFrame(filter(None, rows))))
+    yield Excerpt("coverage", _("Scores that judges did not give"), with_names(pd.DataFrame(filter(None, rows))))
 
 
 def _judge(judge: str, strategy: str, rows: pd.DataFrame) -> dict[str, object]:
-    """Over all arms, and where it is worst; empty where no score was asked for (of calls that had to be repaired)."""
+    """Return a judge's gaps over all arms, and where they are worst.
+
+    Empty where no score was asked for, as for calls that had to be repaired.
+    """
     shares = rows[rows["statistic"] == "missing_share"]
     if shares.empty:
         return {}
@@ -93,18 +96,18 @@ def _move_by(rows: pd.DataFrame) -> float:
 def _people(table: pd.DataFrame) -> Iterator[Part]:
     skipped = table[(table["statistic"] == "skipped_share") & (table["arm"] == ALL_ARMS)]
     if len(skipped):
-        found = pd.DataFrame(_skipped(str(raters), rows) for raters, rows in skipped.groupby("raters"))
-        yield Excerpt("skipped", _("Items that people skipped"), named(found))
+        found = pd.DataFrame(_skipped_items(str(raters), rows) for raters, rows in skipped.groupby("raters"))
+        yield Excerpt("skipped", _("Items that people skipped"), with_names(found))
     rows = table[table["statistic"] == "no_final_rating"]
     if len(rows):
         shown = rows[["arm", "estimate", "low", "high", "n", "clusters"]]
         yield Excerpt(
-            "no_final_rating", _("Closed conversations that people gave no final rating: share"), named(shown)
+            "no_final_rating", _("Closed conversations that people gave no final rating: share"), with_names(shown)
         )
 
 
-def _skipped(raters: str, rows: pd.DataFrame) -> dict[str, object]:
-    """Over all items, and where it is worst."""
+def _skipped_items(raters: str, rows: pd.DataFrame) -> dict[str, object]:
+    """Return the skipped items over all items, and where they are worst."""
     worst = rows.sort_values("estimate", kind="stable").iloc[-1]
     asked = int(rows["n"].sum())
     return {
@@ -120,7 +123,7 @@ def quality(results: Results) -> Section | None:
     table = results.table("quality")
     if table.empty:
         return None
-    return Section("quality", _("Data quality"), list(_flags(table)), ("quality",))
+    return Section("quality", _("Data quality"), list(_flags(table)))
 
 
 def _flags(table: pd.DataFrame) -> Iterator[Part]:
@@ -159,14 +162,14 @@ def sensitivity(results: Results) -> Section | None:
     table = results.table("sensitivity")
     if table.empty:
         return None
-    return Section("sensitivity", _("With and without"), list(_with_and_without(table)), ("sensitivity",))
+    return Section("sensitivity", _("With and without"), list(_with_and_without(table)))
 
 
 def _with_and_without(table: pd.DataFrame) -> Iterator[Part]:
     side_by_side, estimates = table[table["sample"] == ""], table[table["sample"] != ""]
     if len(side_by_side):
         yield from _correlations(side_by_side)
-    yield from _moved(estimates, [name for name in SAMPLES if (side_by_side[f"n_{name}"] != side_by_side["n"]).any()])
+    yield from _changes(estimates, [name for name in SAMPLES if (side_by_side[f"n_{name}"] != side_by_side["n"]).any()])
 
 
 def _correlations(table: pd.DataFrame) -> Iterator[Part]:
@@ -184,17 +187,18 @@ def _correlations(table: pd.DataFrame) -> Iterator[Part]:
     shown = ["pearson", *(f"pearson_{name}" for name in SAMPLES)]
     groups = rows.groupby(["human", "judge", "strategy"])
     medians = groups[shown].median().assign(items=groups["pearson"].count()).reset_index()
-    yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), named(medians))
+    yield Excerpt("sensitivity", _("Pearson's r with and without: median over items"), with_names(medians))
 
 
 def _largest(table: pd.DataFrame, name: str) -> float:
     return float((table[f"pearson_{name}"] - table["pearson"]).abs().fillna(0).max())
 
 
-def _moved(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
-    """How far the estimates of each sample are from those of all; nothing of a sample that changes nothing.
+def _changes(table: pd.DataFrame, of_pairs: list[str]) -> Iterator[Part]:
+    """Yield how far the estimates of each sample are from those of all; nothing of a sample that changes nothing.
 
-    `of_pairs`: samples that change how many pairs of judges and people there are."""
+    `of_pairs`: samples that change how many pairs of judges and people there are.
+    """
     keys = ["statistic", "judge", "strategy", "human", "raters", "instrument", "moment", "item"]
     wide = table.pivot_table("estimate", [*keys, "arm_a", "arm_b", "seekers", "condition"], "sample", dropna=False)
     changed = [name for name in SAMPLES if name in wide]

@@ -17,7 +17,7 @@ OF_THE_PAPER = "emoharbor_10"  # the instrument whose items are columns of its t
 def expert_table(results: Results) -> Section | None:
     if results.table("expert_table").empty:
         return None
-    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(results)), ("expert_table",))
+    return Section("expert-table", _("How counsellors rated the systems"), list(_tables(results)))
 
 
 def _tables(results: Results) -> Iterator[Part]:
@@ -33,7 +33,7 @@ def _tables(results: Results) -> Iterator[Part]:
         else "",
     )
     for instrument, rows in whole.groupby("instrument"):
-        table, given = experts.printed(rows), rows["n"]
+        table, given = experts.printed_table(rows), rows["n"]
         yield prose(
             ngettext(
                 "{systems} systems, each rated by {each} counsellor.",

@@ -36,10 +36,10 @@ def feelings(results: Results) -> Section | None:
     if table.empty:
         return None
     changes = table[table["statistic"] == CHANGE]
-    return Section("emotion", _("Before and after"), [*_told(changes), *_drawn(changes)], ("emotion",))
+    return Section("emotion", _("Before and after"), [*_changes_in_words(changes), *_figures(changes)])
 
 
-def _told(changes: pd.DataFrame) -> Iterator[Part]:
+def _changes_in_words(changes: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Change is after minus before. Valence, arousal and intensity are people's own. The supposed emotion "
@@ -69,7 +69,7 @@ def _source(key: str) -> str:
     return _(SOURCES[key]) if key in SOURCES else thinker_name(key)
 
 
-def _drawn(changes: pd.DataFrame) -> Iterator[Part]:
+def _figures(changes: pd.DataFrame) -> Iterator[Part]:
     known = changes[changes["estimate"].notna()]
     for (measure, source, seekers), rows in known.groupby(["measure", "source", "seekers"]):
         name = _(MEASURES[measure]) if measure in MEASURES else measure

@@ -4,7 +4,7 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
-from studies.analysis.reporting.excerpts import excerpt, left_out, named
+from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_names
 from studies.analysis.reporting.parts import Excerpt, Part, Section, prose
 from studies.analysis.results import Results
 from studies.analysis.tables.panels import AVERAGE, BEST, MAJORITY, MEAN, MEDIAN
@@ -45,11 +45,11 @@ def panels(results: Results) -> Section | None:
         )
     )
     medians = medians_of(table)
-    medians = named(medians).assign(rule=[_(RULES.get(rule, rule)) for rule in medians["rule"]])
-    lacking = left_out(table, ["pearson"])
+    medians = with_names(medians).assign(rule=[_(RULES.get(rule, rule)) for rule in medians["rule"]])
+    lacking = remark_on_empty_rows(table, ["pearson"])
     caption = _("Pearson's r of panels and people: median over items")
     parts: list[Part] = [told, Excerpt("panels", caption, medians, lacking)] if len(medians) else [told, prose(lacking)]
-    return Section("panels", _("Judges as panels"), parts, ("panels",))
+    return Section("panels", _("Judges as panels"), parts)
 
 
 def medians_of(table: pd.DataFrame) -> pd.DataFrame:
@@ -79,7 +79,7 @@ def probes(results: Results) -> Section | None:
     )
     small = excerpt("probes", _("Judges asked in other ways"), words, shown, ["estimate", "share_changed"])
     parts: list[Part] = [told, small, *_fields(results.table("field_tests"))]
-    return Section("probes", _("What influences judges' scores"), parts, ("probes", "field_tests"))
+    return Section("probes", _("What influences judges' scores"), parts)
 
 
 def _variant(key: str) -> str:

@@ -8,59 +8,12 @@ from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop, ngettext
 from studies.analysis.reporting.limits import differing_numbers
 from studies.analysis.reporting.markup import Markup, tag
-from studies.analysis.reporting.naming import listed, raters_name, strategy_name
+from studies.analysis.reporting.naming import join_names, raters_name, strategy_name
 from studies.analysis.reporting.numbers import count
 from studies.analysis.reporting.parts import Excerpt, Part, Section, listing, prose, subheading
 from studies.analysis.reporting.study import column_of, manifest_of, values_of, who_took_part
 from studies.analysis.results import Results
 from studies.analysis.tables.cross_check import NO, YES
-
-NOTHING = {  # why a table is empty
-    "agreement": gettext_noop("No judge and person scored the same conversation, so there is nothing to compare."),
-    "strategy_tests": gettext_noop("No judge rated with two strategies what a person also rated."),
-    "alt_test": gettext_noop("No conversation that a judge scored has two or more raters of the same kind."),
-    "reliability": gettext_noop(
-        "No conversation has several raters of the same kind, and no instrument has several items."
-    ),
-    "decision_study": gettext_noop("No conversation has several raters of the same kind."),
-    "arms": gettext_noop("No rating belongs to an arm."),
-    "arm_pairs": gettext_noop("No one met two arms."),
-    "ranks": gettext_noop("No one met two arms."),
-    "discrimination": gettext_noop("No one met two arms."),
-    "conditions": gettext_noop("No arm met both average and worst-case seekers."),
-    "condition_effects": gettext_noop("No arm met both average and worst-case seekers."),
-    "ablation": gettext_noop("No simulated seeker was changed for an ablation."),
-    "survival": gettext_noop("There is no conversations.csv with turns and ends."),
-    "trends": gettext_noop("No score belongs to a turn."),
-    "emotion": gettext_noop("No conversation has a feeling from both before and after."),
-    "costs": gettext_noop("There is no calls.csv."),
-    "lengths": gettext_noop("No reply belongs to a conversation with a known arm."),
-    "expert_table": gettext_noop("No counsellor rated a conversation with a known arm."),
-    "rater_effects": gettext_noop(
-        "There are neither counsellors' own conversations nor conversations with several raters."
-    ),
-    "quality": gettext_noop(
-        "There are no ratings of people with instruments of several items, and no conversations of theirs."
-    ),
-    "sensitivity": gettext_noop(
-        "No final score belongs to an arm, and no judge and person scored the same conversation."
-    ),
-    "order": gettext_noop("No one met several arms one after another."),
-    "blinding": gettext_noop("No one was asked which arm they had met."),
-    "coverage": gettext_noop("There are no ratings."),
-    "flow": gettext_noop("There is no participants.csv and no conversations.csv."),
-    "people": gettext_noop(
-        "There is no participants.csv that describes the raters or the people in the conversations."
-    ),
-    "pairwise": gettext_noop("No pair of different arms or seekers was compared."),
-    "bradley_terry": gettext_noop("No pair of different arms or seekers was compared."),
-    "panels": gettext_noop("No judge rated anything."),
-    "probes": gettext_noop("No judge rated anything."),
-    "primary": gettext_noop("No primary contrast was declared, so all tests are exploratory."),
-    "item_tests": gettext_noop("No judge and person scored two items of an instrument."),
-    "field_tests": gettext_noop("No judge that can be compared with people was asked without a field."),
-    "cross_check": gettext_noop("No table has a number that another package also computes."),
-}
 
 
 def methods(results: Results) -> Section:
@@ -71,9 +24,9 @@ def methods(results: Results) -> Section:
         *_of_the_paper(results),
         *_sentences(results),
         *_checks(results),
-        *_left_out(results),
+        *_empty_tables(results),
     ]
-    return Section("methods", _("Methods"), parts, ("cross_check",))
+    return Section("methods", _("Methods"), parts)
 
 
 def _resampling(results: Results) -> Iterator[str]:
@@ -144,7 +97,7 @@ def _chart(results: Results) -> Iterator[Part]:
 def _items(results: Results) -> Iterator[tuple[str, str, str]]:
     """Number of the item, its name, and what is known of it; empty where nothing is."""
     export = results.export
-    yield "3", _("model identifiers"), listed(values_of(export, "conversations.csv", "model"))
+    yield "3", _("model identifiers"), join_names(values_of(export, "conversations.csv", "model"))
     yield "4", _("model details"), _design(results)
     yield "5", _("prompt engineering"), ""
     yield "6", _("query strategy"), _queries(results)
@@ -158,7 +111,7 @@ def _items(results: Results) -> Iterator[tuple[str, str, str]]:
 
 def _design(results: Results) -> str:
     arms = sorted(set(results.export.conversations["arm"]) - {""})
-    return _("arms: {arms}").format(arms=listed(arms)) if arms else ""
+    return _("arms: {arms}").format(arms=join_names(arms)) if arms else ""
 
 
 def _queries(results: Results) -> str:
@@ -166,44 +119,46 @@ def _queries(results: Results) -> str:
     days = sorted(day[:10] for day in started if day)
     languages = values_of(results.export, "conversations.csv", "language")
     said = [_("{first} to {last}").format(first=days[0], last=days[-1])] if days else []
-    return "; ".join(said + ([_("languages: {languages}").format(languages=listed(languages))] if languages else []))
+    return "; ".join(
+        said + ([_("languages: {languages}").format(languages=join_names(languages))] if languages else [])
+    )
 
 
 def _evaluation(results: Results) -> str:
     ratings = results.export.ratings
     kinds = [raters_name(str(kind)) for kind in sorted(ratings["rater_kind"].astype(str).unique())]
     strategies = [strategy_name(name) for name in sorted(set(ratings["strategy"].astype(str)) - {""})]
-    said = [_("raters: {raters}").format(raters=listed(kinds))]
+    said = [_("raters: {raters}").format(raters=join_names(kinds))]
     return "; ".join(
-        said + ([_("strategies: {strategies}").format(strategies=listed(strategies))] if strategies else [])
+        said + ([_("strategies: {strategies}").format(strategies=join_names(strategies))] if strategies else [])
     )
 
 
 def _size(results: Results) -> str:
     chats = len(results.export.conversations)
     said = ngettext("{count} conversation", "{count} conversations", chats).format(count=count(chats))
-    return listed([said, *who_took_part(results.export)])
+    return join_names([said, *who_took_part(results.export)])
 
 
 def _consent(results: Results) -> str:
     versions = values_of(results.export, "participants.csv", "consent_version")
-    return _("consent form: version {versions}").format(versions=listed(versions)) if versions else ""
+    return _("consent form: version {versions}").format(versions=join_names(versions)) if versions else ""
 
 
 def _protocol(results: Results) -> str:
     protocols = manifest_of(results.export).get("protocols") or []
     said = [f"{of.get('version')}: {of.get('hash')}" for of in protocols if isinstance(of, dict)]
-    return _("versions and hashes: {protocols}").format(protocols=listed(said)) if said else ""
+    return _("versions and hashes: {protocols}").format(protocols=join_names(said)) if said else ""
 
 
 def _sentences(results: Results) -> Iterator[Part]:
-    """Of the tables that have rows."""
+    """Yield the methods of the tables that have rows."""
     for table in results.computed:
         if not results.table(table.name).empty and table.methods:
             terms = (
                 part for name, method in table.methods.items() for part in (tag("dt", name), tag("dd", f"{_(method)}."))
             )
-            yield _folded(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
+            yield _fold(f"{_(table.heading)} ({table.name}.csv)", tag("dl", *terms))
 
 
 def _checks(results: Results) -> Iterator[Part]:
@@ -220,7 +175,7 @@ def _checks(results: Results) -> Iterator[Part]:
             "and {differing} differ by more than the tolerance."
         ).format(
             compared=count(agreeing + differing),
-            packages=listed(sorted(set(table["library_name"]))),
+            packages=join_names(sorted(set(table["library_name"]))),
             agreeing=count(agreeing),
             differing=count(differing),
         ),
@@ -232,19 +187,15 @@ def _checks(results: Results) -> Iterator[Part]:
     )
 
 
-def _folded(summary: str, content: Markup) -> Markup:
+def _fold(summary: str, content: Markup) -> Markup:
     return tag("details", tag("summary", summary), content)
 
 
-def _left_out(results: Results) -> Iterator[Part]:
+def _empty_tables(results: Results) -> Iterator[Part]:
     nothing = [table for table in results.computed if results.table(table.name).empty]
     if nothing:
         yield subheading(_("Not in this report"))
-        yield listing(f"{_(table.heading)}: {_reason(table.name)}" for table in nothing)
-
-
-def _reason(name: str) -> str:
-    return _(NOTHING[name]) if name in NOTHING else _("There are no data to compute it from.")
+        yield listing(f"{_(table.heading)}: {_(table.empty)}" for table in nothing)
 
 
 COUNTED = {
@@ -269,14 +220,14 @@ def data(results: Results) -> Section:
         Excerpt("files", _("Files read"), pd.DataFrame(files)),
         *([subheading(_("Missing files")), prose(gone)] if absent else []),
         subheading(_("Counted")),
-        listing(_counted(results)),
+        listing(_counts(results)),
         subheading(_("Software")),
         prose(versions + ".", _("The same folder, seed, machine and versions give the same bytes.")),
     ]
     return Section("data", _("Data and software"), parts)
 
 
-def _counted(results: Results) -> Iterator[str]:
+def _counts(results: Results) -> Iterator[str]:
     exclusions = results.exclusions()
     missing = exclusions["ratings_without_score"]
     reasons = ", ".join(f"{reason} {count(number)}" for reason, number in missing.items())

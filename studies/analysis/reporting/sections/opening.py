@@ -7,19 +7,19 @@ import pandas as pd  # noqa: TID253
 
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext
-from studies.analysis.reporting.estimates import first_humans, kept
+from studies.analysis.reporting.estimates import count_below, first_humans
 from studies.analysis.reporting.naming import (
     ALL_ITEMS,
     instrument_name,
     item_name,
+    join_names,
     judge_name,
-    listed,
     raters_name,
     seekers_name,
     strategy_name,
 )
 from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, signed
-from studies.analysis.reporting.parts import Section, joined, listing, prose
+from studies.analysis.reporting.parts import Section, join_sentences, listing, prose
 from studies.analysis.reporting.sections.agreement import tested_strategies
 from studies.analysis.reporting.sections.primary import primary_findings
 from studies.analysis.reporting.study import who_took_part
@@ -30,7 +30,7 @@ FINAL = ("final", "")
 
 def summary(results: Results) -> Section:
     where = _("Every table is also a CSV file next to this page, with all digits; results.json contains everything.")
-    found = [joined(said) for rule in FINDINGS if (said := list(rule(results)))]
+    found = [join_sentences(said) for rule in FINDINGS if (said := list(rule(results)))]
     return Section("summary", _("Summary"), [prose(*_who(results)), listing(found), prose(where)])
 
 
@@ -43,23 +43,23 @@ def _who(results: Results) -> Iterator[str]:
     counts = results.counts()
     arms = len(set(results.export.conversations["arm"]) - {""})
     numbers = [
-        _counted(ngettext("{count} rating", "{count} ratings", counts["ratings"]), counts["ratings"]),
-        _counted(
+        _counts(ngettext("{count} rating", "{count} ratings", counts["ratings"]), counts["ratings"]),
+        _counts(
             ngettext("{count} conversation", "{count} conversations", counts["conversations"]), counts["conversations"]
         ),
         *who_took_part(results.export),
     ]
     if arms:
-        numbers.append(_counted(ngettext("{count} arm", "{count} arms", arms), arms))
-    yield _("These results come from {counts}.").format(counts=listed(numbers))
+        numbers.append(_counts(ngettext("{count} arm", "{count} arms", arms), arms))
+    yield _("These results come from {counts}.").format(counts=join_names(numbers))
 
 
-def _counted(text: str, number: int) -> str:
+def _counts(text: str, number: int) -> str:
     return text.format(count=count(number))
 
 
 def _agreement(results: Results) -> Iterator[str]:
-    """Of the judge and strategy whose median r over the items is highest, and of how many it was chosen."""
+    """Yield the judge and strategy whose median r over the items is highest, and of how many it was chosen."""
     table = results.table("agreement")
     rows = _final(table[table["pearson"].notna()]) if len(table) else table
     human = first_humans(rows["human"]) if len(rows) else ""
@@ -76,7 +76,7 @@ def _agreement(results: Results) -> Iterator[str]:
         "lowest": decimal(float(best["pearson"].min())),
         "highest": decimal(float(best["pearson"].max())),
         "items": str(len(best)),
-        "kept": kept(best),
+        "kept": count_below(best),
         "all": len(medians),
     }
     if len(medians) > 1:
@@ -158,7 +158,7 @@ def _extremes(rows: pd.DataFrame, raters: str, instrument: str, pairs: pd.DataFr
 
 
 def _between(pairs: pd.DataFrame, best: str, worst: str) -> Iterator[str]:
-    """Of one instrument's items together: how far the two arms are apart where the same people met both."""
+    """Yield how far two arms are apart where the same people met both, over an instrument's items together."""
     rows = pairs[pairs["arm_a"].isin([best, worst]) & pairs["arm_b"].isin([best, worst]) & pairs["p_holm"].notna()]
     if rows.empty:
         yield _("No test compares these two.")
@@ -186,7 +186,7 @@ def _difference(pair: "pd.Series[Any]", sign: int) -> str:
 
 
 def _differences(results: Results) -> Iterator[str]:
-    """On single items: their mean follows from them."""
+    """Return the differences on single items; their mean follows from them."""
     table = results.table("arm_pairs")
     raters = first_humans(table["raters"]) if len(table) else ""
     if not raters:
@@ -201,7 +201,7 @@ def _differences(results: Results) -> Iterator[str]:
         "{kept} of {count} differences between two arms on single items stay below p = .05 after Holm's correction "
         "within each item, and {kept_of_all} after Benjamini and Hochberg's over all items.",
         len(tested),
-    ).format(count=len(tested), kept=kept(tested), kept_of_all=kept(tested, "p_bh"))
+    ).format(count=len(tested), kept=count_below(tested), kept_of_all=count_below(tested, "p_bh"))
 
 
 def _conditions(results: Results) -> Iterator[str]:
@@ -218,7 +218,7 @@ def _conditions(results: Results) -> Iterator[str]:
         "seekers, depending on the arm ({seekers})."
     ).format(
         raters=raters_name(first_humans(rows["raters"])),
-        seekers=listed([seekers_name(kind) for kind in sorted(rows["seekers"].unique())]),
+        seekers=join_names([seekers_name(kind) for kind in sorted(rows["seekers"].unique())]),
         largest=signed(rows["difference"].min()),
         smallest=signed(rows["difference"].max()),
     )

@@ -9,7 +9,7 @@ from studies.analysis.language import ngettext
 from studies.analysis.reporting.dots import dot_panels
 from studies.analysis.reporting.drawing import figure
 from studies.analysis.reporting.estimates import lines_of
-from studies.analysis.reporting.excerpts import excerpt, left_out, with_intervals
+from studies.analysis.reporting.excerpts import excerpt, remark_on_empty_rows, with_intervals
 from studies.analysis.reporting.naming import contestant_name, instrument_name, item_name, raters_name
 from studies.analysis.reporting.numbers import LEVEL
 from studies.analysis.reporting.parts import Part, Section, prose
@@ -22,7 +22,7 @@ def pairs(results: Results) -> Section | None:
     if results.table("pairwise").empty:
         return None
     parts = [*_contests(results), *_strengths(results.table("bradley_terry"))]
-    return Section("pairwise", _("Side-by-side preferences"), parts, ("pairwise", "bradley_terry"))
+    return Section("pairwise", _("Side-by-side preferences"), parts)
 
 
 def _contests(results: Results) -> Iterator[Part]:
@@ -32,14 +32,14 @@ def _contests(results: Results) -> Iterator[Part]:
             "first_share is the share of preferences for the side shown first; .5 means the position made no "
             "difference."
         ),
-        *_not_counted(results),
+        *_verdicts_left_out(results),
     )
     shown = ["question", "raters", "contestant_a", "contestant_b", "n", "win", "tie", "loss", "p_holm", "first_share"]
     caption = _("Preferences, with {level} intervals").format(level=LEVEL)
     yield excerpt("pairwise", caption, with_intervals(results.table("pairwise"), SHARES), shown, ["win"])
 
 
-def _not_counted(results: Results) -> Iterator[str]:
+def _verdicts_left_out(results: Results) -> Iterator[str]:
     verdicts = read_verdicts(results.export.folder)
     if verdicts and verdicts.alike:
         yield ngettext(
@@ -75,4 +75,4 @@ def _strengths(table: pd.DataFrame) -> Iterator[Part]:
             dot_panels(panels, _("log strength"), at=0),
         )
     if len(table) > len(known):
-        yield prose(left_out(table, ["strength"]))
+        yield prose(remark_on_empty_rows(table, ["strength"]))

@@ -15,7 +15,7 @@ from studies.analysis.reporting.naming import (
     MOMENTS,
     instrument_name,
     item_name,
-    listed,
+    join_names,
     option_name,
     raters_name,
     scale_label,
@@ -105,7 +105,7 @@ def flow(results: Results) -> Section | None:
                 flow_chart(boxes(found)),
             )
         )
-    return Section("flow", _("From invitation to analysis"), parts, ("flow",))
+    return Section("flow", _("From invitation to analysis"), parts)
 
 
 def _participants_first(group: tuple[str, pd.DataFrame]) -> tuple[int, str]:
@@ -118,7 +118,7 @@ def _track(track: str) -> str:
 
 
 def boxes(counts: Mapping[str, int]) -> list[Box]:
-    """Those of the stages that the study had; beside them losses, where there were any."""
+    """Return the stages that the study had, and beside them losses, where there were any."""
     return [
         Box(
             [_line(stage, counts[stage]), *_lines(more, counts)], _lines(losses, counts), stage == "conversations_begun"
@@ -138,7 +138,7 @@ def _line(stage: str, number: int) -> str:
 
 def people(results: Results) -> Section:
     parts = [*_people(results.table("people")), *_arms(results), *_raters(results)]
-    return Section("people", _("Participants"), parts, ("people",))
+    return Section("people", _("Participants"), parts)
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:
@@ -153,7 +153,7 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
         _scales(table),
     )
     keys = ["instrument", "item", "level"]
-    said = table.assign(said=[_said(row) for row in table.to_dict("records")])
+    said = table.assign(said=[_cell(row) for row in table.to_dict("records")])
     wide = said.pivot(index=keys, columns="track", values="said").reindex(pd.MultiIndex.from_frame(_lines_of(table)))
     wide = wide.fillna("–").rename(columns=lambda track: _track(str(track)))
     names = [_characteristic(*map(str, key)) for key in wide.index]
@@ -164,22 +164,22 @@ def _people(table: pd.DataFrame) -> Iterator[Part]:
 def _scales(table: pd.DataFrame) -> str:
     scored = table[(table["level"] == "") & (table["instrument"] != AGE[0])]
     names = [instrument_name(instrument) for instrument in _values(scored["instrument"])]
-    return _("Scales are those of {names}.").format(names=listed(names)) if names else ""
+    return _("Scales are those of {names}.").format(names=join_names(names)) if names else ""
 
 
 def _lines_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Each once; all answers to a question together, whichever track gave them."""
+    """Return each line once; all answers to a question stand together, whichever track gave them."""
     keys = table[["instrument", "item", "level"]].drop_duplicates()
     questions = keys[["instrument", "item"]].drop_duplicates()
     return questions.merge(keys.sort_values("level", kind="stable"), how="left")
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _cell(row: Mapping[str, Any]) -> str:
     if pd.notna(row["mean"]):
         return f"{decimal(row['mean'])} ({decimal(row['sd'])})"
     if pd.notna(row["count"]):
         return f"{count(row['count'])} ({percent(row['share'])})"
-    return f"<{FEWEST}" if row["note"].endswith(SMALL) else _("hidden")
+    return f"<{FEWEST}" if row["note"].has(SMALL.code) else _("hidden")
 
 
 def _characteristic(instrument: str, item: str, level: str) -> str:
@@ -229,7 +229,7 @@ def _raters(results: Results) -> Iterator[Part]:
 
 
 def _group(group: str, rated: pd.DataFrame, results: Results) -> dict[str, object]:
-    """Of simulated seekers their profiles are counted: one name rates for all of them."""
+    """Return a group of raters; of simulated seekers their profiles are counted, as one name rates for all of them."""
     who = rated["rater"]
     if group == "simulated_seeker":
         profiles = results.export.conversations["profile"].reindex(rated["conversation"].astype(str))

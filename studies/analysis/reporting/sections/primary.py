@@ -18,7 +18,7 @@ def primary(results: Results) -> Section | None:
     table = results.table("primary")
     if table.empty:
         return None
-    return Section("primary", _("Primary contrasts"), list(_parts(table)), ("primary",))
+    return Section("primary", _("Primary contrasts"), list(_parts(table)))
 
 
 def _parts(table: pd.DataFrame) -> Iterator[Part]:

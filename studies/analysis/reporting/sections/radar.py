@@ -9,7 +9,7 @@ from studies.analysis.frames import Export
 from studies.analysis.language import gettext as _
 from studies.analysis.reporting.drawing import Figure, figure
 from studies.analysis.reporting.naming import in_order, item_name, raters_name, scale_name
-from studies.analysis.reporting.parts import Part, joined, prose
+from studies.analysis.reporting.parts import Part, join_sentences, prose
 from studies.analysis.reporting.radar import TOGETHER, radar
 from studies.analysis.scales import Scale, scales_of
 
@@ -17,7 +17,7 @@ FEWEST = 3  # axes of a polygon
 
 
 def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export: Export) -> Iterator[Part]:
-    """`rows`: of arms.csv. None of a questionnaire with fewer than FEWEST items."""
+    """Yield the radars of `rows` of arms.csv; none of a questionnaire with fewer than FEWEST items."""
     means = rows.pivot(index="arm", columns="item", values="mean")
     means = means[in_order(instrument, means.columns)]
     if means.shape[1] < FEWEST:
@@ -36,19 +36,18 @@ def radars(raters: str, instrument: str, moment: str, rows: pd.DataFrame, export
 
 
 def common_scale(export: Export, instrument: str, items: Collection[str]) -> Scale | None:
-    """None where codebook.csv tells different ones, or where nothing is told and all scores are equal."""
+    """Return the scale of all items; None where codebook.csv has different ones, or none and all scores are equal."""
     scales = scales_of(export.folder, export.ratings)
     found = [scales[instrument, item] for item in items]
     told = {(scale.lowest, scale.highest) for scale in found if not scale.note}
     lowest, highest = min(scale.lowest for scale in found), max(scale.highest for scale in found)
     if len(told) > 1 or lowest == highest:
         return None
-    return Scale(lowest, highest, next((scale.note for scale in found if scale.note), ""))
+    return Scale(lowest, highest, next((scale.note for scale in found if scale.note), None))
 
 
 def fitting(drawn: Figure) -> Figure:
-    """On a phone it is as wide as the page, where other figures are wider and scroll; elsewhere it is no wider than its
-    letters need."""
+    """Return a figure that is as wide as the page on a phone, and elsewhere no wider than its letters need."""
     return replace(drawn, svg=drawn.svg.replace("<svg ", '<svg style="min-width: 0; max-width: 34rem" ', 1))
 
 
@@ -58,7 +57,7 @@ def _foot(axis: Scale, arms: int) -> str:
 
 
 def _caption(axis: Scale, means: pd.DataFrame) -> str:
-    return joined(
+    return join_sentences(
         [
             _what(axis),
             _("Grey is the mean over the arms, and each arm counts once.") if len(means) > TOGETHER else "",

@@ -10,14 +10,20 @@ from studies.analysis.reporting.curves import curves
 from studies.analysis.reporting.dots import Line, dot_panels
 from studies.analysis.reporting.drawing import SIGNS, figure
 from studies.analysis.reporting.estimates import by_item, by_raters, courses_of, estimate_of
-from studies.analysis.reporting.excerpts import bounded, excerpt, gaps, left_out, named, with_intervals
+from studies.analysis.reporting.excerpts import (
+    bounded,
+    excerpt,
+    remark_on_empty_rows,
+    remark_on_gaps,
+    with_intervals,
+    with_names,
+)
 from studies.analysis.reporting.naming import raters_name, scale_name
 from studies.analysis.reporting.numbers import LEVEL, span
-from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, joined, prose, subheading
+from studies.analysis.reporting.parts import Excerpt, Part, Section, first_unfolded, join_sentences, prose, subheading
 from studies.analysis.results import Results
 from studies.analysis.tables.decision_study import USERS
 
-TABLES = ("reliability", "decision_study", "rater_effects")
 ALL_ITEMS = "*"
 FORMS = {"conversation": ("icc_a_1", "alpha_ordinal"), "arm": ("icc_1_1",)}
 NAMES = {"icc_a_1": "ICC(A,1)", "icc_1_1": "ICC(1,1)", "alpha_ordinal": "α"}
@@ -46,7 +52,7 @@ def reliability(results: Results) -> Section | None:
         *_users_by_raters(results.table("decision_study")),
         *_strictness(results.table("rater_effects")),
     ]
-    return Section("reliability", _("Agreement between raters"), parts, TABLES)
+    return Section("reliability", _("Agreement between raters"), parts)
 
 
 def _agreement(table: pd.DataFrame) -> Iterator[Part]:
@@ -160,7 +166,7 @@ def _users(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     caption = _("E ρ² of the arms' means over several people, with {level} intervals").format(level=LEVEL)
-    yield Excerpt("decision_study", caption, _by_k(known), left_out(people))
+    yield Excerpt("decision_study", caption, _by_k(known), remark_on_empty_rows(people))
 
 
 def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
@@ -179,21 +185,21 @@ def _users_by_raters(table: pd.DataFrame) -> Iterator[Part]:
         )
     )
     caption = _("E ρ² of the arms' means over several people and raters, with {level} intervals").format(level=LEVEL)
-    remark = joined([left_out(rows), gaps(known, ["low"])])
+    remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(known, ["low"])])
     yield Excerpt("people-and-raters", caption, _by_k(known, "k_raters"), remark)
 
 
 def _of_whole_instruments(rows: pd.DataFrame) -> pd.DataFrame:
-    """All items together, or the only one."""
+    """Return the rows of all items together, or of the only one."""
     items = rows.groupby(["raters", "seekers", "condition", "instrument", "moment"])["item"].transform("nunique")
     return rows[(rows["item"] == ALL_ITEMS) | (items == 1)]
 
 
 def _by_k(rows: pd.DataFrame, *beside: str) -> pd.DataFrame:
-    """Columns for k; `beside`: what else tells rows apart."""
+    """Return columns for k; `beside` are other columns that tell rows apart."""
     keys = ["raters", "seekers", "condition", "instrument", "moment", "item", *beside]
     wide = rows.assign(estimate=bounded(rows)).pivot(index=keys, columns="k", values="estimate").fillna("–")
-    table = named(wide.rename(columns=str).rename_axis(columns=None).reset_index())
+    table = with_names(wide.rename(columns=str).rename_axis(columns=None).reset_index())
     return table.loc[:, (table != "").any()]
 
 
@@ -215,9 +221,9 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
         )
         found = rows[rows["estimate"].notna()]
         if found.empty:
-            yield prose(f"{caption}:", left_out(rows))
+            yield prose(f"{caption}:", remark_on_empty_rows(rows))
         else:
-            remark = joined([left_out(rows), gaps(found, ["low"])])
+            remark = join_sentences([remark_on_empty_rows(rows), remark_on_gaps(found, ["low"])])
             yield Excerpt(f"variances-{raters}", caption, _by_level(found), remark)
 
 
@@ -227,7 +233,7 @@ def _by_level(rows: pd.DataFrame) -> pd.DataFrame:
     texts = rows.assign(estimate=bounded(rows))
     wide = texts.pivot(index=keys, columns="level", values="estimate").fillna("–").rename_axis(None, axis=1)
     wide = wide[list(dict.fromkeys(rows["level"]))].rename(columns=_level).join(rows.groupby(keys)["n"].agg(span))
-    return named(wide.reset_index())
+    return with_names(wide.reset_index())
 
 
 def _level(key: str) -> str:

@@ -56,11 +56,11 @@ def staying(results: Results) -> Section | None:
     table = results.table("survival")
     if table.empty:
         return None
-    parts = [*_ends_told(table), *_survival(table)]
-    return Section("survival", _("How long conversations stay open"), parts, ("survival",))
+    parts = [*_ends_in_words(table), *_survival(table)]
+    return Section("survival", _("How long conversations stay open"), parts)
 
 
-def _ends_told(table: pd.DataFrame) -> Iterator[Part]:
+def _ends_in_words(table: pd.DataFrame) -> Iterator[Part]:
     yield prose(
         _(
             "Conversations end in ways that compete with each other. The first table counts every kind of end: the "
@@ -122,7 +122,7 @@ def _survival(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _signs(conditions: Sequence[str]) -> str:
-    """What the signs mean, where there is more than one."""
+    """Say what the signs mean, where there is more than one."""
     if len(conditions) < 2:
         return ""
     signs = zip(SIGNS, conditions, strict=False)
@@ -137,7 +137,7 @@ def over_turns(results: Results) -> Section | None:
     table = results.table("trends")
     if table.empty:
         return None
-    return Section("trends", _("Over the turns"), [*_fewer(table), *_trends(table)], ("trends",))
+    return Section("trends", _("Over the turns"), [*_fewer(table), *_trends(table)])
 
 
 def _fewer(table: pd.DataFrame) -> Iterator[Part]:
@@ -161,7 +161,7 @@ def _scored(instrument: str, moment: str, item: str) -> str:
 
 
 def _item(instrument: str, item: str) -> str:
-    """What has no label is said by its key, in words."""
+    """Return the label of an item, or its key in words."""
     return _(EMOTIONS[item]) if item in EMOTIONS else item_name(instrument, item).replace("_", " ")
 
 

@@ -19,6 +19,7 @@ from studies.analysis.measures.discrimination import (
     separation_without_noise,
 )
 from studies.analysis.measures.variance import two_way
+from studies.analysis.notes import INTERVAL, Note
 from studies.analysis.rows import Undefined
 from tests.studies.analysis.published import SHROUT_FLEISS
 
@@ -165,7 +166,7 @@ def test_correction_below_chance_is_told_as_such() -> None:
     found = separation_without_noise(with_ratio(0.0, users=20, models=3), Bootstrap(100, 1))
     assert found.estimate < 0
     assert found.interval.low == 0
-    assert found.notes == ["interval: only 20 clusters, the interval may be too narrow"]
+    assert found.notes == [Note("few_clusters", count="20").on(INTERVAL)]
 
 
 def test_components_of_shrout_and_fleiss_follow_from_their_mean_squares() -> None:

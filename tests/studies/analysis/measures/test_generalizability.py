@@ -10,8 +10,11 @@ from hypothesis import strategies as st
 
 from studies.analysis.measures import generalizability, mixed
 from studies.analysis.measures.generalizability import (
+    ANALYSIS_OF_VARIANCE,
     FACETS,
+    LIKELIHOOD,
     OF_ARMS,
+    TOTALS,
     Components,
     components_by_totals,
     components_of_complete,
@@ -19,6 +22,7 @@ from studies.analysis.measures.generalizability import (
     effect_name,
 )
 from studies.analysis.measures.variance import two_way
+from studies.analysis.notes import Note
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import cronbach_alpha
 from tests.studies.analysis.published import SHROUT_FLEISS
@@ -211,7 +215,7 @@ def test_likelihood_of_complete_data_is_the_analysis_of_variance() -> None:
         components_of_incomplete(SHROUT_FLEISS.ravel(), facets_of(SHROUT_FLEISS)),
     )
     assert likelihood.variances == pytest.approx(squares.variances, rel=1e-4)
-    assert (squares.method, likelihood.method) == ("ANOVA", "REML")
+    assert (squares.method, likelihood.method) == (ANALYSIS_OF_VARIANCE, LIKELIHOOD)
     one, other = (found.coefficient({"rater": 3}, absolute=True) for found in (squares, likelihood))
     assert (other.estimate, other.low, other.high) == pytest.approx((one.estimate, one.low, one.high), rel=0.01)
 
@@ -271,7 +275,7 @@ def test_of_incomplete_with_three_facets_finds_what_was_planted() -> None:
     gaps = components_of_incomplete(
         scores.ravel()[kept], {name: levels[kept] for name, levels in facets_of(scores).items()}
     )
-    assert gaps.method == "Henderson's method 1"
+    assert gaps.method == TOTALS
     assert gaps.variances == pytest.approx(complete, abs=0.06)
     assert np.isnan(gaps.coefficient({"rater": 3, "item": 8}, absolute=True).low)
 
@@ -371,9 +375,9 @@ def test_of_complete_is_undefined_without_differences(scores: np.ndarray, reason
         components_of_complete(scores)
 
 
-@pytest.mark.parametrize(("most", "method"), [(3, "REML"), (2, "Henderson's method 1")])
+@pytest.mark.parametrize(("most", "method"), [(3, LIKELIHOOD), (2, TOTALS)])
 def test_of_incomplete_of_many_conversations_and_raters_takes_the_quick_way(
-    most: int, method: str, monkeypatch: pytest.MonkeyPatch
+    most: int, method: Note, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scores = np.random.default_rng(1).normal(size=(1000, 1)) + np.random.default_rng(2).normal(size=(1000, 3))
     facets = {name: levels[1:] for name, levels in facets_of(scores).items()}

@@ -97,4 +97,4 @@ def test_add_wilson_takes_clusters_for_independent() -> None:
     row = Row(n=526, clusters=263)
     add_wilson(row, 81 / 263)
     assert [round(row.values[name], 4) for name in ("estimate", "low", "high")] == [0.308, 0.2553, 0.3662]
-    assert row.values["method"] == "Wilson, n = clusters"
+    assert str(row.values["method"]) == "Wilson, n = clusters"

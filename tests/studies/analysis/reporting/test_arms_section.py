@@ -10,13 +10,15 @@ import pytest
 from studies.analysis import compute, load
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.language import speaking
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.drawing import Figure, style
 from studies.analysis.reporting.parts import Excerpt, Part, Section
 from studies.analysis.reporting.sections.arms import arms, primary
 from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
-from studies.analysis.run import TABLES
+from studies.analysis.tables.people import FOLLOWS, SMALL
+from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE
 from tests.studies.analysis.builders import experts, six_people, write_export
 
@@ -110,19 +112,21 @@ def test_differences_are_counted_by_item_and_the_mean_of_the_items_is_none(tmp_p
 # Who took part, and with and without
 
 
-def person(item: str, level: str, count: float, note: str = "", **more: Any) -> dict[str, Any]:
+def person(item: str, level: str, count: float, *notes: Note, **more: Any) -> dict[str, Any]:
     of = {"track": "participant", "instrument": "profile", "item": item, "level": level, "n": 12}
-    return of | {"count": count, "share": count / 12, "mean": float("nan"), "sd": float("nan"), "note": note} | more
+    numbers = {"count": count, "share": count / 12, "mean": float("nan"), "sd": float("nan")}
+    return of | numbers | {"note": Notes(*notes)} | more
 
 
 def test_people_are_shown_by_track_and_small_numbers_are_not(tmp_path: Path) -> None:
     hidden = float("nan")
+    few, told_by_others = (note.on("count", "share") for note in (SMALL, FOLLOWS))
     rows = [
         person("age", "", hidden, instrument="screening", mean=25.5, sd=3.6),
         person("gender", "woman", 7),
-        person("gender", "man", hidden, "count, share: fewer than five people are not told"),
+        person("gender", "man", hidden, few),
         person("gender", "woman", 5, track="reviewer"),
-        person("gender", "non_binary", hidden, "count, share: not told, as a number below five would follow from it"),
+        person("gender", "non_binary", hidden, told_by_others),
         person("language", "zh", 12, instrument=""),
         person("E", "", hidden, instrument="mini_ipip", mean=3.1, sd=0.7),
     ]
@@ -169,7 +173,9 @@ def test_with_and_without_tells_how_far_estimates_move_and_turn(tmp_path: Path) 
 
 
 def test_a_sample_that_leaves_nothing_is_no_sample_that_changes_nothing(tmp_path: Path) -> None:
-    nothing = estimate("mean", "without_flagged", float("nan")) | {"note": "estimate: this sample leaves too little"}
+    nothing = estimate("mean", "without_flagged", float("nan")) | {
+        "note": Notes(Note("sample_too_small").on("estimate"))
+    }
     results = results_of(
         write_export(tmp_path / "export", six_people()), sensitivity=[estimate("mean", "all", 3), nothing]
     )

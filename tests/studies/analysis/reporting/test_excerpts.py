@@ -7,9 +7,17 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
+from studies.analysis import notes
 from studies.analysis.language import speaking
-from studies.analysis.reporting import notes
-from studies.analysis.reporting.excerpts import excerpt, gaps, left_out, named, told_apart, with_intervals
+from studies.analysis.notes import INTERVAL, Note, Notes
+from studies.analysis.reporting.excerpts import (
+    columns_that_differ,
+    excerpt,
+    remark_on_empty_rows,
+    remark_on_gaps,
+    with_intervals,
+    with_names,
+)
 from studies.analysis.reporting.naming import contestant_name, scale_name, thinker_name
 from studies.analysis.reporting.numbers import decimal, p_alone, span
 from studies.analysis.reporting.page import page
@@ -35,8 +43,9 @@ from tests.studies.analysis.reporting.test_sections import results_of, text_of
 
 NAN = float("nan")
 SEEN = {"raters": "seeker", "instrument": "emoharbor_10", "moment": "final", "item": "safety"}
-BOUNDS = {"estimate": 0.5, "low": 0.25, "high": 0.75, "n": 9, "clusters": 9, "note": ""}
-NOTHING = {"estimate": NAN, "low": NAN, "high": NAN, "note": "estimate, low, high: fewer than two positions; more"}
+BOUNDS = {"estimate": 0.5, "low": 0.25, "high": 0.75, "n": 9, "clusters": 9, "note": Notes()}
+POSITIONS = Notes(Note("under_two_positions").on("estimate", "low", "high"), Note("one_rater"))
+NOTHING = {"estimate": NAN, "low": NAN, "high": NAN, "note": POSITIONS}
 
 
 @pytest.fixture
@@ -57,7 +66,8 @@ def unfolded(parts: Any) -> list[Any]:
 
 
 def test_rows_without_an_estimate_are_counted_below_with_their_reasons() -> None:
-    rows = pd.DataFrame([SEEN | BOUNDS, SEEN | NOTHING, SEEN | NOTHING, SEEN | NOTHING | {"note": "estimate: no r"}])
+    other = {"note": Notes(Note("no_r").on("estimate"))}
+    rows = pd.DataFrame([SEEN | BOUNDS, SEEN | NOTHING, SEEN | NOTHING, SEEN | NOTHING | other])
     found = excerpt("x", "X", rows, ["item", "estimate", "low"])
     assert isinstance(found, Excerpt)
     assert found.frame.to_dict("records") == [{"item": "Safety", "estimate": 0.5, "low": 0.25}]
@@ -70,26 +80,27 @@ def test_a_table_of_which_no_row_has_an_estimate_is_a_sentence() -> None:
 
 
 def test_a_row_without_a_reason_says_so_and_full_rows_say_nothing() -> None:
-    assert "the table does not say why" in left_out(pd.DataFrame([SEEN | NOTHING | {"note": NAN}]))
-    assert (left_out(rows := pd.DataFrame([SEEN | BOUNDS])), gaps(rows, ["low"])) == ("", "")
+    assert "the table does not say why" in remark_on_empty_rows(pd.DataFrame([SEEN | NOTHING | {"note": NAN}]))
+    assert (remark_on_empty_rows(rows := pd.DataFrame([SEEN | BOUNDS])), remark_on_gaps(rows, ["low"])) == ("", "")
 
 
 def test_gaps_in_single_columns_have_their_reason_below() -> None:
-    lacking = BOUNDS | {"low": NAN, "high": NAN, "note": "low, high: all resamples are alike; interval: only 8"}
+    said = Notes(Note("resamples_alike").on("low", "high"), Note("few_clusters", count=8).on(INTERVAL))
+    lacking = BOUNDS | {"low": NAN, "high": NAN, "note": said}
     rows = pd.DataFrame([SEEN | lacking, SEEN | BOUNDS])
     found = excerpt("x", "X", rows, ["item", "estimate", "low", "high"])
     assert isinstance(found, Excerpt)
     assert found.remark == "Without a value: Low, High: all resamples are alike (1)."
-    bounds = pd.DataFrame({"msr_low": [NAN], "note": ["msr: one user"]})
-    assert gaps(bounds, ["msr_low"]) == "Without a value: MSR low: one user (1)."
+    bounds = pd.DataFrame({"msr_low": [NAN], "note": [Notes(Note("one_user").on("msr"))]})
+    assert remark_on_gaps(bounds, ["msr_low"]) == "Without a value: MSR low: one user (1)."
 
 
 def test_the_reasons_are_said_in_the_language_of_the_report(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        notes, "_translated", lambda message: {"fewer than two positions": "少于两个位置"}.get(message, message)
+        notes, "gettext", lambda message: {"fewer than two positions": "少于两个位置"}.get(message, message)
     )
     with speaking(CHINESE):
-        assert "少于两个位置 (1)" in left_out(pd.DataFrame([SEEN | NOTHING]))
+        assert "少于两个位置 (1)" in remark_on_empty_rows(pd.DataFrame([SEEN | NOTHING]))
 
 
 def test_the_remark_stands_below_its_table(folder: Path) -> None:
@@ -225,11 +236,11 @@ def test_keys_have_names_in_every_table() -> None:
         "raters": "judge:standard", "human": "expert", "strategy": "state_aware", "condition": "worst_case",
         "seekers": "person", "instrument": "emoharbor_10", "item": "safety", "moment": "final",
     }  # fmt: skip
-    assert named(pd.DataFrame([keys])).iloc[0].tolist() == [
+    assert with_names(pd.DataFrame([keys])).iloc[0].tolist() == [
         "judges (standard)", "counsellors", "state-aware", "worst case",
         "people", "Ten dimensions of personalised emotional support", "Safety", "at the end",
     ]  # fmt: skip
-    assert named(pd.DataFrame([dict.fromkeys(keys, "")])).iloc[0].tolist() == [""] * len(keys)
+    assert with_names(pd.DataFrame([dict.fromkeys(keys, "")])).iloc[0].tolist() == [""] * len(keys)
     assert scale_name("emoharbor_10", "final") == "Ten dimensions of personalised emotional support, at the end"
     assert (contestant_name("person"), contestant_name("amber")) == ("people", "amber")
 
@@ -246,8 +257,8 @@ def test_the_whole_tables_below_have_names_too(folder: Path) -> None:
 def test_rows_that_only_another_column_tells_apart_have_it() -> None:
     of = {"raters": "expert", "item": "*", "moment": "final"}
     rows = pd.DataFrame([of | {"instrument": "emoharbor_10"}, of | {"instrument": "worst_case_4"}])
-    assert told_apart(["raters", "item"], rows) == ["raters", "instrument", "item"]
-    assert told_apart(["raters", "item"], rows[:1]) == ["raters", "item"]
+    assert columns_that_differ(["raters", "item"], rows) == ["raters", "instrument", "item"]
+    assert columns_that_differ(["raters", "item"], rows[:1]) == ["raters", "item"]
 
 
 def test_a_thinker_is_no_participant(folder: Path) -> None:
@@ -333,10 +344,8 @@ def test_people_are_counted_by_kind_and_simulated_seekers_are_none(tmp_path: Pat
 
 
 def test_tests_and_corrections_can_be_said_in_another_language(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert notes.sentence(discrimination.TEST) == discrimination.TEST
-    assert notes.sentence(discrimination.CORRECTION) == discrimination.CORRECTION
-    chinese = {discrimination.TEST: "秩检验", discrimination.CORRECTION: "校正"}
-    monkeypatch.setattr(notes, "_translated", lambda message: chinese.get(message, message))
+    chinese = {str(discrimination.TEST): "秩检验", str(discrimination.CORRECTION): "校正"}
+    monkeypatch.setattr(notes, "gettext", lambda message: chinese.get(message, message))
     row = SEEN | {"msr": 0.5, "test": discrimination.TEST, "correction": discrimination.CORRECTION}
     results = results_of(folder, arms=[SEEN | {"arm": "a", "mean": 3, "n": 6}], discrimination=[row])
     with speaking(CHINESE):

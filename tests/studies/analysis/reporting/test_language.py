@@ -1,18 +1,18 @@
 import pytest
 
 from studies.analysis import language
-from studies.analysis.language import ENGLISH, gettext, ngettext, speaking, spoken
-from studies.analysis.reporting.naming import in_order, item_name, listed, of_all, raters_name
+from studies.analysis.language import ENGLISH, current_language, gettext, ngettext, speaking
+from studies.analysis.reporting.naming import in_order, item_name, join_names, of_all, raters_name
 from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, percent, signed
 from tests.languages import CHINESE
 
 
 def test_a_text_is_in_the_language_that_is_spoken_and_in_english_after() -> None:
     with speaking(CHINESE):
-        assert (spoken(), gettext("Conversations"), gettext("")) == ("zh-Hans", "对话", "")
+        assert (current_language(), gettext("Conversations"), gettext("")) == ("zh-Hans", "对话", "")
         with speaking(ENGLISH):
             assert gettext("Conversations") == "Conversations"
-    assert (spoken(), gettext("Conversations")) == ("en", "Conversations")
+    assert (current_language(), gettext("Conversations")) == ("en", "Conversations")
 
 
 def test_a_text_that_the_catalogue_lacks_stays_as_it_is(monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
@@ -46,7 +46,7 @@ def test_raters_are_named_with_strategy_or_code() -> None:
 
 
 def test_names_are_listed_and_the_rest_counted() -> None:
-    assert (listed([]), listed(["a"]), listed(["a", "b", "c"])) == ("", "a", "a, b and c")
+    assert (join_names([]), join_names(["a"]), join_names(["a", "b", "c"])) == ("", "a", "a, b and c")
     assert of_all(list("abcdefgh")) == [*"abcdef", "2 more"]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from studies.analysis import analyse
+from studies.analysis.notes import Note, Notes
 from studies.analysis.reporting.parts import Excerpt
 from studies.analysis.reporting.sections.methods import methods
 from studies.analysis.reporting.sections.opening import summary
@@ -31,7 +32,7 @@ ROW = {
     "p_holm": 0.024,
     "n": 12,
     "clusters": 6,
-    "note": "",
+    "note": Notes(),
     "seekers": "",
     "condition": "",
     "version": 1,
@@ -39,7 +40,7 @@ ROW = {
 }
 UNKNOWN = {"estimate": float("nan"), "low": float("nan"), "high": float("nan"), "p": float("nan")}
 OF_ARMS = {"table": "arm_pairs", "judge": "", "a": "a", "b": "b", "seekers": "counsellor", "condition": "worst_case"}
-LACKING = ROW | OF_ARMS | UNKNOWN | {"note": "estimate, low, high, p: there are no scores to compare"}
+LACKING = ROW | OF_ARMS | UNKNOWN | {"note": Notes(Note("no_scores").on("estimate", "low", "high", "p"))}
 
 
 @pytest.fixture

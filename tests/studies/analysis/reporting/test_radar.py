@@ -20,8 +20,9 @@ from studies.analysis.reporting.parts import Folded, Part, Section
 from studies.analysis.reporting.radar import LOOKS, TOGETHER, WIDTH, corners, radar, rings
 from studies.analysis.reporting.sections.arms import arms
 from studies.analysis.results import Results
-from studies.analysis.run import TABLES, compute
+from studies.analysis.run import compute
 from studies.analysis.scales import Scale
+from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import write_export

@@ -20,9 +20,10 @@ from studies.analysis.reporting.sections.coverage import RULES, quality, rule
 from studies.analysis.reporting.sections.judges import probes
 from studies.analysis.reporting.sections.opening import keep_in_mind, summary
 from studies.analysis.reporting.sections.people import boxes, flow
-from studies.analysis.results import Results, Table
-from studies.analysis.run import TABLES
+from studies.analysis.results import Results
 from studies.analysis.tables.quality import FLAGS
+from studies.analysis.tables.registry import TABLES
+from studies.analysis.tables.table import Table
 from tests.languages import CHINESE
 from tests.studies.analysis.builders import six_people, write_export
 

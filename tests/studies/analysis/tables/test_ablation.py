@@ -16,11 +16,12 @@ from studies.analysis.tables.emotion import emotion
 from studies.analysis.tables.survival import survival
 from studies.analysis.tables.trends import trends
 from tests.studies.analysis.benchmark import DROP, EASED, write_benchmark, write_table
+from tests.studies.analysis.builders import frame_of
 
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in ablation(load(folder), Bootstrap(200, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def test_planted_effect_of_leaving_a_behaviour_out_comes_back(tmp_path: Path) -> None:

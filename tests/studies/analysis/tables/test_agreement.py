@@ -15,7 +15,7 @@ from studies.analysis.bootstrap import Bootstrap, weights
 from studies.analysis.frames import load
 from studies.analysis.measures.variance import one_way
 from studies.analysis.tables.agreement import COLUMNS, PERCENTILE, agreement
-from tests.studies.analysis.builders import experts
+from tests.studies.analysis.builders import experts, frame_of
 
 ExportOf = Callable[[Any], Path]
 JUDGE = {"rater": "J", "rater_kind": "judge", "strategy": "standard"}
@@ -27,7 +27,7 @@ BOUNDED = ("within_r", "system_r", "bias", "mae", "rmse", "ccc", "lower_limit", 
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in agreement(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def pairs(*scores: tuple[float | str, float | str]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from scipy import stats  # noqa: TID253
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.alt_test import COLUMNS, EPSILON, METHODS, alt_test
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 JUDGE = {"rater": "J", "rater_kind": "judge", "strategy": "standard"}
@@ -20,7 +21,7 @@ NUMBERS = ["estimate", "low", "high", "p", "p_adjusted", "n", "clusters"]
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in alt_test(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def rated(

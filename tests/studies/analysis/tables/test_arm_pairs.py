@@ -11,6 +11,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.arm_pairs import COLUMNS, D_Z, HODGES_LEHMANN, METHODS, arm_pairs
 from tests.studies.analysis.benchmark import DROP, write_benchmark
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND, SLEEP
 
 ExportOf = Callable[[Any], Path]
@@ -33,7 +34,7 @@ def rated(scores: np.ndarray, arms: str = "abcdefgh", **more: Any) -> list[dict[
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in arm_pairs(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def three_arms(users: int = 20) -> np.ndarray:

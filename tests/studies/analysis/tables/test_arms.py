@@ -9,11 +9,12 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.arms import COLUMNS, arm_means
+from tests.studies.analysis.builders import frame_of
 
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in arm_means(load(folder), Bootstrap(200, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from studies.analysis.frames import load
 from studies.analysis.tables.condition_effects import COLUMNS, condition_effects
 from studies.analysis.tables.conditions import conditions
 from tests.studies.analysis.benchmark import DROP, write_benchmark
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.published import CLUTTER, CLUTTER_ANOVA
 from tests.studies.analysis.tables.test_conditions import scored, simulated
 
@@ -21,7 +22,7 @@ CONDITIONS = ("average", "worst_case")
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in condition_effects(load(folder), Bootstrap(5, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def of_item(table: pd.DataFrame, item: str) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.costs import COLUMNS, MEASURES, costs
 from tests.studies.analysis.benchmark import write_benchmark, write_table
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
 
 ExportOf = Callable[[Any], Path]
@@ -19,7 +20,7 @@ FAILED = {"status": "timeout", "total_ms": 3000, "input_tokens": "", "output_tok
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in costs(load(folder), Bootstrap(200, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def called(export_of: ExportOf, calls: list[dict[str, Any]]) -> Path:

@@ -11,6 +11,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.proportions import wilson
 from studies.analysis.tables.coverage import COLUMNS, METHODS, coverage
 from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 CARE = {"file": "ten.json", "column": "care", "type": "scale", "minimum": 1, "maximum": 5}
@@ -28,7 +29,7 @@ def judged(scores: Sequence[float | str], judge: str = "J", **also: Any) -> list
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in coverage(load(folder), Bootstrap(50, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def one(table: pd.DataFrame, statistic: str, arm: str = "*", **of: str) -> dict[str, Any]:

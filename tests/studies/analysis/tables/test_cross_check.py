@@ -18,13 +18,13 @@ from studies.analysis.reporting.sections.methods import methods
 from studies.analysis.reporting.sections.opening import keep_in_mind
 from studies.analysis.results import Results
 from studies.analysis.rows import Undefined
-from studies.analysis.run import TABLES
 from studies.analysis.tables import cross_check as module
 from studies.analysis.tables import reliability
-from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduced, sample_of
+from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduce_model, sample_of
+from studies.analysis.tables.registry import TABLES
 from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_benchmark, write_table
-from tests.studies.analysis.builders import experts, six_people, write_export
+from tests.studies.analysis.builders import experts, frame_of, six_people, write_export
 
 CHECKED = ("agreement", "reliability", "discrimination", "rater_effects", "condition_effects", "order")
 CLOSED = {
@@ -64,7 +64,7 @@ def write_study(folder: Path, *, people: int, gaps: float = 0.0, seed: int = 2) 
 
 def rows_of(folder: Path, tables: Mapping[str, pd.DataFrame] | None = None) -> pd.DataFrame:
     found = [row for _, rows in cross_check(load(folder), Bootstrap(20, 1), tables) for row in rows]
-    return pd.DataFrame(found, columns=COLUMNS)
+    return frame_of(found, COLUMNS)
 
 
 def computed(folder: Path) -> Results:
@@ -276,9 +276,9 @@ def test_many_ratings_are_checked_on_a_sample_of_clusters(study: Path, monkeypat
 
 def test_a_sample_has_whole_clusters(study: Path) -> None:
     export = load(study)
-    assert sample_of(export) == (export, "")
+    assert sample_of(export) == (export, None)
     sampled, said = sample_of(export, len(export.ratings) // 4)
-    assert said == "a sample of 4 of 16 clusters"
+    assert str(said) == "a sample of 4 of 16 clusters"
     assert sampled.conversations.groupby("cluster").size().tolist() == [3] * 4
     assert len(sampled.ratings) == len(export.ratings) // 4
 
@@ -286,12 +286,12 @@ def test_a_sample_has_whole_clusters(study: Path) -> None:
 def test_a_large_model_is_fitted_on_some_of_its_levels() -> None:
     levels = np.repeat(np.arange(300), 4)
     data = mixed.Data(np.arange(1200.0), np.ones((1200, 1)), {"profile": levels})
-    few, said = reduced(data)
-    assert (said, few.sizes) == ("a sample of 400 of 1200 ratings", {"profile": 100})
+    few, said = reduce_model(data)
+    assert (str(said), few.sizes) == ("a sample of 400 of 1200 ratings", {"profile": 100})
     crossed = mixed.Data(data.scores, data.fixed, {"conversation": levels, "reviewer": np.tile(np.arange(4), 300)})
-    assert reduced(crossed)[0].sizes == {"conversation": 50, "reviewer": 4}
+    assert reduce_model(crossed)[0].sizes == {"conversation": 50, "reviewer": 4}
     small = mixed.Data(data.scores[:40], data.fixed[:40], {"profile": levels[:40]})
-    assert reduced(small) == (small, "")
+    assert reduce_model(small) == (small, None)
 
 
 def test_a_package_that_fails_gives_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:

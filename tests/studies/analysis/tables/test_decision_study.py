@@ -11,6 +11,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.generalizability import OF_ARMS, components_by_totals, components_of_complete
 from studies.analysis.measures.variance import two_way
 from studies.analysis.tables.decision_study import COLUMNS, METHODS, NUMBERS, USERS, decision_study
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_generalizability import (
     PERSONS_OCCASIONS_ITEMS,
     PERSONS_RATERS_TASKS,
@@ -24,7 +25,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in decision_study(load(folder), Bootstrap(20, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def rated(table: np.ndarray, **also: Any) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.discrimination import mean_squares, separation_by_components
 from studies.analysis.tables.discrimination import COLUMNS, CORRECTION, METHODS, TEST, discrimination
 from tests.studies.analysis.benchmark import write_benchmark
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_discrimination import planted
 from tests.studies.analysis.published import SHROUT_FLEISS
 from tests.studies.analysis.tables.test_arm_pairs import rated
@@ -27,7 +28,7 @@ CONTRACT = (
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in discrimination(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def test_columns_are_those_of_the_contract_and_explained() -> None:

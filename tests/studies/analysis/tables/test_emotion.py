@@ -11,6 +11,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.emotion import COLUMNS, emotion
 from tests.studies.analysis.benchmark import write_benchmark, write_table
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_paired import FIRST, SECOND
 
 ExportOf = Callable[[Any], Path]
@@ -18,7 +19,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in emotion(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def felt(export_of: ExportOf, values: list[tuple[Any, Any]]) -> Path:

@@ -8,8 +8,9 @@ import pytest
 from studies.analysis import analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.tables.experts import COLUMNS, SHORT, expert_table, latex, printed
+from studies.analysis.tables.experts import COLUMNS, SHORT, expert_table, latex, printed_table
 from studies.instruments.loading import load as instrument
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 
@@ -42,12 +43,12 @@ def rating(counsellor: int, scale: str, item: str, score: int, arm: str = "Cpsyc
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in expert_table(load(folder), Bootstrap(5, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def test_expert_table_is_the_papers_by_key_and_not_by_place(export_of: ExportOf) -> None:
     table = table_of(export_of(table_3()))
-    shown = printed(table[table["instrument"] == "emoharbor_10"])
+    shown = printed_table(table[table["instrument"] == "emoharbor_10"])
     assert list(shown.columns) == HEAD
     assert shown.iloc[0].tolist() == ["Cpsycounx", *CPSYCOUNX]
     help_ = table.set_index("item").loc["problem_resolution"]
@@ -56,7 +57,7 @@ def test_expert_table_is_the_papers_by_key_and_not_by_place(export_of: ExportOf)
 
 def test_expert_table_keeps_the_four_dimensions_apart(export_of: ExportOf) -> None:
     table = table_of(export_of(table_3()))
-    four = printed(table[table["instrument"] == "worst_case_4"])
+    four = printed_table(table[table["instrument"] == "worst_case_4"])
     assert list(four.columns) == ["Model", "DEU", "GE", "BES", "AGS"]
     assert four.iloc[0].tolist() == ["Cpsycounx", "3.00", "3.00", "3.00", "3.00"]
     assert table.query("instrument == 'worst_case_4'")["note"].tolist() == ["sd: one counsellor"] * 4
@@ -80,12 +81,12 @@ def test_expert_table_says_where_nobody_rated_an_item(export_of: ExportOf) -> No
     table = table_of(export_of(rows))
     gap = table[(table["arm"] == "B") & (table["item"] == "safety")].iloc[0]
     assert (gap["n"], gap["note"]) == (0, "mean, sd, lowest, highest: no counsellor rated it")
-    assert printed(table).iloc[0].tolist() == ["B", "4.00", "–"]
+    assert printed_table(table).iloc[0].tolist() == ["B", "4.00", "–"]
 
 
 def test_latex_can_be_copied_and_escapes_names(export_of: ExportOf) -> None:
     rows = [rating(1, "emoharbor_10", "safety", 5, arm="A_1 & co")]
-    assert latex(printed(table_of(export_of(rows)))).splitlines() == [
+    assert latex(printed_table(table_of(export_of(rows)))).splitlines() == [
         r"\begin{tabular}{lc}",
         r"\toprule",
         r"Model & Safe. \\",

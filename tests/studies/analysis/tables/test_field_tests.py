@@ -13,6 +13,7 @@ from studies.analysis.frames import load
 from studies.analysis.tables.field_tests import COLUMNS, field_tests
 from studies.analysis.tables.probes import probes
 from studies.analysis.tables.strategy_tests import strategy_tests
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 HUMAN, WHOLE, WITHOUT = [1, 2, 3, 5, 4, 2], [1, 2, 4, 5, 4, 1], [2, 1, 4, 5, 3, 3]
@@ -34,7 +35,7 @@ def judged(scores: list[Any], *, judge: str = "J", strategy: str = "state_aware"
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in field_tests(load(folder), Bootstrap(100, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def test_field_is_tested_as_two_strategies_are(export_of: ExportOf) -> None:

@@ -11,6 +11,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures.proportions import wilson
 from studies.analysis.tables.flow import COLUMNS, METHODS, flow
 from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 DAY = "2026-01-31T09:30:00Z"
@@ -66,7 +67,7 @@ def folder(export_of: ExportOf) -> Path:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in flow(load(folder), Bootstrap(20, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def counts(table: pd.DataFrame, track: str, prefix: str = "") -> dict[str, float]:

@@ -17,7 +17,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures import dependent
 from studies.analysis.tables.item_tests import COLUMNS, METHODS, MOST_ITEMS, item_tests
 from studies.analysis.tables.strategy_tests import strategy_tests
-from tests.studies.analysis.builders import experts
+from tests.studies.analysis.builders import experts, frame_of
 
 ExportOf = Callable[[Any], Path]
 Sides = Sequence[Any]
@@ -29,7 +29,7 @@ NUMBERS = ["n", "r_first", "r_second", "difference", "low", "high", "p", "p_holm
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in item_tests(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def judged(

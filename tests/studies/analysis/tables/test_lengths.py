@@ -15,6 +15,7 @@ from studies.analysis import AnalysisError, analyse
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.lengths import COLUMNS, MEASURES, reply_lengths
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
 
 ExportOf = Callable[[Any], Path]
@@ -57,7 +58,7 @@ def folder(export_of: ExportOf) -> Path:
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in reply_lengths(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def by_pandas(folder: Path) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures import mixed
 from studies.analysis.tables.order import COLUMNS, METHODS, order, read_positions
 from tests.studies.analysis.benchmark import write_table
-from tests.studies.analysis.builders import write_export
+from tests.studies.analysis.builders import frame_of, write_export
 
 ARMS = {"a": 3.0, "b": 3.4, "c": 4.0, "d": 3.2, "e": 3.5}
 # A Williams design: each arm at each place once, and after each other arm once.
@@ -54,7 +54,7 @@ def study(
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in order(load(folder), Bootstrap(200, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def of(table: pd.DataFrame, statistic: str) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.pairs import BRADLEY_TERRY, PAIRWISE, pairwise, strengths
 from studies.analysis.tables.verdicts import read_verdicts
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.test_run import Page
 
 ExportOf = Callable[[Any], Path]
@@ -79,7 +80,7 @@ def exported(export_of: ExportOf, rows: Rows, chats: Rows | None = None) -> Path
 def tables_of(folder: Path, replicates: int = 300) -> tuple[pd.DataFrame, pd.DataFrame]:
     export, bootstrap = load(folder), Bootstrap(replicates, 1)
     found = [[row for _, rows in part(export, bootstrap) for row in rows] for part in (pairwise, strengths)]
-    return pd.DataFrame(found[0], columns=PAIRWISE), pd.DataFrame(found[1], columns=BRADLEY_TERRY)
+    return frame_of(found[0], PAIRWISE), frame_of(found[1], BRADLEY_TERRY)
 
 
 def test_planted_strengths_lie_in_their_intervals(export_of: ExportOf) -> None:

@@ -12,8 +12,10 @@ from numpy.testing import assert_allclose
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.reporting.excerpts import left_out
+from studies.analysis.notes import Note, Notes
+from studies.analysis.reporting.excerpts import remark_on_empty_rows
 from studies.analysis.tables.panels import COLUMNS, mean, median, panels, strict_majority
+from tests.studies.analysis.builders import in_files
 
 ExportOf = Callable[[Any], Path]
 NOTHING = math.nan
@@ -56,7 +58,7 @@ def felt(scores: Sequence[float]) -> list[dict[str, Any]]:
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [row for _, rows in panels(load(folder), Bootstrap(50, 1)) for row in rows]
+    return in_files([row for _, rows in panels(load(folder), Bootstrap(50, 1)) for row in rows])
 
 
 def row(rows: list[dict[str, Any]], rule: str, judge: str = "") -> dict[str, Any]:
@@ -125,8 +127,8 @@ def test_one_judge_is_no_panel(export_of: ExportOf) -> None:
     assert (only["strategy"], only["members"]) == ("standard", 1)
     because = "one judge is no panel: two or more with the same strategy make one"
     assert only["note"] == f"alpha_ordinal, alpha_interval, percent_agreement, pearson, low, high: {because}"
-    table = pd.DataFrame([only], columns=COLUMNS)
-    assert left_out(table, ["pearson"]) == f"1 row has no value and is left out: {because} (1)."
+    table = pd.DataFrame([only | {"note": Notes(Note("one_judge").on("pearson"))}], columns=COLUMNS)
+    assert remark_on_empty_rows(table, ["pearson"]) == f"1 row has no value and is left out: {because} (1)."
 
 
 def test_judges_of_different_strategies_are_no_panel(export_of: ExportOf) -> None:

@@ -11,7 +11,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.primary import COLUMNS, primary
 from tests.studies.analysis.benchmark import write_table
-from tests.studies.analysis.builders import six_people
+from tests.studies.analysis.builders import frame_of, six_people
 
 ExportOf = Callable[[Any], Path]
 USUAL = {"judge": "", "instrument": "ten", "item": "care", "raters": "seeker", "moment": "final"}
@@ -32,7 +32,7 @@ def declaring(folder: Path, *primary: dict[str, Any]) -> Path:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in primary(load(folder), Bootstrap(200, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 @pytest.fixture

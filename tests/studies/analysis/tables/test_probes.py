@@ -11,6 +11,7 @@ import pytest
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.probes import probes
+from tests.studies.analysis.builders import in_files
 
 ExportOf = Callable[[Any], Path]
 
@@ -24,7 +25,7 @@ def judged(judge: str, scores: Iterable[float | str], **fields: Any) -> list[dic
 
 
 def rows_of(folder: Path) -> list[dict[str, Any]]:
-    return [row for _, rows in probes(load(folder), Bootstrap(200, 1)) for row in rows]
+    return in_files([row for _, rows in probes(load(folder), Bootstrap(200, 1)) for row in rows])
 
 
 def row(rows: list[dict[str, Any]], variant: str, item: str = "care", **fields: str) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from studies.analysis.tables import quality
 from studies.analysis.tables.quality import COLUMNS, even_odd, identical_rows, irv, longstring, reverse_items
 from studies.analysis.tables.sensitivity import sensitivity, without_flagged
 from studies.instruments.loading import load as instrument
-from tests.studies.analysis.builders import write_export
+from tests.studies.analysis.builders import frame_of, write_export
 
 ExportOf = Callable[[Any], Path]
 ITEMS = [item.key for item in instrument("emoharbor_10").items]
@@ -41,7 +41,7 @@ def careful_and_careless() -> list[dict[str, Any]]:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in quality.quality(load(folder), Bootstrap(5, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def value(table: pd.DataFrame, statistic: str, **of: str) -> Any:
@@ -267,7 +267,7 @@ def test_of_rows_gives_a_page_what_the_files_give(export_of: ExportOf) -> None:
             "answers": [],
         }
     )
-    pd.testing.assert_frame_equal(pd.DataFrame(page, columns=COLUMNS), table_of(folder))
+    pd.testing.assert_frame_equal(frame_of(page, COLUMNS), table_of(folder))
 
 
 # Items that tell what to answer

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from studies.analysis.bootstrap import Bootstrap, weights
 from studies.analysis.frames import load
 from studies.analysis.tables.ranks import COLUMNS, ranks
-from tests.studies.analysis.builders import write_export
+from tests.studies.analysis.builders import frame_of, write_export
 from tests.studies.analysis.tables.test_arm_pairs import rated, three_arms
 
 ExportOf = Callable[[Any], Path]
@@ -19,7 +19,7 @@ ExportOf = Callable[[Any], Path]
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in ranks(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def by_arm(table: pd.DataFrame) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from studies.analysis.frames import load
 from studies.analysis.measures import mixed
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.rater_effects import COLUMNS, OWN, rater_effects
-from tests.studies.analysis.builders import experts
+from tests.studies.analysis.builders import experts, frame_of
 from tests.studies.analysis.published import PENICILLIN, PENICILLIN_FIT, SHROUT_FLEISS
 
 ExportOf = Callable[[Any], Path]
@@ -106,7 +106,7 @@ def test_a_variance_with_less_than_a_degree_of_freedom_has_no_interval() -> None
     assert component.estimate > 0
     assert 0 < component.df < 1
     assert np.isnan([component.low, component.high]).all()
-    assert component.without_interval() == "too uncertain for an interval"
+    assert str(component.without_interval()) == "too uncertain for an interval"
 
 
 @pytest.mark.parametrize(
@@ -125,11 +125,16 @@ def test_fit_is_undefined_where_nothing_is_left(scores: np.ndarray, reason: str)
 
 def test_telling_names_terms_that_cannot_be_told_apart() -> None:
     counsellor, alone = np.array([0, 0, 1, 1, 2, 2]), np.arange(6)
-    terms = {"counsellor": counsellor, "card": counsellor[::-1].copy(), "chat": alone, "site": np.zeros(6, dtype=int)}
-    assert mixed.unidentified_terms(terms) == {
+    terms = {
+        "counsellor": counsellor,
+        "card": counsellor[::-1].copy(),
+        "conversation": alone,
+        "profile": np.zeros(6, dtype=int),
+    }
+    assert {name: str(reason) for name, reason in mixed.unidentified_terms(terms).items()} == {
         "card": "card and counsellor go together",
-        "chat": "every rating has its own chat",
-        "site": "one site only",
+        "conversation": "every rating has its own conversation",
+        "profile": "one profile only",
     }
 
 
@@ -138,7 +143,7 @@ def test_telling_names_terms_that_cannot_be_told_apart() -> None:
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in rater_effects(load(folder), Bootstrap(5, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def level(table: pd.DataFrame, term: str) -> pd.DataFrame:

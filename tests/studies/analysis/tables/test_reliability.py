@@ -22,6 +22,7 @@ from studies.analysis.tables.reliability import (
 )
 from tests.coverage.simulated import CHATS, people, ratings_of_people
 from tests.studies.analysis.benchmark import write_table
+from tests.studies.analysis.builders import frame_of
 from tests.studies.analysis.measures.test_coincidence import FLEISS_DIAGNOSES
 from tests.studies.analysis.measures.test_kappa import ANXIETY
 from tests.studies.analysis.published import SHROUT_FLEISS
@@ -32,7 +33,7 @@ CARE = {"file": "ten.json", "column": "care", "type": "scale", "minimum": 1, "ma
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in reliability(load(folder), Bootstrap(50, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def judged_by(kind: str, matrix: np.ndarray, **also: Any) -> list[dict[str, Any]]:

@@ -17,14 +17,14 @@ from studies.analysis.tables.incidents import incidents
 from studies.analysis.tables.reliability import reliability
 from studies.analysis.tables.sensitivity import COLUMNS, sensitivity
 from tests.studies.analysis.benchmark import write_table
-from tests.studies.analysis.builders import six_people
+from tests.studies.analysis.builders import frame_of, six_people
 
 ExportOf = Callable[[Any], Path]
 BOOTSTRAP = Bootstrap(200, 1)
 
 
 def rows_of(part: Any, folder: Path) -> pd.DataFrame:
-    return pd.DataFrame([row for _, found in part(load(folder), BOOTSTRAP) for row in found])
+    return frame_of([row for _, found in part(load(folder), BOOTSTRAP) for row in found])
 
 
 def table_of(folder: Path) -> pd.DataFrame:

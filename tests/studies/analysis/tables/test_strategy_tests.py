@@ -13,7 +13,7 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures import dependent
 from studies.analysis.tables.strategy_tests import COLUMNS, METHODS, strategy_tests
-from tests.studies.analysis.builders import experts
+from tests.studies.analysis.builders import experts, frame_of
 
 ExportOf = Callable[[Any], Path]
 HUMAN, PLAIN, AWARE = [1, 2, 3, 5, 4, 2], [2, 1, 4, 5, 3, 3], [1, 2, 4, 5, 4, 1]
@@ -22,7 +22,7 @@ NUMBERS = ["n", "r_a", "r_b", "r_ab", "difference", "low", "high", "p", "p_holm"
 
 def table_of(folder: Path, replicates: int = 50) -> pd.DataFrame:
     rows = [row for _, found in strategy_tests(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def judged(

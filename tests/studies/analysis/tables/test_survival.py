@@ -24,13 +24,14 @@ from studies.analysis.tables.survival import (
     survival,
 )
 from tests.studies.analysis.benchmark import LEAVING, write_benchmark, write_table
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 
 
 def table_of(folder: Path, replicates: int = 200) -> pd.DataFrame:
     rows = [row for _, found in survival(load(folder), Bootstrap(replicates, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def chats(export_of: ExportOf, ends: list[tuple[int, str]], **more: Any) -> Path:

@@ -11,13 +11,14 @@ from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.tables.trends import COLUMNS, trends
 from tests.studies.analysis.benchmark import write_benchmark, write_table
+from tests.studies.analysis.builders import frame_of
 
 ExportOf = Callable[[Any], Path]
 
 
 def table_of(folder: Path) -> pd.DataFrame:
     rows = [row for _, found in trends(load(folder), Bootstrap(200, 1)) for row in found]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return frame_of(rows, COLUMNS)
 
 
 def with_states(export_of: ExportOf, states: list[tuple[str, int, Any]]) -> Path:

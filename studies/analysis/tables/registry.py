@@ -1,0 +1,54 @@
+"""All tables of results, in the order in which they are computed. Adding one is a module and a line here."""
+
+from importlib import import_module
+
+from studies.analysis.tables.table import Table
+
+MODULES = (
+    "agreement",
+    "strategy_tests",
+    "item_tests",
+    "alt_test",
+    "reliability",
+    "arms",
+    "arm_pairs",
+    "ranks",
+    "discrimination",
+    "conditions",
+    "condition_effects",
+    "ablation",
+    "survival",
+    "trends",
+    "emotion",
+    "costs",
+    "lengths",
+    "experts",
+    "rater_effects",
+    "decision_study",
+    "order",
+    "blinding",
+    "coverage",
+    "quality",
+    "sensitivity",
+    "pairs",
+    "flow",
+    "people",
+    "panels",
+    "probes",
+    "field_tests",
+    "primary",
+    "cross_check",
+)
+TABLES: list[Table] = []
+
+
+def register(*tables: Table) -> None:
+    """Add tables, to be computed after those before them. Raises `ValueError` where a name is taken."""
+    for table in tables:
+        if table.name in {known.name for known in TABLES}:
+            raise ValueError(f"there is a table {table.name} already")
+        TABLES.append(table)
+
+
+for _module in MODULES:
+    register(*import_module(f"studies.analysis.tables.{_module}").TABLES)

@@ -29,8 +29,7 @@ from dialogue.models import Batch, Job
 from dialogue.models.job import LEASE
 from dialogue.prices import load_prices
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, NotRun, Standing, batches_of
-from dialogue.providers.openai_account import Gone
+from dialogue.providers.batches import Batches, Gone, NotRun, Standing, batches_of
 from dialogue.providers.retrying import Retries
 
 log = logging.getLogger(__name__)

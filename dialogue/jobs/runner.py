@@ -25,7 +25,7 @@ from dialogue.jobs.handlers import Handler, handler_for
 from dialogue.models import Job, JobItem
 from dialogue.models.job import LEASE
 from dialogue.providers.base import OF_QUESTION, TOO_LONG, ProviderError
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 from dialogue.providers.registry import MODELS, is_replayed
 from dialogue.providers.retrying import PASSING
 

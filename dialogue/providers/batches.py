@@ -4,15 +4,20 @@ that have the same."""
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
+from dialogue.providers.addresses import DEFAULT_BASE_URL
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.completions import request_body, whole_reply
-from dialogue.providers.openai_account import openai_client
+from dialogue.providers.openai_client import get_client, translate_failures
+from dialogue.providers.recorded import REPLAY, unusable
 from dialogue.providers.registry import api_key
-from dialogue.providers.server_errors import Told, failed_status, status_named, told_in
+from dialogue.providers.server_errors import RefusedError, ServerFailure, Told, failed_status, status_named, told_in
+
+if TYPE_CHECKING:
+    from dialogue.providers.openai_client import Client
 
 ENDPOINT: Final = "/v1/chat/completions"
 WINDOW: Final = "24h"  # OpenAI knows no other
@@ -23,6 +28,13 @@ LOOKED_THROUGH = 1000  # batches of the account, the newest first
 ERRORS_TOLD = 3
 # Escaped, though JSON need not: who splits lines at them would cut a request in two.
 LINE_ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+
+
+UNKNOWN = (404, 405, 410, 501)  # what is asked for, or that it can be asked for at all
+
+
+class Gone(ProviderError):
+    """The server does not know, or no longer, what is asked for."""
 
 
 class NotRun(ProviderError):
@@ -63,16 +75,31 @@ class Batches:
 
     def __init__(self, settings: ModelSettings, *, api_key: str) -> None:
         self._settings, self._key = settings, api_key
+        self._base_url = settings.base_url or DEFAULT_BASE_URL
+
+    @asynccontextmanager
+    async def _client(self) -> "AsyncIterator[Client]":
+        if os.environ.get(REPLAY):
+            raise unusable("Nothing is sent to a provider while REPLAY names a file of recorded answers.")
+        client = await get_client(self._base_url, self._key)
+        try:
+            with translate_failures():
+                yield client
+        except ServerFailure as failure:
+            error = failure.as_provider_error(self._base_url, hide=self._key)
+            if isinstance(failure, RefusedError) and failure.status in UNKNOWN:
+                raise Gone(error.status, error.detail, permanent=True) from None
+            raise error from None
 
     async def upload(self, lines: IO[bytes]) -> str:
         """The number of the file. Read from `lines` piece by piece."""
-        async with openai_client(self._settings, api_key=self._key) as client:
+        async with self._client() as client:
             file = await client.files.create(file=("requests.jsonl", lines), purpose="batch")
         return str(file.id)
 
     async def begin(self, file: str, told: Mapping[str, str]) -> Standing:
         """Has an uploaded file answered. `told` is kept with the batch, for people who look at it there."""
-        async with openai_client(self._settings, api_key=self._key) as client:
+        async with self._client() as client:
             batch = await client.batches.create(
                 input_file_id=file, endpoint=ENDPOINT, completion_window=WINDOW, metadata=dict(told)
             )
@@ -83,7 +110,7 @@ class Batches:
 
     async def find(self, file: str) -> Standing | None:
         """The batch that was begun with this file. Servers keep the file's number; not all keep what they were told."""
-        async with openai_client(self._settings, api_key=self._key) as client:
+        async with self._client() as client:
             seen = 0
             async for batch in client.batches.list(limit=100):
                 seen += 1
@@ -94,13 +121,13 @@ class Batches:
         return None
 
     async def state(self, batch: str) -> Standing:
-        async with openai_client(self._settings, api_key=self._key) as client:
+        async with self._client() as client:
             return standing(await client.batches.retrieve(batch))
 
     async def results(self, file: str) -> AsyncGenerator[tuple[str, Reply | ProviderError], None]:
         """Names of requests, in whatever order, and what came of each. Nothing but a line at a time is kept."""
         async with (
-            openai_client(self._settings, api_key=self._key) as client,
+            self._client() as client,
             client.files.with_streaming_response.content(file) as response,
             aclosing(lines_of(response.iter_bytes())) as lines,
         ):
@@ -110,11 +137,11 @@ class Batches:
 
     async def cancel(self, batch: str) -> Standing:
         """What has been answered by then is paid for, and to be had."""
-        async with openai_client(self._settings, api_key=self._key) as client:
+        async with self._client() as client:
             return standing(await client.batches.cancel(batch))
 
     async def delete(self, file: str) -> None:
-        async with openai_client(self._settings, api_key=self._key) as client:
+        async with self._client() as client:
             await client.files.delete(file)
 
 

@@ -12,7 +12,7 @@ import orjson
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
 from dialogue.providers.characters import whole, without_first_half
 from dialogue.providers.event_stream import BYTE_ORDER_MARK, Event, EventStream
-from dialogue.providers.server_errors import Told, failed_told, hidden, no_completion, told_in
+from dialogue.providers.server_errors import ServerFailure, Told, failed_told, hidden, no_completion, told_in
 from dialogue.providers.thoughts import Thoughts
 
 LARGEST = 2**24  # bytes of an answer that comes in one piece
@@ -46,14 +46,14 @@ def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[s
 # Reading
 
 
-class UnreadableError(Exception):
+class UnreadableError(ServerFailure):
     """An answer that cannot be read to its end. Asking again may help."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
         self.detail = detail
 
-    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
         return ProviderError("network", hidden(self.detail, hide), partial=partial)
 
 
@@ -64,14 +64,14 @@ class ToldError(UnreadableError):
         super().__init__(told.message)
         self.told, self.otherwise = told, otherwise
 
-    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
         return failed_told(self.told, otherwise=self.otherwise, hide=hide, partial=partial)
 
 
 class NoCompletionError(UnreadableError):
     """An answer that is no completion. `detail` names what came instead, such as `a web page`."""
 
-    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
         return no_completion(base_url, self.detail)
 
 

@@ -204,7 +204,16 @@ def forbidden(words: str) -> str:
     return f"The server refused {what} (403): {words}"[:LONGEST_DETAIL]
 
 
-class RefusedError(Exception):
+class ServerFailure(Exception):
+    """No usable answer came from a server. Raised where the address and the key are not known, which the words for
+    people need."""
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        """`hide` is the key, `partial` what had come before."""
+        raise NotImplementedError
+
+
+class RefusedError(ServerFailure):
     """The server answered with another status than success: what it says of it, and when to come again."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
@@ -218,7 +227,7 @@ class RefusedError(Exception):
         text = self.message
         return self.status in (400, 422) and ("stream_options" in text or "include_usage" in text)
 
-    def as_provider_error(self, base_url: str, *, hide: str) -> ProviderError:
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
         if self.status < 400:
             return self._redirected(base_url, hide)
         detail = hidden(self.message, hide)
@@ -257,6 +266,19 @@ def no_completion(base_url: str, what: str) -> ProviderError:
 
 def _advice(base_url: str) -> str:
     return ": check base_url, which probably lacks /v1." if lacks_version(base_url) else ": check base_url."
+
+
+class LostConnectionError(ServerFailure):
+    """There was no connection, or it broke. `silence`: seconds for which one that stood brought nothing."""
+
+    def __init__(self, error: BaseException, *, silence: float | None = None) -> None:
+        super().__init__()
+        self.error, self.silence = error, silence
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        if self.silence is not None:
+            return ProviderError("timeout", f"Nothing came for {self.silence:g} s.", partial=partial)
+        return failed_connection(self.error, base_url, hide=hide, partial=partial)
 
 
 def failed_connection(error: BaseException, base_url: str, *, hide: str, partial: str = "") -> ProviderError:

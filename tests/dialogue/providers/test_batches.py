@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, NotRun, batches_of, lines_of, read_line, request_line
-from dialogue.providers.openai_account import Gone
+from dialogue.providers.batches import Batches, Gone, NotRun, batches_of, lines_of, read_line, request_line
 from tests.llm_server import usage
 
 KEY = "sk-test-secret-123"

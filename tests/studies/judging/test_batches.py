@@ -18,7 +18,7 @@ from dialogue.jobs import batch_store, batcher, store
 from dialogue.jobs.group_commit import in_database
 from dialogue.models import Batch, Call, Job, JobItem, Spending
 from dialogue.providers.batches import Batches
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 from studies.models import Answer, Consent, Response, Study
 from tests.llm_server import running
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk

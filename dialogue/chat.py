@@ -16,7 +16,7 @@ from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.naming import names_itself
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.registry import answering
+from dialogue.providers.registry import answering_kind
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
 from dialogue.showing import Evenness
@@ -246,7 +246,7 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
         conversation=conversation,
         turn=turn.number,
         attempt=turn.attempts,
-        kind=answering(supporter.kind),
+        kind=answering_kind(supporter.kind),
         provider=supporter.provider,
         model=supporter.model,
         parameters={"temperature": supporter.temperature, "max_tokens": supporter.max_tokens, **supporter.extra},

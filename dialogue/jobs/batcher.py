@@ -29,7 +29,7 @@ from dialogue.models import Batch, Job
 from dialogue.models.job import LEASE
 from dialogue.prices import load_prices
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, Gone, NotRun, Standing, batches_of
+from dialogue.providers.batches import Batches, Gone, NotRun, Standing, get_batches
 from dialogue.providers.retrying import Retries
 
 log = logging.getLogger(__name__)
@@ -150,13 +150,13 @@ class Batcher:
         return all_of_it
 
     async def submit(self, batch: Batch, asked: ModelSettings, file: IO[bytes]) -> None:
-        client = batches_of(asked)
+        client = get_batches(asked)
         name = await client.upload(file)
         if not await in_database(batch_store.note_submitting, batch, asked, name):
             return
-        told = {"emostudy job": str(batch.job_id), "emostudy batch": str(batch.number)}
+        notes = {"emostudy job": str(batch.job_id), "emostudy batch": str(batch.number)}
         try:
-            standing = await client.begin(name, told)
+            standing = await client.start(name, notes)
         except ProviderError as error:
             if error.permanent or error.status == "rate_limited":
                 await self.clear(client, name)
@@ -224,7 +224,7 @@ class Batcher:
         await in_database(batch_store.note, batch, standing)
         if standing.state == "failed" and not standing.files:
             await self.refused(batch, client, standing)
-        elif standing.ended:
+        elif standing.has_ended:
             await self.collect(batch, client, standing)
         elif standing.state != "cancelling" and not await in_database(batch_store.is_wanted, batch):
             await self.cancel(batch, client)
@@ -240,7 +240,7 @@ class Batcher:
 
     def client(self, batch: Batch) -> Batches | None:
         try:
-            return batches_of(batch.settings())
+            return get_batches(batch.settings())
         except ProviderError as error:
             log.warning("%s is left to others: %s", batch, error.detail)
             self.wait(f"batch {batch.pk}", inf)

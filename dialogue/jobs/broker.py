@@ -173,7 +173,7 @@ def loop() -> Loop:
 
 @worker_shutting_down.connect
 def stop(**_: Any) -> None:
-    """Told to stop, a worker ends the calls under way and gives back its items, for others to go on with."""
+    """End the calls under way and give back the items when a worker is told to stop."""
     if loop.cache_info().currsize:
         loop().stop()
 

@@ -26,8 +26,8 @@ from dialogue.judges.judge import Ask
 from dialogue.models import Call, Job, JobItem, Spending
 from dialogue.prices import FREE, Price, Prices, estimated_tokens, load_prices
 from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.limits import Limit, PausedTooLongError, limit_for
-from dialogue.providers.registry import answering, is_free, is_replayed, model_for
+from dialogue.providers.limits import Limit, PausedTooLongError, get_limit
+from dialogue.providers.registry import answering_kind, is_free, is_replayed, model_for
 from dialogue.providers.retrying import LONGEST_TRY, Retries
 
 ANSWERED = ("ok", "truncated", "unparseable", "out_of_range")  # paid for, and an answer as it is
@@ -85,7 +85,7 @@ class Question:
     def key(self) -> str:
         """The same for the same words to the same model with the same settings."""
         asked = self.settings
-        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.said_to_model()]
+        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.request_options()]
         said = [[message.role, message.text] for message in self.messages]
         whole = orjson.dumps([who, said, self.replicate], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(whole).hexdigest()
@@ -261,16 +261,16 @@ class Caller:
             try:
                 reply = await model.reply(question.messages)
             except ProviderError as error:
-                slot.failed(error.status, error.retry_after)
+                slot.report_failure(error.status, error.retry_after)
                 return error, error.status
-            slot.succeeded(total_tokens(reply))
+            slot.report_success(total_tokens(reply))
         return reply, status_of(reply)
 
     def limit(self, asked: ModelSettings) -> Limit:
         if is_replayed(asked.kind):
             return Limit(ceiling=1)  # of its own: there is no server to spare
         budgets = {name: asked.extra.get(name) for name in BUDGETS}
-        return limit_for(
+        return get_limit(
             (asked.base_url or asked.kind, asked.model, asked.api_key_env), ceiling=self.at_once, **budgets
         )
 
@@ -347,7 +347,7 @@ def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
         attempt.key,
         question.replicate,
         attempt.number,
-        answering(asked.kind),
+        answering_kind(asked.kind),
         question.provider,
         asked.model,
         as_json(parameters),

@@ -6,6 +6,7 @@ ledger keeps a row for each, so who calls repeats them.
 """
 
 import asyncio
+import gc
 import json
 import ssl
 from collections.abc import AsyncGenerator, Iterator, Mapping
@@ -20,7 +21,7 @@ import orjson
 
 from dialogue.providers.addresses import DEFAULT_BASE_URL, LOOPBACK, address_of, host_of
 from dialogue.providers.base import ProviderError
-from dialogue.providers.server_errors import LostConnectionError, RefusedError, causes
+from dialogue.providers.server_errors import LostConnectionError, StatusError, causes
 
 if TYPE_CHECKING:
     import httpx2
@@ -72,7 +73,7 @@ def translate_failures(silence: float = SILENCE) -> Iterator[None]:
         yield
     except openai.APIStatusError as error:
         answer = error.response
-        raise RefusedError(answer.status_code, answer.headers, answer.text) from None
+        raise StatusError(answer.status_code, answer.headers, answer.text) from None
     except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, ssl.SSLError) as error:
         cause = _cause_of(error)
         timed_out = isinstance(cause, aiohttp.SocketTimeoutError)
@@ -153,6 +154,8 @@ def load_client() -> None:
     import openai  # noqa: F401
 
     _certificates()
+    gc.collect()
+    gc.freeze()  # its 50,000 objects stay, and no search for cycles need look through them
 
 
 @cache

@@ -9,7 +9,7 @@ from dialogue.providers.addresses import DEFAULT_BASE_URL
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
 from dialogue.providers.completions import Answer, CompletionReader, request_body
 from dialogue.providers.openai_client import stream_completion
-from dialogue.providers.server_errors import RefusedError, ServerFailure
+from dialogue.providers.server_errors import ServerFailure, StatusError
 
 GAP_TIMEOUT = 30.0
 TOTAL_TIMEOUT = 120.0
@@ -50,8 +50,8 @@ class OpenAICompatible:
     async def _ask(self, body: Mapping[str, Any], answer: Answer) -> None:
         try:
             await self._read(body, answer)
-        except RefusedError as error:
-            if "stream_options" not in body or not error.is_of_stream_options():
+        except StatusError as error:
+            if "stream_options" not in body or not error.is_about_stream_options():
                 raise
             await self._read({name: value for name, value in body.items() if name != "stream_options"}, answer)
 

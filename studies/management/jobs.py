@@ -23,7 +23,7 @@ from dialogue.jobs.store import Planned
 from dialogue.models import Call, Job, JobItem
 from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
 from dialogue.providers.base import ModelSettings, ProviderError
-from dialogue.providers.registry import is_free, replayed
+from dialogue.providers.registry import get_recording, is_free
 from studies.management.command import Command, Progress
 from studies.simulation import estimate_words
 from studies.simulation.choice import Unfit, refuse_unreachable
@@ -51,7 +51,7 @@ class JobCommand(Command):
         if options["background"]:
             self.refuse("--background: a runner elsewhere would ask models. Leave it out where REPLAY is set.")
         try:
-            replayed()
+            get_recording()
         except ProviderError as fault:
             self.refuse(f"REPLAY: {fault.detail}")
 

@@ -442,16 +442,27 @@ async def test_error_in_an_answer_that_comes_whole_is_told() -> None:
     assert error.detail == "Unexpected endpoint or method. (POST /chat/completions)"
 
 
-async def test_address_keeps_its_query() -> None:
+@pytest.mark.parametrize(
+    ("path", "end", "query"),
+    [
+        ("/v1", "", ""),
+        ("/v1", "/", ""),
+        ("/v1", "/#part", ""),
+        ("", "", ""),
+        ("/v1", "?api-version=2026-01-01", "?api-version=2026-01-01"),
+        ("/v1", "/?api-version=2026-01-01", "?api-version=2026-01-01"),
+    ],
+)
+async def test_address_keeps_its_path_and_its_query(path: str, end: str, query: str) -> None:
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
         asked.append(request.path_qs)
         return web.Response(text='data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}')
 
-    async with serving(answer) as url:
-        assert (await model(f"{url}/?api-version=2026-01-01", "m").reply(ASK)).text == "Hi."
-    assert asked == ["/v1/chat/completions?api-version=2026-01-01"]
+    async with serving(answer, path) as url:
+        assert (await model(url.removesuffix("/") + end, "m").reply(ASK)).text == "Hi."
+    assert asked == [f"{path}/chat/completions{query}"]
 
 
 async def test_certificate_that_does_not_verify_is_told_with_its_host(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ class Simulation:
 
     async def stored(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
         assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job
-        return await in_database(store.while_owned, self.owner, self.question.item, rule, *args, **kwargs)
+        return await in_database(store.run_while_owned, self.owner, self.question.item, rule, *args, **kwargs)
 
     def supporter_question(self, known: SoFar, due: JudgedTurn) -> Question:
         supporter = known.conversation.supporter
@@ -190,7 +190,7 @@ class Simulation:
             prompt_version=prompts.version(name, self.language),
             turn=turn,
         )
-        return self.caller.asking(question)
+        return self.caller.bind(question)
 
 
 def always_ok(_: Reply) -> str:

@@ -46,7 +46,7 @@ class PatientServer(Server):
 
     def run(self) -> None:
         reactor.callWhenRunning(self.prepare_client)
-        reactor.addSystemEventTrigger("before", "shutdown", self.stop_replies)
+        reactor.addSystemEventTrigger("before", "shutdown", self.stop_replies)  # type: ignore[arg-type]
         if self.with_jobs:
             reactor.callWhenRunning(self.run_jobs_beside)
         super().run()

@@ -209,7 +209,7 @@ def _new_client(base_url: str, key: str) -> "Client":
 
 
 def _refuse_socks(base_url: str) -> None:
-    """The transport would speak HTTP to such a proxy, which then hangs up."""
+    """Raise a permanent ProviderError for a SOCKS proxy: the transport would speak HTTP to it."""
     known = getproxies()
     proxy = known.get(urlsplit(base_url).scheme) or known.get("all", "")
     if proxy.startswith("socks") and not proxy_bypass(host_of(base_url)):

@@ -20,7 +20,7 @@ RECORDED = "recorded"  # the kind of model that the ledger names then
 
 
 class Surroundings(NamedTuple):
-    """What a model needs beside its settings."""
+    """Facts that a model needs beside its settings."""
 
     language: str
     environ: Mapping[str, str]

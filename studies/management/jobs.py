@@ -13,10 +13,10 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from dialogue.jobs import batch_store, store
-from dialogue.jobs.batcher import batching
+from dialogue.jobs.batcher import run_batcher
 from dialogue.jobs.calls import DAY_SPENT, JOB_SPENT
 from dialogue.jobs.estimate import Estimate
-from dialogue.jobs.failures import commonest
+from dialogue.jobs.failures import commonest_details
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import Planned
@@ -157,7 +157,7 @@ class JobCommand(Command):
     def work_on(self, job: Job, label: str, *, at_once: int) -> None:
         """Until it is done, here or by others. Told to stop, it gives back what is not done."""
         self.begun_with = list(job.items.values_list("pk", "role"))
-        with self.progress(store.counts(job.pk).total(), label) as progress:
+        with self.progress(store.count_states(job.pk).total(), label) as progress:
             asyncio.run(work(job, progress, at_once=at_once))
         job.refresh_from_db()
         if job.state == Job.State.STOPPED:
@@ -180,7 +180,7 @@ class JobCommand(Command):
             "quarantined": counts[States.QUARANTINED],
             "failed": counts[States.FAILED] + counts[States.QUARANTINED],
             "failed_reasons": dict(Counter(failure for failure, _ in failed.elements())),
-            "failed_details": commonest(failed),
+            "failed_details": commonest_details(failed),
             "left": 0 if in_background else waiting,
             **({"waiting": waiting} if in_background else {}),
             "cost": float(job.spent),
@@ -238,7 +238,7 @@ async def work(job: Job, progress: Progress, *, at_once: int) -> None:
     stop_on_signals(runner.stopping)
     label = progress.label
     watching = asyncio.create_task(watch(job, progress, label))
-    async with batching(job.pk):
+    async with run_batcher(job.pk):
         try:
             await runner.run(until_done=True)
         finally:
@@ -270,7 +270,7 @@ async def watch(job: Job, progress: Progress, label: str) -> None:
 
 def show(job: Job, progress: Progress, label: str) -> None:
     """With what it has cost so far, and what the provider says of batches that it works on."""
-    counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
+    counts, at_provider = store.count_states(job.pk), batch_store.describe_progress(job.pk)
     label = f"{label}, {at_provider}" if at_provider else label
     spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
     label = f"{label}, {told_amount(spent)} spent" if spent else label

@@ -59,7 +59,7 @@ class ProfileHandler:
             job=self.job.pk,
         )
         written = await readable(
-            caller.asking(question),
+            caller.bind(question),
             writer_messages(answered),
             lambda text: read_written(text, answered),
             why_unwritten,

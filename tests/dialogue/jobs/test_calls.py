@@ -290,7 +290,10 @@ def test_who_waits_for_a_place_is_told_of_a_long_pause(llm_url: str, asked: Aske
 def test_each_replicate_has_a_seed_of_its_own_and_the_key_of_before() -> None:
     seeded = replace(BASE, settings=replace(BASE.settings, extra={"seed": 7, "top_k": 1}))
     third = replace(seeded, replicate=3)
-    assert [dict(one.settings_to_send().extra) for one in (seeded, third)] == [{"seed": 7, "top_k": 1}, {"seed": 9, "top_k": 1}]
+    assert [dict(one.settings_to_send().extra) for one in (seeded, third)] == [
+        {"seed": 7, "top_k": 1},
+        {"seed": 9, "top_k": 1},
+    ]
     assert replace(BASE, replicate=3).settings_to_send() == BASE.settings
     assert third.settings == seeded.settings
 

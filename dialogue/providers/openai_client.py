@@ -31,6 +31,15 @@ if TYPE_CHECKING:
     ByServerAndKey = dict[tuple[str, str], Client]
 
 CONNECT_TIMEOUT = 10.0
+ABOUT_THIS_MACHINE = (
+    "X-Stainless-Lang",
+    "X-Stainless-Package-Version",
+    "X-Stainless-OS",
+    "X-Stainless-Arch",
+    "X-Stainless-Runtime",
+    "X-Stainless-Runtime-Version",
+    "X-Stainless-Async",
+)
 SILENCE = 60.0  # seconds without a byte, where the caller names no other time
 
 
@@ -217,11 +226,14 @@ def _refuse_socks(base_url: str) -> None:
 
 
 def _headers(url: str, key: str) -> Mapping[str, Any]:
-    """Let no server get what the environment holds for another: OPENAI_CUSTOM_HEADERS may name a key, and
-    OPENAI_ORG_ID and OPENAI_PROJECT_ID an account at OpenAI."""
+    """Return the headers that replace the client's own.
+
+    No server gets what the environment holds for another: OPENAI_CUSTOM_HEADERS may name a key, and OPENAI_ORG_ID and
+    OPENAI_PROJECT_ID an account at OpenAI. Nor is any told about this machine, which would also take time.
+    """
     import openai
 
-    headers: dict[str, Any] = {"Authorization": f"Bearer {key}"}
+    headers: dict[str, Any] = {"Authorization": f"Bearer {key}", **dict.fromkeys(ABOUT_THIS_MACHINE, openai.Omit())}
     if host_of(url) != host_of(DEFAULT_BASE_URL):
         headers |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
     return headers

@@ -592,6 +592,7 @@ async def test_nothing_that_the_environment_holds_for_openai_is_sent_elsewhere(m
         await model(url, "m").reply(ASK)
     assert asked[0].headers["Authorization"] == f"Bearer {KEY}"
     assert [value for value in asked[0].headers.values() if "-of-" in value] == []
+    assert {"X-Stainless-OS", "X-Stainless-Arch", "X-Stainless-Runtime-Version"} & set(asked[0].headers) == set()
 
 
 async def test_connection_is_shared_by_calls_to_a_server_with_a_key() -> None:

@@ -30,7 +30,7 @@ from dialogue.jobs.calls import (
 from dialogue.jobs.handlers import BatchHandler
 from dialogue.models import Batch, Call, Job, JobItem
 from dialogue.models.job import FOR_BATCH, LEASE
-from dialogue.prices import Price, Prices, estimated_tokens
+from dialogue.prices import Price, Prices, estimate_tokens
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
 from dialogue.providers.batches import NotRun, Standing, request_line
 
@@ -135,7 +135,7 @@ def open_calls(questions: Iterable[Question], prices: Prices) -> dict[str, Any]:
     once."""
     by_key = {question.key(): question for question in questions}
     attempts = [
-        Attempt(question, key, 1, price_of(question.settings, prices), estimated_tokens(question.messages))
+        Attempt(question, key, 1, price_of(question.settings, prices), estimate_tokens(question.messages))
         for key, question in by_key.items()
     ]
     return dict(zip(by_key, open_attempts(attempts), strict=True))

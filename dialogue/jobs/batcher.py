@@ -29,7 +29,8 @@ from dialogue.models import Batch, Job
 from dialogue.models.job import LEASE
 from dialogue.prices import load_prices
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, Gone, NotRun, Standing, get_batches
+from dialogue.providers.batches import Batches, NotRun, Standing, get_batches
+from dialogue.providers.openai_client import Gone
 from dialogue.providers.retrying import Retries
 
 log = logging.getLogger(__name__)

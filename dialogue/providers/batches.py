@@ -4,27 +4,20 @@ price."""
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, Any, Final
 
-from dialogue.providers.addresses import DEFAULT_BASE_URL
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.completions import request_body, whole_reply
-from dialogue.providers.openai_client import get_client, translate_failures
-from dialogue.providers.recorded import REPLAY, setup_error
+from dialogue.providers.openai_client import use_client
 from dialogue.providers.registry import get_api_key
 from dialogue.providers.server_errors import (
-    ServerFailure,
     ServerReport,
-    StatusError,
     error_for_status,
     find_report,
     status_for_code,
 )
-
-if TYPE_CHECKING:
-    from dialogue.providers.openai_client import Client
 
 ENDPOINT: Final = "/v1/chat/completions"
 WINDOW: Final = "24h"  # OpenAI knows no other
@@ -35,13 +28,6 @@ MOST_BATCHES = 1000  # batches of the account, the newest first
 MOST_ERRORS = 3
 # Escaped, though JSON need not: splitting lines at them would cut a request in two.
 LINE_ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
-
-
-UNKNOWN = (404, 405, 410, 501)  # what is asked for, or that it can be asked for at all
-
-
-class Gone(ProviderError):
-    """The server does not know, or no longer, what is asked for."""
 
 
 class NotRun(ProviderError):
@@ -82,31 +68,16 @@ class Batches:
 
     def __init__(self, settings: ModelSettings, *, api_key: str) -> None:
         self._settings, self._key = settings, api_key
-        self._base_url = settings.base_url or DEFAULT_BASE_URL
-
-    @asynccontextmanager
-    async def _client(self) -> "AsyncIterator[Client]":
-        if os.environ.get(REPLAY):
-            raise setup_error("Nothing is sent to a provider while REPLAY names a file of recorded answers.")
-        client = await get_client(self._base_url, self._key)
-        try:
-            with translate_failures():
-                yield client
-        except ServerFailure as failure:
-            error = failure.as_provider_error(self._base_url, hide=self._key)
-            if isinstance(failure, StatusError) and failure.status in UNKNOWN:
-                raise Gone(error.status, error.detail, permanent=True) from None
-            raise error from None
 
     async def upload(self, lines: IO[bytes]) -> str:
         """Upload a file, read from `lines` piece by piece, and return its number."""
-        async with self._client() as client:
+        async with use_client(self._settings.base_url, self._key) as client:
             file = await client.files.create(file=("requests.jsonl", lines), purpose="batch")
         return str(file.id)
 
     async def start(self, file: str, notes: Mapping[str, str]) -> Standing:
         """Start a batch for an uploaded file. `notes` are kept with it, for people who look at it there."""
-        async with self._client() as client:
+        async with use_client(self._settings.base_url, self._key) as client:
             batch = await client.batches.create(
                 input_file_id=file, endpoint=ENDPOINT, completion_window=WINDOW, metadata=dict(notes)
             )
@@ -114,7 +85,7 @@ class Batches:
 
     async def find(self, file: str) -> Standing | None:
         """Return the batch that was started with this file, or None. Not all servers keep the notes."""
-        async with self._client() as client:
+        async with use_client(self._settings.base_url, self._key) as client:
             seen = 0
             async for batch in client.batches.list(limit=100):
                 seen += 1
@@ -126,13 +97,13 @@ class Batches:
 
     async def state(self, batch: str) -> Standing:
         """Return how far a batch is."""
-        async with self._client() as client:
+        async with use_client(self._settings.base_url, self._key) as client:
             return read_standing(await client.batches.retrieve(batch))
 
     async def results(self, file: str) -> AsyncGenerator[tuple[str, Reply | ProviderError], None]:
         """Yield the name and outcome of each request, in any order. Only one line at a time is kept."""
         async with (
-            self._client() as client,
+            use_client(self._settings.base_url, self._key) as client,
             client.files.with_streaming_response.content(file) as response,
             aclosing(split_lines(response.iter_bytes())) as lines,
         ):
@@ -142,12 +113,12 @@ class Batches:
 
     async def cancel(self, batch: str) -> Standing:
         """Cancel a batch. What has been answered by then is charged, and can be fetched."""
-        async with self._client() as client:
+        async with use_client(self._settings.base_url, self._key) as client:
             return read_standing(await client.batches.cancel(batch))
 
     async def delete(self, file: str) -> None:
         """Delete a file at the provider."""
-        async with self._client() as client:
+        async with use_client(self._settings.base_url, self._key) as client:
             await client.files.delete(file)
 
 

@@ -8,9 +8,10 @@ ledger keeps a row for each, so who calls repeats them.
 import asyncio
 import gc
 import json
+import os
 import ssl
-from collections.abc import AsyncGenerator, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -21,7 +22,8 @@ import orjson
 
 from dialogue.providers.addresses import DEFAULT_BASE_URL, LOOPBACK, address_of, host_of
 from dialogue.providers.base import ProviderError
-from dialogue.providers.server_errors import LostConnectionError, StatusError, causes
+from dialogue.providers.recorded import REPLAY, setup_error
+from dialogue.providers.server_errors import LostConnectionError, ServerFailure, StatusError, causes
 
 if TYPE_CHECKING:
     import httpx2
@@ -40,6 +42,7 @@ ABOUT_THIS_MACHINE = (
     "X-Stainless-Runtime-Version",
     "X-Stainless-Async",
 )
+UNKNOWN = (404, 405, 410, 501)  # what is asked for, or that it can be asked for at all
 SILENCE = 60.0  # seconds without a byte, where the caller names no other time
 
 
@@ -72,6 +75,28 @@ async def stream_completion(
         await response.aclose()
 
 
+class Gone(ProviderError):
+    """The server does not know, or no longer, what is asked for."""
+
+
+@asynccontextmanager
+async def use_client(base_url: str, key: str) -> "AsyncIterator[Client]":
+    """Yield the client for files, batches and moderations. Its failures are raised as ProviderError, of which Gone is
+    one."""
+    if os.environ.get(REPLAY):
+        raise setup_error("Nothing is sent to a provider while REPLAY names a file of recorded answers.")
+    base_url = base_url or DEFAULT_BASE_URL
+    client = await get_client(base_url, key)
+    try:
+        with translate_failures():
+            yield client
+    except ServerFailure as failure:
+        error = failure.as_provider_error(base_url, hide=key)
+        if isinstance(failure, StatusError) and failure.status in UNKNOWN:
+            raise Gone(error.status, error.detail, permanent=True) from None
+        raise error from None
+
+
 @contextmanager
 def translate_failures(silence: float = SILENCE) -> Iterator[None]:
     """Raise the client's errors as ServerFailure or ProviderError, whose texts hold no key."""
@@ -89,8 +114,8 @@ def translate_failures(silence: float = SILENCE) -> Iterator[None]:
         raise LostConnectionError(cause, silence=silence if timed_out else None) from None
     except openai.APIError as error:
         raise ProviderError("server_error", f"The client cannot read the answer ({type(error).__name__}).") from None
-    except json.JSONDecodeError:
-        raise ProviderError("server_error", "The server's answer holds broken JSON.") from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise ProviderError("unparseable", f"The answer is not JSON ({type(error).__name__}).") from None
     except (ValueError, httpx2.InvalidURL):
         detail = "The address, or that of its proxy, fits into no request."
         raise ProviderError("client_error", detail, permanent=True) from None

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, Gone, NotRun, get_batches, read_line, request_line, split_lines
+from dialogue.providers.batches import Batches, NotRun, get_batches, read_line, request_line, split_lines
+from dialogue.providers.openai_client import Gone
 from tests.llm_server import usage
 
 KEY = "sk-test-secret-123"

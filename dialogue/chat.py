@@ -20,7 +20,7 @@ from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.pacing import Pacing
 from dialogue.prices import FREE, Price, PriceFileError, Prices, load_prices
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.registry import answering
+from dialogue.providers.registry import answering_kind
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
 from dialogue.safety.second_line import (
@@ -312,7 +312,7 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
         conversation=conversation,
         turn=turn.number,
         attempt=turn.attempts,
-        kind=answering(supporter.kind),
+        kind=answering_kind(supporter.kind),
         provider=supporter.provider,
         model=supporter.model,
         parameters={"temperature": supporter.temperature, "max_tokens": supporter.max_tokens, **supporter.extra},
@@ -358,7 +358,7 @@ def open_inquiry(assignment: Assignment, question: Question) -> Inquiry:
         conversation_id=assignment.conversation,
         turn=assignment.turn,
         attempt=assignment.attempt,
-        kind=answering(line.kind),
+        kind=answering_kind(line.kind),
         provider=line.provider,
         model=line.model,
         parameters={"about": question.about, "seconds": line.seconds},

@@ -20,7 +20,7 @@ from statistics import NormalDist, fmean
 from dialogue.judges.probes import without_padding
 from dialogue.languages import get_code
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
-from dialogue.providers.scripted import spoken
+from dialogue.providers.scripted import speak
 
 Turns = Sequence[tuple[str, str]]  # (seeker, supporter)
 
@@ -139,13 +139,13 @@ class DemonstrationJudge:
             turned = seen["reversed_scale"] and item.has_ends
             scores[item.key] = item.minimum + item.maximum - score if turned else score
         analysis = f"A scripted judge ({strategy}) for demonstration; no model has read these {len(turns)} turns."
-        return await spoken(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
+        return await speak(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
 
     async def compare_sides(self, prompt: str, on_text: OnText | None) -> Reply:
         sides = [read_dialogue(prompt, side) for side in SIDES]
         scores = {item.key: planted_preference(*sides, item=item.key) for item in read_items(prompt)}
         analysis = "A scripted judge for demonstration; no model has read these conversations."
-        return await spoken(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
+        return await speak(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
 
 
 def planted_preference(first: Turns, second: Turns, *, item: str) -> int:
@@ -172,7 +172,7 @@ class DemonstrationThinker:
         score = round(min(100, max(0, 50 + 20 * planted_quality(last))))
         cognition, emotion, goal = self._states[min(2, score // 34)]
         state = {"cognition": cognition, "emotion": emotion, "goal": goal, "emotion_score": score}
-        return await spoken(_output(state), "thinker", on_text)
+        return await speak(_output(state), "thinker", on_text)
 
 
 # By how the last reply was received: badly, neutrally, well.

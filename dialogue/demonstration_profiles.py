@@ -13,7 +13,7 @@ from typing import Any
 
 from dialogue.languages import get_code
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
-from dialogue.providers.scripted import spoken
+from dialogue.providers.scripted import speak
 from dialogue.seekers.profile_writer import NAME
 
 TEXTS = Path(__file__).resolve().parents[1] / "fixtures" / "demonstration" / "profiles.json"
@@ -35,7 +35,7 @@ class ScriptedProfileWriter:
         if "<person>" not in prompt:
             raise ProviderError("client_error", "The prompt has no <person> block.", permanent=True)
         profile = write_profile(dict(LINE.findall(prompt)), self._texts)
-        return await spoken(f"<output>{json.dumps(profile, ensure_ascii=False)}</output>", NAME, on_text)
+        return await speak(f"<output>{json.dumps(profile, ensure_ascii=False)}</output>", NAME, on_text)
 
 
 def write_profile(told: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ from dialogue.demonstration import (
 )
 from dialogue.languages import get_code, get_language
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
-from dialogue.providers.scripted import spoken
+from dialogue.providers.scripted import speak
 from dialogue.seekers.behaviours import CALM_AROUSAL, VOLATILITY, head
 from dialogue.seekers.components import STRONGEST, components
 from dialogue.seekers.gates import repetitions, role_flips
@@ -80,7 +80,7 @@ class ScriptedSeeker:
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         prompt = next((message.text for message in reversed(messages) if message.role == "user"), "")
         system = "\n".join(message.text for message in messages if message.role == "system")
-        return await spoken(SEEKER_MODELS[self._name](system, prompt, self._language), self._name, on_text)
+        return await speak(SEEKER_MODELS[self._name](system, prompt, self._language), self._name, on_text)
 
 
 def thought(_: str, prompt: str, language: str) -> str:

@@ -18,9 +18,11 @@ from django.db import InterfaceError, OperationalError
 
 from dialogue import chat, frames
 from dialogue.chat import Assignment, Heard, Inquiry
+from dialogue.models import Supporter
 from dialogue.pacing import Pace, PacedReply
 from dialogue.providers.base import ProviderError, Reply
-from dialogue.providers.registry import model_for
+from dialogue.providers.openai_client import close_clients, load_client
+from dialogue.providers.registry import MODELS, model_for
 from dialogue.safety import second_line
 from dialogue.safety.screening import Verdict, screen_reply
 from dialogue.safety.second_line import Answer, Finding
@@ -96,6 +98,28 @@ async def start_due(conversation: int) -> None:
     )
     if assignment and conversation not in running:
         start(assignment)
+
+
+async def prepare_client() -> None:
+    """Load the client before the first reply needs it, where models behind servers have been asked before. It takes a
+    second and 25 MB, which a server with scripted models alone is spared."""
+    try:
+        is_needed = await database_sync_to_async(Supporter.objects.filter(kind=MODELS).exists)()
+    except (OperationalError, InterfaceError) as error:
+        log.warning("the database does not answer (%s); the first reply loads the client", error)
+        return
+    if is_needed:
+        await asyncio.to_thread(load_client)
+
+
+async def stop_all() -> None:
+    """Stop the replies under way and close the connections to models, before the server ends. The turns are still owed,
+    and are fetched after the next start."""
+    tasks = [live.task for live in running.values() if live.task]
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await close_clients()
 
 
 class LiveReply:

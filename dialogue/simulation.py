@@ -166,7 +166,7 @@ class Simulation:
 
     async def store_while_owned(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
         assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job
-        return await in_database(store.while_owned, self.owner, self.question.item, rule, *args, **kwargs)
+        return await in_database(store.run_while_owned, self.owner, self.question.item, rule, *args, **kwargs)
 
     def supporter_question(self, known: SimulatedDialogue, due: JudgedTurn) -> Question:
         supporter = known.conversation.supporter
@@ -202,7 +202,7 @@ class Simulation:
             prompt_version=prompts.version(name, self.language),
             turn=turn,
         )
-        return self.caller.asking(question)
+        return self.caller.bind(question)
 
 
 def accept_any_reply(_: Reply) -> str:

@@ -15,6 +15,7 @@ from daphne.cli import CommandLineInterface
 from daphne.server import Server
 from daphne.ws_protocol import WebSocketProtocol
 from twisted.internet import reactor
+from twisted.internet.defer import Deferred
 
 from emostudy.discreet_log import Stream, install
 
@@ -44,10 +45,22 @@ class PatientServer(Server):
         self.buffers: dict[WebSocketProtocol, Buffer] = {}
 
     def run(self) -> None:
+        reactor.callWhenRunning(self.prepare_client)
+        reactor.addSystemEventTrigger("before", "shutdown", self.stop_replies)  # type: ignore[arg-type]
         reactor.callWhenRunning(self.watch_alarms)
         if self.with_jobs:
             reactor.callWhenRunning(self.run_jobs_beside)
         super().run()
+
+    def prepare_client(self) -> None:
+        from dialogue.replies import prepare_client  # Django is set up by now
+
+        self.preparing = asyncio.get_event_loop().create_task(prepare_client())
+
+    def stop_replies(self) -> Deferred[None]:
+        from dialogue.replies import stop_all
+
+        return Deferred.fromFuture(asyncio.get_event_loop().create_task(stop_all()))
 
     def watch_alarms(self) -> None:
         from studies.care import clock  # Django is set up by now

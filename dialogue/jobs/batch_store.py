@@ -17,7 +17,16 @@ from django.utils import timezone
 
 from dialogue.incoming import LARGEST_KEY, int_from
 from dialogue.jobs import store
-from dialogue.jobs.calls import Attempt, BudgetReached, Closing, NotYet, Opened, Question, close_attempts, open_attempts
+from dialogue.jobs.calls import (
+    Attempt,
+    BudgetReached,
+    Closing,
+    NotYet,
+    OpenCall,
+    Question,
+    close_attempts,
+    open_attempts,
+)
 from dialogue.jobs.handlers import BatchHandler
 from dialogue.models import Batch, Call, Job, JobItem
 from dialogue.models.job import FOR_BATCH, LEASE
@@ -34,7 +43,7 @@ States = JobItem.State
 
 
 def needs_runner() -> bool:
-    """Whether a job is open that no command looks after, or a batch."""
+    """Return True where a job or a batch is open that no command looks after."""
     return unattended().exists() or Batch.objects.open().looked_after_by(None).exists()
 
 
@@ -43,8 +52,8 @@ def unattended() -> QuerySet[Job]:
 
 
 def jobs_to_batch(job: int | None) -> list[int]:
-    """Open jobs, of those that this process looks after, with items for a batch: once all that is asked live before
-    has been done, so that one batch gets them all."""
+    """Return open jobs of this process with items for a batch. A job counts once everything asked live before is done,
+    so that one batch gets all its items."""
     jobs = Job.objects.filter(state=Job.State.OPEN, pk=job) if job is not None else unattended()
     return [one.pk for one in jobs.exclude(batched_role="").order_by("pk") if is_ready(one)]
 
@@ -55,7 +64,7 @@ def is_ready(job: Job) -> bool:
 
 
 def room(job: int) -> int | None:
-    """How many items the next batch may have: `None` for any, 0 for none as yet."""
+    """Return how many items the next batch may have: `None` for any number, 0 for none yet."""
     batches = Batch.objects.filter(job=job)
     least: int | None = batches.aggregate(least=Min("next_size"))["least"]
     if least is not None and batches.open().exists():
@@ -71,9 +80,12 @@ def prepare(job: int, owner: str) -> Batch:
 
 
 @dataclass
-class Gathered:
-    """What was added to a batch. `asked`: whom, where there is a request; `put_back`: items that wait for other calls,
-    or for money; `stop`: why there may be none."""
+class Addition:
+    """Items and requests added to a batch.
+
+    `asked` is the model, where there is a request. `put_back` holds items that wait for other calls or for money.
+    `stop` says why no money may be spent.
+    """
 
     items: int = 0
     requests: int = 0
@@ -82,8 +94,8 @@ class Gathered:
     put_back: list[int] = field(default_factory=list)
     stop: str = ""
 
-    def add(self, more: "Gathered") -> None:
-        """But for the lines, which are in the file by now."""
+    def add(self, more: "Addition") -> None:
+        """Add everything but the lines, which are in the file by now."""
         self.items += more.items
         self.requests += len(more.lines)
         self.asked = self.asked or more.asked
@@ -92,17 +104,17 @@ class Gathered:
 
 
 @transaction.atomic
-def gather(batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, but: Collection[int] = ()) -> Gathered:
-    """Takes up to `limit` items into the batch, with a row of the ledger for each request. Whom the handler does not
-    name any more, as they have withdrawn, is left out for good."""
+def gather(batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, but: Collection[int] = ()) -> Addition:
+    """Take up to `limit` items into the batch, with a row of the ledger for each request. Items that the handler no
+    longer names belong to people who withdrew, and are deleted."""
     items = take(batch, limit, but)
     materials = handler.read(items) if items else {}
     JobItem.objects.filter(pk__in=[item.pk for item in items if item.pk not in materials]).delete()
     asked = {item.pk: handler.questions(item, materials[item.pk]) for item in items if item.pk in materials}
-    found = opened_for([question for questions in asked.values() for question in questions], prices)
-    opened = [one for one in found.values() if isinstance(one, Opened)]
+    found = open_calls([question for questions in asked.values() for question in questions], prices)
+    opened = [one for one in found.values() if isinstance(one, OpenCall)]
     Call.objects.filter(pk__in=[one.call for one in opened]).update(batch=batch)
-    return Gathered(
+    return Addition(
         items=len(items),
         lines=[line_of(one) for one in opened],
         asked=opened[0].attempt.question.settings if opened else None,
@@ -112,13 +124,15 @@ def gather(batch: Batch, handler: BatchHandler, prices: Prices, *, limit: int, b
 
 
 def take(batch: Batch, limit: int, but: Collection[int]) -> list[JobItem]:
-    items = store.taken(batch.holder, JobItem.objects.for_batch().filter(job=batch.job_id).exclude(pk__in=but), limit)
+    free = JobItem.objects.for_batch().filter(job=batch.job_id).exclude(pk__in=but)
+    items = store.take_items(batch.holder, free, limit)
     JobItem.objects.filter(pk__in=[item.pk for item in items]).update(batch=batch, lease_until=None)
     return items
 
 
-def opened_for(questions: Iterable[Question], prices: Prices) -> dict[str, Any]:
-    """By key, as `open_attempts` has it: the same question is asked once."""
+def open_calls(questions: Iterable[Question], prices: Prices) -> dict[str, Any]:
+    """Open a call for each question, and return the outcomes of `open_attempts` by key. Equal questions are asked
+    once."""
     by_key = {question.key(): question for question in questions}
     attempts = [
         Attempt(question, key, 1, price_of(question.settings, prices), estimate_tokens(question.messages))
@@ -132,9 +146,9 @@ def price_of(asked: ModelSettings, prices: Prices, on: date | None = None) -> Pr
     return price and price.in_batch()
 
 
-def line_of(opened: Opened) -> bytes:
+def line_of(opened: OpenCall) -> bytes:
     question = opened.attempt.question
-    return request_line(name_of(opened.call), question.sent(), question.messages)
+    return request_line(name_of(opened.call), question.settings_to_send(), question.messages)
 
 
 def name_of(call: int) -> str:
@@ -146,7 +160,8 @@ def call_of(name: str) -> int | None:
 
 
 def sort_out(batch: Batch, found: Mapping[int, Sequence[Any]]) -> list[int]:
-    """Held is what this batch asks for; what is known already is free; what has to wait goes back, and is returned."""
+    """Keep the items that this batch asks for, free those with known answers, and put back and return those that
+    wait."""
     waiting = [pk for pk, ones in found.items() if any(isinstance(one, NotYet | BudgetReached) for one in ones)]
     known = [pk for pk, ones in found.items() if all(isinstance(one, Reply) for one in ones)]
     store.release(batch.holder, [*waiting, *known])
@@ -165,7 +180,7 @@ def keep_lease(owner: str) -> None:
 
 
 def note_submitting(batch: Batch, settings: ModelSettings, file: str) -> bool:
-    """False where another has taken it for dead meanwhile: it must not be begun then."""
+    """Return False where another process took the batch for dead meanwhile: it must not be started then."""
     ours = Batch.objects.filter(pk=batch.pk, owner=batch.owner, state=Batch.State.PREPARING)
     return bool(
         ours.update(state=Batch.State.SUBMITTING, input_file=file, submitted_at=timezone.now(), **address(settings))
@@ -177,7 +192,7 @@ def address(settings: ModelSettings) -> dict[str, str]:
 
 
 def note(batch: Batch, standing: Standing) -> None:
-    """What the provider says of it. A state that we do not know is one of work under way."""
+    """Store what the provider says of a batch. An unknown state counts as work in progress."""
     known = standing.state in Batch.State.values
     Batch.objects.filter(pk=batch.pk).open().update(
         remote=standing.id,
@@ -190,12 +205,12 @@ def note(batch: Batch, standing: Standing) -> None:
 
 
 def let_go(batch: Batch) -> None:
-    """Whoever looks after it next may take it up at once."""
+    """End the lease, so that the next process may take the batch at once."""
     Batch.objects.filter(pk=batch.pk, owner=batch.owner).update(lease_until=timezone.now())
 
 
 def take_up_dead(batch: Batch, owner: str) -> bool:
-    """Who prepared or submitted it has gone silent; only one takes it up."""
+    """Take over a batch whose process has gone silent. Return False where another process was faster."""
     now = timezone.now()
     dead = Batch.objects.filter(pk=batch.pk, state__in=Batch.OURS, lease_until__lt=now)
     return bool(dead.update(owner=owner, lease_until=now + LEASE))
@@ -208,29 +223,30 @@ def under_way(job: int | None) -> list[Batch]:
     return list(Batch.objects.open().looked_after_by(job))
 
 
-def told(job: int) -> str:
-    """How far the provider is, in words; empty where it has nothing of this job."""
+def describe_progress(job: int) -> str:
+    """Return in words how far the provider is with a job; empty where it has no batch of it."""
     batches = Batch.objects.open().exclude(state__in=Batch.OURS).looked_after_by(job).order_by("pk")
     return ", ".join(f"batch {one.remote}: {one.state}, {one.answered} of {one.total} answered" for one in batches)
 
 
 def is_wanted(batch: Batch) -> bool:
-    """Its items are still there, and nobody has stopped their job. What a budget ended has been paid for."""
-    return held(batch).exclude(job__state=Job.State.STOPPED).exists()
+    """Return True while it has items whose job was not stopped. A job that reached its budget has paid for its
+    batch."""
+    return items_held_by(batch).exclude(job__state=Job.State.STOPPED).exists()
 
 
 def is_something_else_left(job: int) -> bool:
-    """Beside items that wait for a batch: those that a batch has or brings back."""
+    """Return True where a job has unfinished items other than those that wait for a batch."""
     return JobItem.objects.unfinished().filter(job=job).exclude(FOR_BATCH).exists()
 
 
 def stop_jobs(batch: Batch, reason: str) -> None:
-    """Of its items: another job may have taken them over."""
-    for job in held(batch).order_by("job").values_list("job", flat=True).distinct():
+    """Stop the jobs of its items, which another job may have taken over."""
+    for job in items_held_by(batch).order_by("job").values_list("job", flat=True).distinct():
         store.end(job, Job.State.STOPPED, reason)
 
 
-def held(batch: Batch) -> Any:
+def items_held_by(batch: Batch) -> Any:
     return JobItem.objects.filter(batch=batch, owner=batch.holder, state=States.WORKING)
 
 
@@ -239,7 +255,7 @@ def held(batch: Batch) -> Any:
 
 @dataclass(frozen=True)
 class Result(Closing):
-    """What came of a request."""
+    """The outcome of a request in a batch."""
 
     def cost(self) -> Decimal | None:
         cost = super().cost()
@@ -248,7 +264,7 @@ class Result(Closing):
 
 @transaction.atomic
 def close(batch: Batch, results: Sequence[tuple[str, Reply | ProviderError]], prices: Prices) -> None:
-    """Each row once, however often the results are read."""
+    """Close the rows of these results. Each row is closed once, however often results are read."""
     outcomes = {call_of(name): outcome for name, outcome in reversed(results)}
     calls = batch.calls.filter(status="started", pk__in=[pk for pk in outcomes if pk]).select_for_update(of=("self",))
     close_calls(batch, [(call, outcomes[call.pk]) for call in calls], prices)
@@ -256,7 +272,7 @@ def close(batch: Batch, results: Sequence[tuple[str, Reply | ProviderError]], pr
 
 @transaction.atomic
 def close_rest(batch: Batch, outcome: ProviderError, prices: Prices) -> int:
-    """All that nothing came of."""
+    """Close all rows without a result, and return how many."""
     calls = list(batch.calls.filter(status="started").select_for_update(of=("self",)))
     close_calls(batch, [(call, outcome) for call in calls], prices)
     return len(calls)
@@ -264,16 +280,16 @@ def close_rest(batch: Batch, outcome: ProviderError, prices: Prices) -> int:
 
 def close_calls(batch: Batch, closed: Sequence[tuple[Call, Reply | ProviderError]], prices: Prices) -> None:
     if closed:
-        close_attempts([result(batch, call, outcome, prices) for call, outcome in closed])
+        close_attempts([make_result(batch, call, outcome, prices) for call, outcome in closed])
 
 
-def result(batch: Batch, call: Call, outcome: Reply | ProviderError, prices: Prices) -> Result:
+def make_result(batch: Batch, call: Call, outcome: Reply | ProviderError, prices: Prices) -> Result:
     settings, day = batch.settings(), call.created_at.date()
     question = Question(call.purpose, (), settings, job=batch.job_id)
     price = None if call.cost is None else price_of(settings, prices, day)
     attempt = Attempt(question, call.key, call.attempt, price, 0)
     status = outcome.status if isinstance(outcome, ProviderError) else "ok"
-    opened = Opened(call.pk, attempt, call.cost or Decimal(0), day)
+    opened = OpenCall(call.pk, attempt, call.cost or Decimal(0), day)
     return Result(opened, outcome, status, sent=not isinstance(outcome, NotRun))
 
 
@@ -283,10 +299,11 @@ def has_open_calls(batch: Batch) -> bool:
 
 @transaction.atomic
 def end(batch: Batch, state: str, *, error: str = "") -> bool:
-    """Its items are free again. Those that it did not get to go into another batch, or after some are asked live."""
-    if not closed(batch, state, error):
+    """End a batch and free its items. Requests that it never ran go into another batch, or after `TRIES` are asked
+    live. Return False where another process was faster."""
+    if not close_batch(batch, state, error):
         return False
-    free = held(batch)
+    free = items_held_by(batch)
     left_out = batch.calls.filter(status__in=NEVER_RUN).values("item")
     counts = Q() if state == Batch.State.CANCELLED else Q(attempts__lt=TRIES)
     again = list(free.filter(counts, pk__in=left_out).values_list("pk", flat=True))
@@ -297,28 +314,29 @@ def end(batch: Batch, state: str, *, error: str = "") -> bool:
 
 @transaction.atomic
 def undo(batch: Batch, state: str, *, error: str = "", next_size: int | None = None) -> bool:
-    """Nothing of it was run: its items are as they were before. Its rows are closed already."""
-    if not closed(batch, state, error, next_size=next_size):
+    """End a batch that was never run, and restore its items. Its rows are closed already. Return False where another
+    process was faster."""
+    if not close_batch(batch, state, error, next_size=next_size):
         return False
-    held(batch).update(state=States.WAITING, owner="", batch=None, attempts=F("attempts") - 1)
+    items_held_by(batch).update(state=States.WAITING, owner="", batch=None, attempts=F("attempts") - 1)
     return True
 
 
 def fail(batch: Batch, error: ProviderError) -> None:
-    """The provider does not know it any more. What it cost, nobody can say; to ask again is for a person to decide."""
-    for item in held(batch).values_list("pk", flat=True):
+    """Fail a batch that the provider no longer knows. Its cost is unknown, so a person decides whether to ask again."""
+    for item in items_held_by(batch).values_list("pk", flat=True):
         store.mark_failed(batch.holder, item, failure=error.status, detail=error.detail)
-    closed(batch, Batch.State.FAILED, error.detail)
+    close_batch(batch, Batch.State.FAILED, error.detail)
 
 
-def closed(batch: Batch, state: str, error: str, **more: Any) -> bool:
-    """False where another was quicker."""
+def close_batch(batch: Batch, state: str, error: str, **more: Any) -> bool:
+    """Close the row of a batch. Return False where another process was faster."""
     return bool(
         Batch.objects.filter(pk=batch.pk).open().update(state=state, error=error, ended_at=timezone.now(), **more)
     )
 
 
 def is_alone(batch: Batch) -> bool:
-    """No other batch waits at the same account for the same model."""
+    """Return True where no other batch of the same account and model is open."""
     there = Batch.objects.open().filter(base_url=batch.base_url, model=batch.model, api_key_env=batch.api_key_env)
     return not there.exclude(pk=batch.pk).exists()

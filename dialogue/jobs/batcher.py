@@ -21,16 +21,16 @@ from django.db import connections
 from django.utils import timezone
 
 from dialogue.jobs import batch_store, failures, store
-from dialogue.jobs.batch_store import Gathered
+from dialogue.jobs.batch_store import Addition
 from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.jobs.handlers import BatchHandler
-from dialogue.jobs.runner import made_handler
+from dialogue.jobs.runner import make_handler
 from dialogue.models import Batch, Job
 from dialogue.models.job import LEASE
 from dialogue.prices import load_prices
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, NotRun, Standing, batches_of
-from dialogue.providers.openai_account import Gone
+from dialogue.providers.batches import Batches, NotRun, Standing, get_batches
+from dialogue.providers.openai_client import Gone
 from dialogue.providers.retrying import Retries
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ PATIENCE = 5.0  # seconds for what is under way when the work ends
 
 
 class Batcher:
-    """`job`: only this one, which the caller looks after."""
+    """Works on the batches of all jobs, or only of `job`, which the caller looks after."""
 
     def __init__(self, *, job: int | None = None) -> None:
         self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
@@ -71,11 +71,11 @@ class Batcher:
     async def go_on(self) -> None:
         for job in await in_database(batch_store.jobs_to_batch, self.job):
             if self.is_due(f"job {job}"):
-                await self.handed_over(job)
+                await self.try_to_hand_over(job)
         for batch in await in_database(batch_store.under_way, self.job):
             if self.is_due(f"batch {batch.pk}"):
                 self.wait(f"batch {batch.pk}", interval(batch))
-                await self.looked_after(batch)
+                await self.try_to_look_after(batch)
 
     def is_due(self, what: str) -> bool:
         return self.not_before.get(what, 0.0) <= time.monotonic()
@@ -85,8 +85,8 @@ class Batcher:
 
     # Handing over
 
-    async def handed_over(self, job: int) -> None:
-        """What goes wrong for good, or too often, ends the job with the reason."""
+    async def try_to_hand_over(self, job: int) -> None:
+        """Hand over a batch. A permanent failure, or one too many, ends the job with its reason."""
         try:
             await self.hand_over(job)
         except ProviderError as error:
@@ -100,7 +100,7 @@ class Batcher:
             raise
         except Exception as error:
             log.exception("no batch of job %s could be begun", job)
-            told = failures.broken(error).detail
+            told = failures.internal_error(error).detail
             await in_database(store.end, job, Job.State.STOPPED, f"No batch could be begun: {told}")
         else:
             self.retries.pop(job, None)
@@ -112,7 +112,7 @@ class Batcher:
             return
         batch = await in_database(batch_store.prepare, job, self.owner)
         with tempfile.TemporaryFile() as file:
-            async with self.kept():
+            async with self.hold_lease():
                 try:
                     gathered = await self.gather(batch, handler, file, room)
                     if gathered.asked:
@@ -123,21 +123,21 @@ class Batcher:
                     await self.withdraw(batch, f"It was not begun: {error}")
                     raise
         if not gathered.asked:
-            await in_database(batch_store.closed, batch, Batch.State.ABANDONED, "There was nothing to ask.")
+            await in_database(batch_store.close_batch, batch, Batch.State.ABANDONED, "There was nothing to ask.")
         if gathered.put_back:
             await self.wait_for_others(job, gathered.stop)
 
     async def handler(self, job: int) -> BatchHandler | None:
         try:
-            return cast(BatchHandler, await in_database(made_handler, job))
+            return cast(BatchHandler, await in_database(make_handler, job))
         except ProviderError as error:
             log.warning("batches of job %s are left to others: %s", job, error.detail)
             self.wait(f"job {job}", inf)
             return None
 
-    async def gather(self, batch: Batch, handler: BatchHandler, file: IO[bytes], room: int | None) -> Gathered:
-        """Until the file is full, or there is no more to take."""
-        all_of_it = Gathered()
+    async def gather(self, batch: Batch, handler: BatchHandler, file: IO[bytes], room: int | None) -> Addition:
+        """Fill the file until it is full or no items are left."""
+        all_of_it = Addition()
         while all_of_it.requests < MOST_REQUESTS and file.tell() < MOST_BYTES:
             limit = IN_ONE_GO if room is None else min(IN_ONE_GO, room - all_of_it.items)
             some = await in_database(
@@ -151,13 +151,13 @@ class Batcher:
         return all_of_it
 
     async def submit(self, batch: Batch, asked: ModelSettings, file: IO[bytes]) -> None:
-        client = batches_of(asked)
+        client = get_batches(asked)
         name = await client.upload(file)
         if not await in_database(batch_store.note_submitting, batch, asked, name):
             return
-        told = {"emostudy job": str(batch.job_id), "emostudy batch": str(batch.number)}
+        notes = {"emostudy job": str(batch.job_id), "emostudy batch": str(batch.number)}
         try:
-            standing = await client.begin(name, told)
+            standing = await client.start(name, notes)
         except ProviderError as error:
             if error.permanent or error.status == "rate_limited":
                 await self.clear(client, name)
@@ -168,19 +168,20 @@ class Batcher:
             await in_database(batch_store.note, batch, standing)
 
     async def withdraw(self, batch: Batch, reason: str) -> None:
-        """The provider never had it."""
+        """Undo a batch that the provider never had."""
         await in_database(batch_store.close_rest, batch, NotRun("stopped", reason), self.prices)
         await in_database(batch_store.undo, batch, Batch.State.ABANDONED, error=reason)
 
     async def wait_for_others(self, job: int, stop: str) -> None:
-        """Calls under way may bring the same answers, or leave some of what was set aside for them."""
+        """Wait for calls under way, which may bring the same answers or release money. End the job where there are
+        none."""
         if stop and not await in_database(batch_store.is_something_else_left, job):
             await in_database(store.end, job, Job.State.BUDGET, stop)
         self.wait(f"job {job}", LONGEST)
 
     @asynccontextmanager
-    async def kept(self) -> AsyncIterator[None]:
-        """What this process prepares stays its own."""
+    async def hold_lease(self) -> AsyncIterator[None]:
+        """Renew the lease of the batches that this process prepares."""
 
         async def renew() -> None:
             while True:
@@ -196,8 +197,8 @@ class Batcher:
 
     # Looking after
 
-    async def looked_after(self, batch: Batch) -> None:
-        """What the provider cannot tell now, it may tell later; but not for ever."""
+    async def try_to_look_after(self, batch: Batch) -> None:
+        """Look after a batch. A failed look is repeated later, but not for longer than `LONGEST_LIFE`."""
         try:
             await self.look_after(batch)
         except Gone as error:
@@ -224,14 +225,14 @@ class Batcher:
         standing = await client.state(batch.remote)
         await in_database(batch_store.note, batch, standing)
         if standing.state == "failed" and not standing.files:
-            await self.refused(batch, client, standing)
-        elif standing.ended:
+            await self.handle_refusal(batch, client, standing)
+        elif standing.has_ended:
             await self.collect(batch, client, standing)
         elif standing.state != "cancelling" and not await in_database(batch_store.is_wanted, batch):
             await self.cancel(batch, client)
 
     async def cancel(self, batch: Batch, client: Batches) -> None:
-        """Or find it ended, at the next look."""
+        """Cancel a batch. Where that fails, the next look may find it ended."""
         try:
             standing = await client.cancel(batch.remote)
         except ProviderError as error:
@@ -241,18 +242,19 @@ class Batcher:
 
     def client(self, batch: Batch) -> Batches | None:
         try:
-            return batches_of(batch.settings())
+            return get_batches(batch.settings())
         except ProviderError as error:
             log.warning("%s is left to others: %s", batch, error.detail)
             self.wait(f"batch {batch.pk}", inf)
             return None
 
     async def recover(self, batch: Batch, client: Batches) -> None:
-        """Who prepared it is gone. Nothing is asked again before it is known whether the provider has it."""
+        """Take over a batch whose process is gone. Nothing is asked again before it is clear whether the provider has
+        it."""
         if not await in_database(batch_store.take_up_dead, batch, self.owner):
             return
         if batch.state == Batch.State.SUBMITTING:
-            async with self.kept():
+            async with self.hold_lease():
                 found = await client.find(batch.input_file)
             if found:
                 await in_database(batch_store.note, batch, found)
@@ -262,8 +264,9 @@ class Batcher:
             await self.clear(client, batch.input_file)
         await self.withdraw(batch, "Whoever prepared it was gone before the provider had it.")
 
-    async def refused(self, batch: Batch, client: Batches, standing: Standing) -> None:
-        """Nothing of it was run. Where it was too much at once, less is tried; else a person has to look."""
+    async def handle_refusal(self, batch: Batch, client: Batches, standing: Standing) -> None:
+        """Undo a batch that was refused. The next one is smaller where this was too large; else a person has to
+        look."""
         alone = await in_database(batch_store.is_alone, batch)
         next_size = (batch.size // 2 if alone else batch.size) if standing.too_much else None
         if not next_size:
@@ -279,7 +282,7 @@ class Batcher:
         if await in_database(batch_store.has_open_calls, batch):
             for file in standing.files:
                 await self.fetch(batch, client, file)
-            await in_database(batch_store.close_rest, batch, left_over(standing.state), self.prices)
+            await in_database(batch_store.close_rest, batch, error_for_rest(standing.state), self.prices)
         await self.clear(client, batch.input_file, *standing.files)
         await in_database(batch_store.end, batch, standing.state)
 
@@ -294,7 +297,7 @@ class Batcher:
         await in_database(batch_store.close, batch, some, self.prices)
 
     async def clear(self, client: Batches, *files: str) -> None:
-        """What people wrote does not stay with the provider longer than it must."""
+        """Delete files at the provider, so that people's words stay there no longer than necessary."""
         for file in files:
             try:
                 await client.delete(file)
@@ -304,13 +307,13 @@ class Batcher:
                 log.warning("the file %s stays with the provider: %s", file, error.detail)
 
     async def lose(self, batch: Batch, error: ProviderError) -> None:
-        """What became of it, nobody knows, nor what it cost."""
+        """Fail a batch that the provider no longer knows. Neither its outcome nor its cost can be known."""
         unknown = ProviderError("stopped", f"The provider knows nothing of it any more: {error.detail}")
         await in_database(batch_store.close_rest, batch, unknown, self.prices)
         await in_database(batch_store.fail, batch, unknown)
 
     async def leave(self) -> None:
-        """Before it ends: what a stopped job has under way is not to be paid any further."""
+        """Cancel the batches of stopped jobs before this process ends, so that they cost nothing more."""
         for batch in await in_database(batch_store.under_way, self.job):
             running = batch.state not in (*Batch.OURS, Batch.State.CANCELLING)
             if running and not await in_database(batch_store.is_wanted, batch) and (client := self.client(batch)):
@@ -325,8 +328,8 @@ def interval(batch: Batch) -> float:
     return min(LONGEST, max(SHORTEST, age(batch).total_seconds() / 10))
 
 
-def left_over(state: str) -> ProviderError:
-    """What is said of requests that the results do not name."""
+def error_for_rest(state: str) -> ProviderError:
+    """Return the error for requests that the results do not name."""
     if state == Batch.State.EXPIRED:
         return NotRun("timeout", "The provider did not get to it in time.")
     if state == Batch.State.CANCELLED:
@@ -335,8 +338,8 @@ def left_over(state: str) -> ProviderError:
 
 
 @asynccontextmanager
-async def batching(job: int | None = None) -> AsyncIterator[None]:
-    """Batches are looked after meanwhile; at the end, those of stopped jobs are cancelled."""
+async def run_batcher(job: int | None = None) -> AsyncIterator[None]:
+    """Look after batches meanwhile. At the end, cancel those of stopped jobs."""
     batcher = Batcher(job=job)
     task = asyncio.create_task(batcher.run())
     try:

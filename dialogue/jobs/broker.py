@@ -1,4 +1,4 @@
-"""Where there is a broker: Celery carries numbers of items to as many workers as there are, and nothing else.
+"""Sends numbers of items to Celery's workers, where there is a broker, and nothing else.
 
 The rows are the truth. A number that is lost, or whose worker died, is sent again; one that comes twice finds its item
 taken and does nothing.
@@ -34,7 +34,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
 class Dispatcher:
-    """Sends what can be worked on, until there is nothing left; `job`: the one that its caller looks after."""
+    """Sends items until none are left: of all jobs, or only of `job`, which the caller looks after."""
 
     def __init__(self, job: int | None = None) -> None:
         self.job = job
@@ -49,7 +49,7 @@ class Dispatcher:
                 await self.send()
                 if not await in_database(store.is_something_left, self.job) and until_done:
                     break
-                if await self.gives_up():
+                if await self.end_if_in_vain():
                     break
             except OperationalError as error:
                 log.error("the broker does not answer (%s); jobs wait for it", error)
@@ -64,19 +64,19 @@ class Dispatcher:
     async def send(self) -> None:
         if not await in_database(store.is_something_waiting):
             return
-        queued = await asyncio.to_thread(numbers_in_queue)
-        items = await in_database(store.to_send, limit=max(0, AHEAD - queued), queue_is_empty=not queued)
+        queued = await asyncio.to_thread(count_queued)
+        items = await in_database(store.pick_to_send, limit=max(0, AHEAD - queued), queue_is_empty=not queued)
         try:
             await asyncio.to_thread(send_all, items)
         except OperationalError:
-            await in_database(store.not_sent, items)
+            await in_database(store.unmark_sent, items)
             raise
 
-    async def gives_up(self) -> bool:
-        """Whether the job was stopped because no worker is there that can do it. Where no command waits for it, it
-        stays open, for workers may come."""
+    async def end_if_in_vain(self) -> bool:
+        """Stop the job where no worker can do it, and return True. Without a command that waits for it, the job stays
+        open, because workers may come."""
         if self.job is None:
-            await self.tell_what_was_declined()
+            await self.log_declined()
             return False
         since, self.looked_at = self.looked_at, timezone.now()
         in_vain = await in_database(store.waits_in_vain, self.job, since)
@@ -87,7 +87,7 @@ class Dispatcher:
         await in_database(store.end, self.job, Job.State.STOPPED, reason_of(in_vain))
         return True
 
-    async def tell_what_was_declined(self) -> None:
+    async def log_declined(self) -> None:
         for job, why in (await in_database(store.reasons_declined)).items():
             if job not in self.told:
                 self.told.add(job)
@@ -112,8 +112,8 @@ def reason_of(in_vain: store.InVain) -> str:
     )
 
 
-def numbers_in_queue() -> int:
-    """Those that no worker has taken yet. Raises OperationalError."""
+def count_queued() -> int:
+    """Return how many numbers no worker has taken yet. Raises OperationalError."""
     with app.connection_for_write() as connection:
         connection.ensure_connection(max_retries=1)
         queue = app.amqp.queues[app.conf.task_default_queue].bind(connection.default_channel)
@@ -128,18 +128,18 @@ def send_all(items: list[int]) -> None:
 
 @app.task(name="dialogue.run_item", acks_late=True, reject_on_worker_lost=True, ignore_result=True)
 def run_item(item: int) -> None:
-    here().do(item)
+    get_loop().do(item)
 
 
 class Loop:
-    """One event loop for all threads of a worker, so that they share connections, limits and transactions."""
+    """The event loop of all threads of a worker, which share connections, limits and transactions."""
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="jobs", daemon=True).start()
-        self.runner = self.wait_for(self.made())
+        self.runner = self.wait_for(self.make_runner())
 
-    async def made(self) -> Runner:
+    async def make_runner(self) -> Runner:
         runner = Runner(at_once=AT_ONCE)
         self.heartbeat = asyncio.create_task(runner.keep_leases())
         return runner
@@ -160,25 +160,25 @@ class Loop:
 making = threading.Lock()
 
 
-def here() -> Loop:
-    """Made by the first item: after the worker has forked, never before."""
+def get_loop() -> Loop:
+    """Return the loop, which the first item starts: after the worker has forked, never before."""
     with making:
-        return loop()
+        return make_loop()
 
 
 @cache
-def loop() -> Loop:
+def make_loop() -> Loop:
     return Loop()
 
 
 @worker_shutting_down.connect
 def stop(**_: Any) -> None:
-    """Told to stop, a worker ends the calls under way and gives back its items, for others to go on with."""
-    if loop.cache_info().currsize:
-        loop().stop()
+    """End the calls under way and give back the items when a worker is told to stop."""
+    if make_loop.cache_info().currsize:
+        make_loop().stop()
 
 
 @worker_shutdown.connect
 def leave(**_: Any) -> None:
-    if loop.cache_info().currsize:
-        loop().leave()
+    if make_loop.cache_info().currsize:
+        make_loop().leave()

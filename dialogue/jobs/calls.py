@@ -26,8 +26,8 @@ from dialogue.judges.judge import Ask
 from dialogue.models import Call, Job, JobItem, Spending
 from dialogue.prices import FREE, Price, Prices, estimate_tokens, load_prices
 from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.limits import Limit, PausedTooLongError, limit_for
-from dialogue.providers.registry import answering, is_free, is_replayed, model_for
+from dialogue.providers.limits import Limit, PausedTooLongError, get_limit
+from dialogue.providers.registry import answering_kind, is_free, is_replayed, model_for
 from dialogue.providers.retrying import LONGEST_TRY, Retries
 
 ANSWERED = ("ok", "truncated", "unparseable", "out_of_range")  # paid for, and an answer as it is
@@ -50,7 +50,7 @@ class Stopped(Exception):
 
 
 class NotYet(Enum):
-    """Why an attempt has to wait for calls that are under way."""
+    """Reasons why an attempt has to wait for calls under way."""
 
     SAME_QUESTION = auto()
     BUDGET = auto()  # they hold a part of it that may come back
@@ -58,8 +58,11 @@ class NotYet(Enum):
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of whom, and what for. `replicate` keeps answers apart that are meant to be asked for anew; `who`
-    is told where it fails (arm amber); `noted` is what the ledger keeps beside the parameters, and nobody is sent."""
+    """One question to a model, and its purpose.
+
+    `replicate` separates answers to the same question. `who` names the model in a failure (arm amber). The ledger keeps
+    `noted` with the parameters; it is not sent.
+    """
 
     purpose: str
     messages: tuple[Message, ...]
@@ -75,17 +78,17 @@ class Question:
     replicate: int = 1
     noted: Mapping[str, Any] = field(default_factory=dict)
 
-    def sent(self) -> ModelSettings:
-        """The settings, with another seed for each replicate: who keeps to a seed would give all the same answer."""
+    def settings_to_send(self) -> ModelSettings:
+        """Return the settings with a seed for each replicate: a server that honours seeds would repeat its answer."""
         seed = self.settings.extra.get(SEED)
         if self.replicate == 1 or not isinstance(seed, int):
             return self.settings
         return replace(self.settings, extra={**self.settings.extra, SEED: seed + self.replicate - 1})
 
     def key(self) -> str:
-        """The same for the same words to the same model with the same settings."""
+        """Return a hash that is equal for equal words to the same model with the same settings."""
         asked = self.settings
-        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.said_to_model()]
+        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.request_options()]
         said = [[message.role, message.text] for message in self.messages]
         whole = orjson.dumps([who, said, self.replicate], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(whole).hexdigest()
@@ -93,7 +96,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Attempt:
-    """A call about to be made. `price` is None where the table has none for the model."""
+    """A call about to be made. `price` is None where the table has no price for the model."""
 
     question: Question
     key: str
@@ -102,7 +105,7 @@ class Attempt:
     tokens: int  # of the prompt, estimated
 
     def reserve(self) -> Decimal:
-        """What is set aside for it."""
+        """Return the amount to set aside for it."""
         if self.price is None:
             return Decimal(0)
         asked = self.question.settings
@@ -110,7 +113,7 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenCall:
     """A row of the ledger whose call is under way."""
 
     call: int
@@ -121,13 +124,14 @@ class Opened:
 
 @dataclass(frozen=True)
 class Closing:
-    opened: Opened
+    opened: OpenCall
     outcome: Reply | ProviderError
     status: str
     sent: bool = True
 
     def cost(self) -> Decimal | None:
-        """What the answer cost; what was set aside where tokens are not told, also of a call that failed halfway."""
+        """Return the cost of the answer. Without token counts, and after a failure halfway, it is the amount set
+        aside."""
         price = self.opened.attempt.price
         if price is None:
             return None
@@ -141,37 +145,39 @@ class Closing:
 
 
 class Caller:
-    """One for each event loop. `at_once`: the most calls in flight at one endpoint. `commit`: that of whoever stores
-    more in the same thread."""
+    """Asks models; one for each event loop.
+
+    `at_once` is the most calls in flight at one endpoint. `commit` is shared with others that store in the same thread.
+    """
 
     def __init__(self, *, at_once: int, prices: Prices | None = None, commit: GroupCommit | None = None) -> None:
         self.at_once = at_once
         self.prices = prices or load_prices(settings.PRICES)
         commit = commit or GroupCommit()
-        self.close = commit.of(close_attempts)
-        self.open = commit.of(open_attempts, take_back=self.take_back)
+        self.close = commit.writer_for(close_attempts)
+        self.open = commit.writer_for(open_attempts, take_back=self.take_back)
         self.taken_back: set[asyncio.Task[None]] = set()
         self.under_way: dict[str, asyncio.Future[Reply]] = {}
         self.ended: set[int] = set()  # jobs for which nothing is asked any more
         self.stopping = False
 
     async def ask(self, question: Question, status_of: Callable[[Reply], str] = lambda _: "ok") -> Reply:
-        """The answer, from the ledger where it was given before. Raises ProviderError, BudgetReached or Stopped.
+        """Return the answer, from the ledger where it was given before. Raises ProviderError, BudgetReached or Stopped.
 
-        `status_of` says what the ledger is to call an answer that came.
+        `status_of` returns the status of an answer for the ledger.
         """
         key = question.key()
         while same := self.under_way.get(key):  # two items may need the same answer at once
             await asyncio.wait([same])
         mine = self.under_way[key] = asyncio.get_running_loop().create_future()
         try:
-            return await self.asked(question, key, status_of)
+            return await self.ask_until_answered(question, key, status_of)
         finally:
             del self.under_way[key]
             mine.cancel()
 
-    def asking(self, question: Question) -> Ask:
-        """As `question`, with the messages still to come."""
+    def bind(self, question: Question) -> Ask:
+        """Return a function that asks `question` with messages given later."""
 
         async def ask(messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False) -> Reply:
             settings = with_more_room(question.settings) if longer else question.settings
@@ -179,14 +185,14 @@ class Caller:
 
         return ask
 
-    async def asked(self, question: Question, key: str, status_of: Callable[[Reply], str]) -> Reply:
+    async def ask_until_answered(self, question: Question, key: str, status_of: Callable[[Reply], str]) -> Reply:
         retries = Retries()
         for number in count(1):
-            opened = await self.opened(self.attempt(question, key, number))
+            opened = await self.open_call(self.attempt(question, key, number))
             if isinstance(opened, Reply):
-                return await self.known(opened, key, status_of(opened))
+                return await self.reuse_answer(opened, key, status_of(opened))
             try:
-                return await self.called(opened, status_of)
+                return await self.make_call(opened, status_of)
             except ProviderError as error:
                 wait = retries.next_wait(error)
                 if (error.retry_after or 0) > LONGEST_TRY:
@@ -202,9 +208,9 @@ class Caller:
         price = FREE if is_free(asked.kind) else self.prices.price_of(asked.model, asked.base_url, today())
         return Attempt(question, key, number, price, estimate_tokens(question.messages))
 
-    async def opened(self, attempt: Attempt) -> Opened | Reply:
+    async def open_call(self, attempt: Attempt) -> OpenCall | Reply:
         while True:
-            self.look_out(attempt.question)
+            self.refuse_when_stopped(attempt.question)
             opened = await self.open(attempt)
             if isinstance(opened, BudgetReached):
                 raise opened
@@ -213,27 +219,27 @@ class Caller:
             await asyncio.sleep(LOOK_AGAIN)
 
     def take_back(self, opened: Any) -> None:
-        """Nobody waits for this call any more, so it is not made. Were its row left open, whoever has the item by now
-        would wait for it."""
-        if isinstance(opened, Opened):
+        """Close the row of a call that nobody waits for, which is not made. Left open, it would block the item's next
+        owner."""
+        if isinstance(opened, OpenCall):
             not_sent = ProviderError("stopped", "Whoever asked was stopped before it was sent.")
             task = asyncio.create_task(self.close(Closing(opened, not_sent, not_sent.status, sent=False)))
             self.taken_back.add(task)
             task.add_done_callback(self.taken_back.discard)
 
-    async def known(self, reply: Reply, key: str, status: str) -> Reply:
-        """An answer of the ledger. One that came in a batch is read here for the first time."""
+    async def reuse_answer(self, reply: Reply, key: str, status: str) -> Reply:
+        """Return an answer of the ledger. One that came in a batch is read here first, so its status is stored."""
         if status != "ok":
             await in_database(Call.objects.filter(key=key, batch__isnull=False, status="ok").update, status=status)
         return reply
 
-    def look_out(self, question: Question) -> None:
+    def refuse_when_stopped(self, question: Question) -> None:
         if self.stopping or question.job in self.ended:
             raise Stopped
 
-    async def called(self, opened: Opened, status_of: Callable[[Reply], str]) -> Reply:
+    async def make_call(self, opened: OpenCall, status_of: Callable[[Reply], str]) -> Reply:
         try:
-            outcome, status = await self.outcome(opened.attempt, status_of)
+            outcome, status = await self.get_outcome(opened.attempt, status_of)
         except PausedTooLongError as pause:
             not_sent = ProviderError("stopped", str(pause))
             await self.close(Closing(opened, not_sent, not_sent.status, sent=False))
@@ -247,37 +253,42 @@ class Caller:
             raise outcome
         return outcome
 
-    async def outcome(self, attempt: Attempt, status_of: Callable[[Reply], str]) -> tuple[Reply | ProviderError, str]:
+    async def get_outcome(
+        self, attempt: Attempt, status_of: Callable[[Reply], str]
+    ) -> tuple[Reply | ProviderError, str]:
         question = attempt.question
         model = model_for(
-            question.sent(),
+            question.settings_to_send(),
             language=question.language,
             pace=0.0,  # nobody looks on
             replicate=question.replicate,
             attempt=attempt.number,
         )
         async with self.limit(question.settings).slot(attempt.tokens) as slot:
-            self.look_out(question)
+            self.refuse_when_stopped(question)
             try:
                 reply = await model.reply(question.messages)
             except ProviderError as error:
-                slot.failed(error.status, error.retry_after)
+                slot.report_failure(error.status, error.retry_after)
                 return error, error.status
-            slot.succeeded(total_tokens(reply))
+            slot.report_success(total_tokens(reply))
         return reply, status_of(reply)
 
     def limit(self, asked: ModelSettings) -> Limit:
         if is_replayed(asked.kind):
             return Limit(ceiling=1)  # of its own: there is no server to spare
         budgets = {name: asked.extra.get(name) for name in BUDGETS}
-        return limit_for(
+        return get_limit(
             (asked.base_url or asked.kind, asked.model, asked.api_key_env), ceiling=self.at_once, **budgets
         )
 
 
 class GivenUp(ProviderError):
-    """No answer, and no further attempt. `because`: permanent, attempts, time, identical; or pause, where the server
-    asks everybody to wait for longer than a call has time for."""
+    """No answer came, and no further attempt is made.
+
+    `because` is permanent, attempts, time or identical; or pause, where the server asks for a longer wait than a call
+    has time for.
+    """
 
     def __init__(self, last: ProviderError, because: str, question: Question) -> None:
         super().__init__(last.status, last.detail, permanent=last.permanent, partial=last.partial)
@@ -305,8 +316,8 @@ NOTHING_YET = ("", "", "", "", "")  # of the last five
 
 
 @transaction.atomic(savepoint=False)
-def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet | BudgetReached]:
-    """A row for each, written before the call is made; the stored answer where the same was asked before."""
+def open_attempts(attempts: Sequence[Attempt]) -> list[OpenCall | Reply | NotYet | BudgetReached]:
+    """Write a row for each attempt before its call. Return the stored answer where the same was asked before."""
     purse = Purse(attempts)
     known = known_answers({attempt.key for attempt in attempts})
     found: list[Any] = [known.get(attempt.key) or purse.take(attempt) for attempt in attempts]
@@ -315,20 +326,20 @@ def open_attempts(attempts: Sequence[Attempt]) -> list[Opened | Reply | NotYet |
     now = connection.ops.adapt_datetimefield_value(timezone.now())
     numbers = insert_numbered(Call, OPENED, [row_for(attempts[n], amount, now) for n, amount in granted.items()])
     for (n, amount), number in zip(granted.items(), numbers, strict=True):
-        found[n] = Opened(number, attempts[n], amount, purse.today)
+        found[n] = OpenCall(number, attempts[n], amount, purse.today)
     return found
 
 
 def known_answers(keys: set[str]) -> dict[str, Reply | NotYet]:
-    """The first answer to each; or that it is being asked at this moment, by another process."""
+    """Return the first answer to each key, or that another process is asking it now."""
     rows = list(Call.objects.filter(Q(status__in=ANSWERED) | under_way(), key__in=keys).order_by("-pk"))
     asked = {row.key: NotYet.SAME_QUESTION for row in rows}
     return asked | {row.key: row.as_reply() for row in rows if row.status != "started"}
 
 
 def under_way() -> Q:
-    """Calls whose item somebody works on, or that a batch has. What a dead worker has left open is closed when its item
-    is taken up."""
+    """Return the filter for calls whose item is worked on, or that a batch has. Calls of a dead worker are closed when
+    its item is taken up."""
     now = timezone.now()
     alive = Q(item__state=JobItem.State.WORKING, item__lease_until__gt=now) & Q(created_at__gt=now - LONGEST_CALL)
     in_batch = Q(batch__isnull=False, batch__ended_at=None)
@@ -336,8 +347,8 @@ def under_way() -> Q:
 
 
 def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
-    """The columns OPENED, as the database takes them from a statement that Django has not made."""
-    question, asked = attempt.question, attempt.question.sent()
+    """Return the columns OPENED in the database's own form, for a statement that Django does not build."""
+    question, asked = attempt.question, attempt.question.settings_to_send()
     parameters = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, **asked.extra, **question.noted}
     return (
         question.purpose,
@@ -347,7 +358,7 @@ def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
         attempt.key,
         question.replicate,
         attempt.number,
-        answering(asked.kind),
+        answering_kind(asked.kind),
         question.provider,
         asked.model,
         as_json(parameters),
@@ -370,9 +381,9 @@ def money(amount: Decimal | None) -> Any:
 
 
 class Purse:
-    """What jobs and a day may still spend, locked until the transaction ends.
+    """The money that jobs and a day may still spend, locked until the transaction ends.
 
-    That lock also lets nobody else open a call of the same job meanwhile, so that two never ask the same at once.
+    The lock also keeps others from opening a call of the same job, so that two never ask the same at once.
     """
 
     def __init__(self, attempts: Sequence[Attempt]) -> None:
@@ -386,7 +397,7 @@ class Purse:
         self.lent: set[int | None] = set()  # jobs for whose calls something is set aside just now
 
     def take(self, attempt: Attempt) -> Decimal | NotYet | BudgetReached:
-        """What is set aside for the call, where it is granted."""
+        """Return the amount set aside for the call, or why it is not granted."""
         amount = attempt.reserve()
         job = self.jobs.get(attempt.question.job or 0)
         of_job, of_day = job and job.budget, settings.DAILY_BUDGET
@@ -417,7 +428,7 @@ class Purse:
 
 
 def may_come_back(whose: Q) -> bool:
-    """Mostly a call costs less than was set aside for it."""
+    """Return True where calls under way may release money: most cost less than was set aside."""
     return Call.objects.filter(whose, under_way(), cost__gt=0).exists()
 
 
@@ -433,20 +444,20 @@ CLOSED = ("status", "error", "response", "reasoning", "model_returned", "finish_
 @transaction.atomic(savepoint=False)
 def close_attempts(closings: Sequence[Closing]) -> list[None]:
     costs = [(closing, closing.cost()) for closing in closings]
-    rows = [(*closed(closing), money(cost), closing.opened.call) for closing, cost in costs]
+    rows = [(*closing_values(closing), money(cost), closing.opened.call) for closing, cost in costs]
     update_plain(Call, (*CLOSED, "cost"), rows)
     settle(costs)
     return [None] * len(closings)
 
 
-def closed(closing: Closing) -> list[Any]:
-    """The columns CLOSED."""
+def closing_values(closing: Closing) -> list[Any]:
+    """Return the columns CLOSED."""
     told = Call.closing(closing.outcome, closing.status)
     return [told[name] for name in CLOSED]
 
 
 def settle(costs: Sequence[tuple[Closing, Decimal | None]]) -> None:
-    """What was set aside and not spent goes back, to the day of which it was taken."""
+    """Give back what was set aside and not spent, to the day from which it was taken."""
     by_job: dict[int, Decimal] = defaultdict(Decimal)
     by_day: dict[date, Decimal] = defaultdict(Decimal)
     for closing, cost in costs:

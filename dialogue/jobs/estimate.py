@@ -1,5 +1,5 @@
-"""What a job would ask and cost, before anything is asked: its real prompts for a few of its items, and in the place of
-each answer a text as long as such answers have been."""
+"""Estimates what a job would ask and cost, before anything is asked. It builds the real prompts for a few items, and
+replaces each answer by a text as long as earlier answers of its kind."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -33,8 +33,8 @@ IN_EVERY_SCALE = 1
 
 
 @contextmanager
-def rolled_back() -> Iterator[None]:
-    """What is stored within is as if it had not been."""
+def discard_changes() -> Iterator[None]:
+    """Roll back everything that is stored within."""
     with transaction.atomic():
         yield
         transaction.set_rollback(True)
@@ -42,7 +42,7 @@ def rolled_back() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Load:
-    """Calls for one purpose to one model. The numbers are expectations, so they need not be whole. `in_batch`: at the
+    """Calls for one purpose to one model. The numbers are expectations, so they need not be whole. `in_batch` means the
     provider's price for batches."""
 
     purpose: str
@@ -63,7 +63,7 @@ class Load:
 
 @dataclass(frozen=True)
 class Typical:
-    """An answer of one kind: its characters, and the tokens that it is paid as. `known`: of so many in the ledger."""
+    """The mean answer of one kind: its characters, and its tokens as charged. `known` counts those in the ledger."""
 
     characters: float
     tokens: float
@@ -72,7 +72,7 @@ class Typical:
 
 @dataclass(frozen=True)
 class Typicals:
-    """How long answers are, by purpose, kind and name of the model, and language of the conversation."""
+    """Lengths of answers by purpose, kind and name of the model, and language of the conversation."""
 
     in_ledger: Mapping[tuple[str, str, str, str | None], Typical]
 
@@ -84,37 +84,38 @@ class Typicals:
             .annotate(characters=Avg(Length("response")), tokens=Avg("output_tokens"), known=Count("pk"))
             .order_by()
         )
-        return cls({row[:4]: typical(*row[4:], language=row[3]) for row in rows})
+        return cls({row[:4]: make_typical(*row[4:], language=row[3]) for row in rows})
 
     def of(self, question: Question) -> Typical:
         asked = question.settings
         place = (question.purpose, asked.kind, asked.model, question.language)
-        return self.in_ledger.get(place) or assumed(question.purpose, question.language)
+        return self.in_ledger.get(place) or assume_typical(question.purpose, question.language)
 
 
-def typical(characters: float, tokens: float | None, known: int, *, language: str | None) -> Typical:
-    return Typical(characters, characters / to_a_token(language or "") if tokens is None else tokens, known)
+def make_typical(characters: float, tokens: float | None, known: int, *, language: str | None) -> Typical:
+    return Typical(characters, characters / characters_per_token(language or "") if tokens is None else tokens, known)
 
 
-def assumed(purpose: str, language: str) -> Typical:
+def assume_typical(purpose: str, language: str) -> Typical:
     tokens = ASSUMED[Call.Purpose(purpose)]
-    return Typical(tokens * to_a_token(language), tokens)
+    return Typical(tokens * characters_per_token(language), tokens)
 
 
-def to_a_token(language: str) -> float:
+def characters_per_token(language: str) -> float:
     return LATIN_CHARACTERS if get_language(language).spaces else WIDE_CHARACTERS
 
 
 @dataclass
 class DryCaller(Caller):
-    """Asks nobody, and remembers what it was to ask. `lengths`: of the answers, by purpose, model and language."""
+    """Asks no model, and records what it should have asked. `lengths` holds those of the answers by purpose, model and
+    language."""
 
     typicals: Typicals
     loads: list[Load] = field(default_factory=list)
     lengths: dict[tuple[str, str, str], Typical] = field(default_factory=dict)
 
-    def taken(self) -> list[Load]:
-        """What was asked since this was last called."""
+    def take_loads(self) -> list[Load]:
+        """Return the calls recorded since the last time, and forget them."""
         loads, self.loads = self.loads, []
         return loads
 
@@ -127,8 +128,8 @@ class DryCaller(Caller):
 
 
 def text_for(question: Question, length: Typical) -> str:
-    """An answer of this length in the form that was asked for."""
-    words = filling(length.characters, question.language)
+    """Return an answer of this length in the form that was asked for."""
+    words = filler_text(length.characters, question.language)
     if question.purpose == Call.Purpose.THINKER:
         return json.dumps({"cognition": words, "emotion": "-", "goal": "-", "emotion_score": 50})
     if question.purpose == Call.Purpose.JUDGE:
@@ -137,18 +138,18 @@ def text_for(question: Question, length: Typical) -> str:
     return '{"faults": []}' if question.purpose == Call.Purpose.REVIEWER else words
 
 
-def filling(characters: float, language: str) -> str:
+def filler_text(characters: float, language: str) -> str:
     return "word " * ceil(characters / 5) if get_language(language).spaces else "字" * ceil(characters)
 
 
-def scaled(samples: Sequence[Sequence[Load]], items: float) -> list[Load]:
-    """For so many items like those that were tried."""
+def scale_loads(samples: Sequence[Sequence[Load]], items: float) -> list[Load]:
+    """Return the loads of that many items like the samples."""
     factor = items / len(samples) if samples else 0
-    return [load.times(factor) for load in gathered(load for sample in samples for load in sample)]
+    return [load.times(factor) for load in sum_loads(load for sample in samples for load in sample)]
 
 
-def to_try(job: Job, role: str) -> list[JobItem]:
-    """The first, the last and one between."""
+def sample_items(job: Job, role: str) -> list[JobItem]:
+    """Return up to `MOST_ITEMS` unfinished items, evenly spread from the first to the last."""
     items = list(job.items.unfinished().filter(role=role).order_by("pk"))
     if len(items) <= MOST_ITEMS:
         return items
@@ -156,8 +157,8 @@ def to_try(job: Job, role: str) -> list[JobItem]:
     return [items[round(last * n / (MOST_ITEMS - 1))] for n in range(MOST_ITEMS)]
 
 
-def gathered(loads: Iterable[Load]) -> list[Load]:
-    """One for each purpose and model."""
+def sum_loads(loads: Iterable[Load]) -> list[Load]:
+    """Return one load for each purpose and model."""
     found: dict[str, Load] = {}
     for load in loads:
         place = repr((load.purpose, load.settings))
@@ -173,8 +174,8 @@ def gathered(loads: Iterable[Load]) -> list[Load]:
 
 @dataclass(frozen=True)
 class Cost:
-    """`unpriced`: models that the table has no price for; what they cost is not in `amount`. `at_usual_price`: those
-    whose batches it has no price for."""
+    """An amount of money. `unpriced` names models without a price, which are not in `amount`; `at_usual_price` those
+    without a price for batches."""
 
     amount: Decimal
     currency: str
@@ -206,7 +207,7 @@ def unique(names: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Turns:
-    """Of a conversation, as in `known` ones that have been held; where there is none, the most there may be."""
+    """The mean number of turns of `known` earlier conversations; without any, the largest number allowed."""
 
     condition: str
     number: int
@@ -215,8 +216,8 @@ class Turns:
 
 @dataclass
 class Estimate:
-    """What is still to be done, and what it will take if all goes as assumed. `profiles`: None where none are made.
-    `lengths`: of answers, by purpose, model and language."""
+    """The work that is left, and its expected calls. `profiles` is None where none are built. `lengths` holds those of
+    answers by purpose, model and language."""
 
     conversations: int = 0
     judgements: int = 0
@@ -251,7 +252,7 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Answers:
-    """To one purpose: their tokens on average, as in `known` calls of the ledger; `assumed` where some have none."""
+    """The mean tokens of answers for one purpose, from `known` calls of the ledger; `assumed` where some have none."""
 
     purpose: str
     tokens: int

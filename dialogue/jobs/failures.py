@@ -1,5 +1,5 @@
-"""What may be told of a failure. A server's words may quote what it was sent, and an exception of ours what it stumbled
-over: that people wrote, so it stays in the ledger and in the log."""
+"""Descriptions of failures without people's words. A server's message may quote what it was sent, and an exception may
+quote its input: both stay in the ledger and the log."""
 
 import re
 import traceback
@@ -18,39 +18,39 @@ LONGEST = 300  # characters on one line
 ESCAPED = re.compile(r"\\+(?:u([0-9a-fA-F]{4})|.)")
 
 
-def tellable(error: ProviderError) -> str:
-    """Its detail, where that quotes nothing."""
-    return QUOTING if isinstance(error, GivenUp) and quotes(error) else error.detail
+def public_detail(error: ProviderError) -> str:
+    """Return its detail, or QUOTING where the detail quotes the question."""
+    return QUOTING if isinstance(error, GivenUp) and quotes_question(error) else error.detail
 
 
-def quotes(error: GivenUp) -> bool:
-    """Also what is escaped, as in JSON."""
-    said = plain(error.detail)
-    asked = plain("\n".join(message.text for message in error.question.messages))
+def quotes_question(error: GivenUp) -> bool:
+    """Return True where the detail quotes the question, also where it is escaped as in JSON."""
+    said = normalise(error.detail)
+    asked = normalise("\n".join(message.text for message in error.question.messages))
     return any(said[start : start + QUOTE] in asked for start in range(len(said) - QUOTE + 1))
 
 
-def plain(text: str) -> bytes:
+def normalise(text: str) -> bytes:
     unescaped = ESCAPED.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
     return " ".join(unescaped.split()).encode(errors="replace")
 
 
-def whose(error: ProviderError) -> str:
-    """Whose model gave no answer, as `arm amber (gpt-5): `; empty where it was nobody's."""
+def name_model(error: ProviderError) -> str:
+    """Return the model that gave no answer, as in `arm amber (gpt-5): `; empty where there was none."""
     if not isinstance(error, GivenUp) or not error.question.who:
         return ""
     return f"{error.question.who} ({error.question.settings.model}): "
 
 
-def broken(error: Exception) -> ProviderError:
-    """A fault of ours."""
+def internal_error(error: Exception) -> ProviderError:
+    """Return the error for a fault of our own."""
     place = traceback.extract_tb(error.__traceback__)[-1]
     where = f"{Path(place.filename).name}, line {place.lineno}"
     return ProviderError("broken", f"{type(error).__name__} in {where}: see the log.", permanent=True)
 
 
-def commonest(failed: Mapping[tuple[str, str], int]) -> dict[str, str]:
-    """By failure the detail that most have, on one line. `failed`: how many, by failure and detail."""
+def commonest_details(failed: Mapping[tuple[str, str], int]) -> dict[str, str]:
+    """Return the commonest detail of each failure, on one line. `failed` counts by failure and detail."""
     found: dict[str, str] = {}
     for (failure, detail), _number in Counter(failed).most_common():
         if detail and failure not in OWN_WORDS:

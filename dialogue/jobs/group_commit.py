@@ -1,4 +1,4 @@
-"""Many small writes as few transactions: what waits while one is under way goes into the next."""
+"""Combines many small writes into few transactions: what waits while one is under way goes into the next."""
 
 import asyncio
 import logging
@@ -23,10 +23,10 @@ TRIES = 6  # while the database does not answer: about 15 s in all
 
 
 async def in_database(rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
-    """`rule` in the one thread that speaks with the database; again, and later, while that does not answer.
+    """Run `rule` in the one thread that uses the database, and again while the database does not answer.
 
-    The connection stays open for the next rule: to look after each whether it still lives would ask the database once
-    more for everything it is asked. One that broke is closed here.
+    The connection stays open for the next rule, because a check after each rule would double the statements. A broken
+    connection is closed here.
     """
     for attempt in count(1):
         try:
@@ -41,9 +41,9 @@ async def in_database(rule: Callable[..., Result], *args: Any, **kwargs: Any) ->
 
 
 class GroupCommit:
-    """One transaction stores all that has come together meanwhile, whatever rule it is for.
+    """Stores everything that waits in one transaction, for all rules.
 
-    Where it fails for several, each is tried alone, so that one that cannot be stored does not take others with it.
+    Where that fails, each thing is tried alone, so that one fault does not take others with it.
     """
 
     def __init__(self) -> None:
@@ -51,15 +51,17 @@ class GroupCommit:
         self.waiting: list[Waiting] = []
         self.task: asyncio.Task[None] | None = None
 
-    def of(self, write: Write, *, take_back: TakeBack | None = None) -> Callable[[Any], Awaitable[Any]]:
-        """`write` stores a list of things and returns what came of each, in order. Which rule is named first writes
-        first, so that all processes lock rows in the same order. `take_back` is told what came of a thing where whoever
-        had it stored was cancelled meanwhile."""
-        self.rules[write] = take_back
-        return partial(self.stored, write)
+    def writer_for(self, write: Write, *, take_back: TakeBack | None = None) -> Callable[[Any], Awaitable[Any]]:
+        """Return a function that stores one thing with `write`, which stores a list and returns its results in order.
 
-    async def stored(self, write: Write, thing: Any) -> Any:
-        """Returns, or raises what `write` raised, once the thing is committed."""
+        The rule that is named first writes first, so that all processes lock rows in the same order. `take_back` gets
+        the result of a thing whose caller was cancelled meanwhile.
+        """
+        self.rules[write] = take_back
+        return partial(self.store, write)
+
+    async def store(self, write: Write, thing: Any) -> Any:
+        """Store a thing, and return its result once it is committed. Raises what `write` raised."""
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self.waiting.append((write, thing, future))
         if self.task is None:
@@ -68,10 +70,10 @@ class GroupCommit:
             return await future
         except asyncio.CancelledError:
             if not future.cancelled() and not future.exception():  # it was stored in the same moment
-                self.nobody_waits(write, future.result())
+                self.give_back(write, future.result())
             raise
 
-    def nobody_waits(self, write: Write, result: Any) -> None:
+    def give_back(self, write: Write, result: Any) -> None:
         if take_back := self.rules[write]:
             take_back(result)
 
@@ -96,7 +98,7 @@ class GroupCommit:
         else:
             for (write, _, future), result in told:
                 if future.done():
-                    self.nobody_waits(write, result)
+                    self.give_back(write, result)
                 else:
                     future.set_result(result)
 

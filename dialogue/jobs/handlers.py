@@ -1,4 +1,4 @@
-"""Who does the work of a job. dialogue knows nothing of studies: settings.JOB_HANDLERS names them, by kind of job."""
+"""Handlers of jobs. settings.JOB_HANDLERS names them by kind of job, because dialogue knows nothing of studies."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -13,28 +13,27 @@ Made = tuple[JobItem, Any]
 
 
 class Handler(Protocol):
-    """Made once for each job and process."""
+    """Does the work of one job. Created once for each job and process."""
 
     def check(self) -> None:
-        """Raises ProviderError where this process cannot do the work, as one without the key of the model."""
+        """Raise ProviderError where this process cannot do the work, for example without the model's key."""
 
     def read(self, items: Sequence[JobItem]) -> Mapping[int, Any]:
-        """What is needed of the database to work on them, by item. Who is not in it has nothing to be done any more."""
+        """Return what the work needs from the database, by item. An item that is missing here is dropped."""
 
     async def work(self, item: JobItem, material: Any, caller: Caller) -> Any:
-        """Asks models and returns what came of it. May be done twice, after a crash: what was paid for comes from the
-        ledger."""
+        """Ask models and return the outcome. After a crash it may run twice, and paid answers come from the ledger."""
 
     def keep(self, made: Sequence[Made]) -> Sequence[Mapping[str, Any]]:
-        """Stores it, inside the transaction that marks the items done; returns what is worth counting of each, and
-        where that can be said, under `valid` whether it is of use."""
+        """Store the outcomes in the transaction that marks the items done. Return what to count of each, with `valid`
+        for whether it is of use, where that is known."""
 
 
 class BatchHandler(Handler, Protocol):
-    """Of jobs whose items may be asked in batches."""
+    """The handler of a job whose items may be asked in batches."""
 
     def questions(self, item: JobItem, material: Any) -> Sequence[Question]:
-        """What `work` will ask first, whatever comes of it; nothing where each question needs an answer before."""
+        """Return what `work` always asks first; nothing where each question needs an earlier answer."""
 
 
 def handler_for(job: Job) -> Handler:

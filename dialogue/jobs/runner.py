@@ -25,7 +25,7 @@ from dialogue.jobs.handlers import Handler, handler_for
 from dialogue.models import Job, JobItem
 from dialogue.models.job import LEASE
 from dialogue.providers.base import OF_QUESTION, TOO_LONG, ProviderError
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 from dialogue.providers.registry import MODELS, is_replayed
 from dialogue.providers.retrying import PASSING
 
@@ -53,13 +53,13 @@ class Finished:
 
 
 class Runner:
-    """One event loop's worth of work. `job`: only this one, which the caller looks after."""
+    """Works on the items of all jobs, or only of `job`, which the caller looks after. One for each event loop."""
 
     def __init__(self, *, at_once: int, job: int | None = None) -> None:
         self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self.at_once, self.job = at_once, job
         commit = GroupCommit()
-        self.keep = commit.of(self.keep_finished)
+        self.keep = commit.writer_for(self.keep_finished)
         self.caller = Caller(at_once=at_once, commit=commit)
         self.handlers: dict[int, Handler] = {}
         self.unable: dict[int, str] = {}  # jobs that this process cannot work on, and why
@@ -71,10 +71,10 @@ class Runner:
         self.stopping = asyncio.Event()
 
     async def run(self, *, until_done: bool) -> None:
-        """Until it is told to stop; or until nothing is left to be done, by others either."""
+        """Work until told to stop; or, with `until_done`, until nothing is left, with others either."""
         heartbeat = asyncio.create_task(self.keep_leases())
         try:
-            with seldom_collecting():
+            with collect_seldom():
                 await self.go_on_and_on(until_done=until_done)
         finally:
             await self.leave(heartbeat)
@@ -91,18 +91,18 @@ class Runner:
             await self.wait(IDLE if not (until_done or self.at_work) else POLL)
 
     async def go_on(self) -> bool:
-        """Take up what there is room for; False where there is nothing left to be done."""
+        """Take as many items as there is room for. Return False where nothing is left."""
         self.freed.clear()
         return bool(await self.take() or self.at_work or await self.is_something_left())
 
     async def run_one(self, item: int) -> None:
-        """For a broker that brings a number; nothing where another has it already."""
+        """Work on one item, whose number a broker brought. Do nothing where another has it already."""
         if tasks := await self.begin(limit=1, item=item):
             await asyncio.wait(tasks)
 
     async def take(self) -> int:
-        """Claims as much as there is room for: twice what may be asked at once, so that the next questions are ready
-        where a whole wave of answers comes back and is being stored."""
+        """Claim as many items as there is room for, and return their number. There is room for twice the calls at once,
+        so that the next questions are ready while a wave of answers is stored."""
         room = 2 * self.at_once + 1 - len(self.at_work)
         if room < self.at_once:
             return 0
@@ -111,9 +111,9 @@ class Runner:
     async def begin(self, **which: Any) -> list["asyncio.Task[None]"]:
         claimed = await in_database(store.claim, self.owner, **which)
         ready = await in_database(self.read, claimed) if claimed else []
-        return [self.begun(item, material) for item, material in ready if item.pk not in self.at_work]
+        return [self.begin_item(item, material) for item, material in ready if item.pk not in self.at_work]
 
-    def begun(self, item: JobItem, material: Any) -> "asyncio.Task[None]":
+    def begin_item(self, item: JobItem, material: Any) -> "asyncio.Task[None]":
         def done(task: "asyncio.Task[None]") -> None:
             del self.at_work[item.pk]
             self.freed.set()
@@ -125,7 +125,7 @@ class Runner:
         return task
 
     async def wait(self, seconds: float) -> None:
-        """Until there is room again, or for so long."""
+        """Wait until there is room again, or for that long."""
         waiting = [asyncio.create_task(event.wait()) for event in (self.stopping, self.freed)]
         await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for task in waiting:
@@ -137,7 +137,7 @@ class Runner:
     # Reading
 
     def read(self, items: Sequence[JobItem]) -> list[tuple[JobItem, Any]]:
-        """Each with what is needed to work on it. An item of a job that this process cannot do is given back."""
+        """Return each item with what its work needs. Items of jobs that this process cannot do are given back."""
         ready: list[tuple[JobItem, Any]] = []
         for job in dict.fromkeys(item.job_id for item in items):
             ours = [item for item in items if item.job_id == job]
@@ -156,7 +156,7 @@ class Runner:
     def handler(self, job: int) -> Handler | None:
         if job not in self.handlers and job not in self.unable:
             try:
-                self.handlers[job] = made_handler(job)
+                self.handlers[job] = make_handler(job)
             except ProviderError as error:
                 log.warning("job %s is left to others: %s", job, error.detail)
                 self.unable[job] = error.detail
@@ -168,10 +168,11 @@ class Runner:
         return self.handlers.get(job)
 
     def materials(self, handler: Handler, items: Sequence[JobItem]) -> Mapping[int, Any]:
-        """Of those that can be read, while they are ours; one that cannot does not take others with it."""
+        """Return what the items' work needs, while they are ours. One that cannot be read does not take others with
+        it."""
         try:
             with transaction.atomic():
-                ours = store.owned(self.owner, [item.pk for item in items])
+                ours = store.lock_owned(self.owner, [item.pk for item in items])
                 return handler.read([item for item in items if item.pk in ours])
         except AWAY:
             raise
@@ -179,24 +180,24 @@ class Runner:
             if len(items) > 1:
                 return {pk: one for item in items for pk, one in self.materials(handler, [item]).items()}
             log.exception("item %s of job %s cannot be read", items[0].pk, items[0].job_id)
-            store.mark_failed(self.owner, items[0].pk, failure="broken", detail=failures.broken(error).detail)
+            store.mark_failed(self.owner, items[0].pk, failure="broken", detail=failures.internal_error(error).detail)
             return {}
 
     # One item
 
     async def settle(self, item: JobItem, material: Any) -> None:
-        """Work on it and store what came of it, or why nothing did."""
+        """Work on an item, and store its outcome or why there is none."""
         handler = self.handlers[item.job_id]
         try:
             made = await handler.work(item, material, self.caller)
-            await self.look_at(item.job_id, await self.keep(Finished(item, handler, made)))
+            await self.count_useless(item.job_id, await self.keep(Finished(item, handler, made)))
         except Stopped:
             await in_database(store.release, self.owner, [item.pk])
         except BudgetReached as stop:
             await self.stop(item.job_id, Job.State.BUDGET, str(stop))
             await in_database(store.release, self.owner, [item.pk])
         except ProviderError as error:
-            await self.failed(item, error)
+            await self.store_failure(item, error)
         except store.Lost:
             log.warning("item %s of job %s was left to others: its lease had run out", item.pk, item.job_id)
         except AWAY:
@@ -205,13 +206,13 @@ class Runner:
             if not await in_database(JobItem.objects.filter(pk=item.pk).exists):
                 return  # erased while we were at it
             log.exception("item %s of job %s broke", item.pk, item.job_id)
-            await self.failed(item, failures.broken(error))
+            await self.store_failure(item, failures.internal_error(error))
         else:
             self.failures.pop(item.job_id, None)
             self.has_succeeded.add(item.job_id)
 
-    async def look_at(self, job: int, result: Mapping[str, Any]) -> None:
-        """Answers of no use are stored as they are; but who gives nothing else need not be asked to the end."""
+    async def count_useless(self, job: int, result: Mapping[str, Any]) -> None:
+        """Count answers of no use, which are stored as they are. Stop a job that gets nothing else."""
         if VALID in result:
             self.in_vain[job] = 0 if result[VALID] else self.in_vain[job] + 1
         if self.in_vain[job] >= USELESS:
@@ -221,14 +222,14 @@ class Runner:
         self.caller.ended.add(job)
         await in_database(store.end, job, state, reason)
 
-    async def failed(self, item: JobItem, error: ProviderError) -> None:
-        detail = failures.tellable(error)
+    async def store_failure(self, item: JobItem, error: ProviderError) -> None:
+        detail = failures.public_detail(error)
         way = store.way_of(error.status, detail)
         for_good = (error.permanent or isinstance(error, GivenUp)) and error.status not in OF_QUESTION
         pause = isinstance(error, GivenUp) and error.because == "pause"
         stops = pause or (for_good and self.is_broken(item.job_id, error, way))
         if stops:
-            await self.stop(item.job_id, Job.State.STOPPED, f"{failures.whose(error)}{way}")
+            await self.stop(item.job_id, Job.State.STOPPED, f"{failures.name_model(error)}{way}")
         await in_database(
             store.mark_failed,
             self.owner,
@@ -241,8 +242,11 @@ class Runner:
             await in_database(store.forgive, item.job_id, way)
 
     def is_broken(self, job: int, error: ProviderError, way: str) -> bool:
-        """Count one more of these failures: whether the job is to stop for them. A refused request is not paid for, so
-        where others were taken, more of them show whether it is these items or by now the server."""
+        """Count one more of these failures, and return True where the job has to stop for them.
+
+        A refused request costs nothing. Where others were accepted, more refusals show whether these items are at fault
+        or the server.
+        """
         times = self.failures.setdefault(job, Counter())
         times[way] += 1
         takes_others = error.status == "client_error" and job in self.has_succeeded
@@ -250,9 +254,9 @@ class Runner:
 
     @transaction.atomic(savepoint=False)
     def keep_finished(self, finished: Sequence[Finished]) -> list[Mapping[str, Any]]:
-        """Only what is still ours: what a lease was lost for is another's by now. Returns the results."""
+        """Store what is still ours, and return the results. An item whose lease ran out belongs to another by now."""
         kept: dict[int, Mapping[str, Any]] = {}
-        owned = store.owned(self.owner, [one.item.pk for one in finished])
+        owned = store.lock_owned(self.owner, [one.item.pk for one in finished])
         for handler in {id(one.handler): one.handler for one in finished}.values():
             if ours := [one for one in finished if one.handler is handler and one.item.pk in owned]:
                 results = handler.keep([(one.item, one.made) for one in ours])
@@ -277,8 +281,8 @@ class Runner:
             await asyncio.sleep(HEARTBEAT)
 
     async def leave(self, heartbeat: "asyncio.Task[None]") -> None:
-        """Let calls under way end, for they are paid; and give back what is not done, so that nobody waits for our
-        leases to run out."""
+        """Let calls under way end, because they are paid. Give back what is not done, so that nobody waits for our
+        leases."""
         self.caller.stopping = True
         if self.at_work:
             await asyncio.wait(self.at_work.values(), timeout=GRACE)
@@ -296,9 +300,9 @@ class Runner:
 
 
 @contextmanager
-def seldom_collecting() -> Iterator[None]:
-    """Hundreds of calls under way at once are thousands of objects that live for a while, and to look through them, and
-    through all of Django with them, for cycles again and again was a fifth of a runner's work."""
+def collect_seldom() -> Iterator[None]:
+    """Collect garbage seldom. Hundreds of calls under way are thousands of live objects; to search them and all of
+    Django for cycles took a fifth of a runner's work."""
     before = gc.get_threshold()
     gc.freeze()
     gc.set_threshold(SELDOM, *before[1:])
@@ -309,8 +313,8 @@ def seldom_collecting() -> Iterator[None]:
         gc.unfreeze()
 
 
-def made_handler(job: int) -> Handler:
-    """Raises ProviderError where it cannot work in this process."""
+def make_handler(job: int) -> Handler:
+    """Return the handler of a job. Raises ProviderError where it cannot work in this process."""
     row = Job.objects.get(pk=job)
     if row.plan.get(store.REPLAYS, False) != is_replayed(MODELS):
         raise ProviderError("client_error", "It is for processes with another REPLAY.", permanent=True)

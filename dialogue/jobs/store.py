@@ -66,33 +66,33 @@ def plan(
     retry_quarantined: bool = False,
     batched_role: str = "",
 ) -> Planned:
-    """A job of all that is wanted and not done yet. What an earlier job left undone goes over to this one."""
+    """Create a job of everything wanted that is not done. It takes over what earlier jobs left undone."""
     until = timezone.now() + ATTENDED if attended else None
     whole = {**plan, REPLAYS: True} if is_replayed(MODELS) else dict(plan)
     told = {"kind": kind, "scope": scope, "title": title, "plan": whole, "budget": budget, "attended_until": until}
     unique = list({one.place: one for one in wanted}.values())
     try:
-        return frozen(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
+        return store_plan(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
     except IntegrityError:  # somebody planned some of it at the same moment; by now it is known
-        return frozen(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
+        return store_plan(Job(**told, batched_role=batched_role), unique, retry_quarantined=retry_quarantined)
 
 
 @transaction.atomic
-def frozen(job: Job, wanted: Sequence[Wanted], *, retry_quarantined: bool) -> Planned:
+def store_plan(job: Job, wanted: Sequence[Wanted], *, retry_quarantined: bool) -> Planned:
     job.save()
     planned = Planned(job)
     known: dict[Place, JobItem] = {}
     for stage in stages(wanted):
         found = known_items(stage)
         take_over(planned, found.values(), retry_quarantined=retry_quarantined)
-        need_anew([one for one in stage if one.place in found], found, known)
-        known |= found | made(planned, [one for one in stage if one.place not in found], known)
+        update_needs([one for one in stage if one.place in found], found, known)
+        known |= found | create_items(planned, [one for one in stage if one.place not in found], known)
     finish_if_done(job.pk)
     return planned
 
 
 def stages(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
-    """Those that need nothing come first: the others name them by their numbers."""
+    """Yield first the items that need no other, because the rest name them by their numbers."""
     yield [one for one in wanted if one.needs is None]
     yield [one for one in wanted if one.needs is not None]
 
@@ -125,8 +125,8 @@ def take_over(planned: Planned, found: Collection[JobItem], *, retry_quarantined
         items.filter(state__in=again).update(state=states.WAITING, failure="", detail="", done_at=None)
 
 
-def need_anew(wanted: Sequence[Wanted], found: Mapping[Place, JobItem], known: Mapping[Place, JobItem]) -> None:
-    """What an item needs may be another one than when it was planned first."""
+def update_needs(wanted: Sequence[Wanted], found: Mapping[Place, JobItem], known: Mapping[Place, JobItem]) -> None:
+    """Update what items need, which may differ from when they were first planned."""
     changed = []
     for one in wanted:
         item = found[one.place]
@@ -137,11 +137,11 @@ def need_anew(wanted: Sequence[Wanted], found: Mapping[Place, JobItem], known: M
 
 
 def chunks(things: Sequence[Any]) -> Iterator[Sequence[Any]]:
-    """As many as one statement may name."""
+    """Yield parts as large as one statement may name."""
     return (things[start : start + CHUNK] for start in range(0, len(things), CHUNK))
 
 
-def made(planned: Planned, wanted: Sequence[Wanted], known: Mapping[Place, JobItem]) -> dict[Place, JobItem]:
+def create_items(planned: Planned, wanted: Sequence[Wanted], known: Mapping[Place, JobItem]) -> dict[Place, JobItem]:
     items = [
         JobItem(
             job=planned.job,
@@ -166,8 +166,7 @@ def made(planned: Planned, wanted: Sequence[Wanted], known: Mapping[Place, JobIt
 def claim(
     owner: str, *, limit: int, job: int | None = None, item: int | None = None, but_jobs: Collection[int] = ()
 ) -> list[JobItem]:
-    """Up to `limit` items for this owner, each its own until the lease ends; of one job, or of all that nobody
-    attends."""
+    """Claim up to `limit` items for this owner until the lease ends: of one job, or of all that no command attends."""
     items = JobItem.objects.claimable().exclude(job__in=but_jobs)
     if item is not None:
         items = items.filter(pk=item)
@@ -175,11 +174,11 @@ def claim(
         items = items.filter(job=job)
     else:
         items = items.filter(Q(job__attended_until=None) | Q(job__attended_until__lt=timezone.now()))
-    return taken(owner, items, limit) if items.exists() else []  # who finds nothing locks nothing
+    return take_items(owner, items, limit) if items.exists() else []  # who finds nothing locks nothing
 
 
 @transaction.atomic
-def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
+def take_items(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
     rows = first_untried(items, limit)
     until = timezone.now() + LEASE
     JobItem.objects.filter(pk__in=[one.pk for one in rows]).update(
@@ -194,8 +193,8 @@ def taken(owner: str, items: JobItemQuerySet, limit: int) -> list[JobItem]:
 
 
 def first_untried(items: JobItemQuerySet, limit: int) -> list[JobItem]:
-    """What has never been taken up comes first: what stopped a job the last time must not stop it again before the
-    others have had their turn."""
+    """Lock and return items, untried ones first: an item that stopped a job must not stop it again before the others
+    had their turn."""
     free = items.select_for_update(skip_locked=True, of=("self",))
     rows = list(free.filter(attempts=0).order_by("pk")[:limit])
     if len(rows) < limit:
@@ -204,14 +203,14 @@ def first_untried(items: JobItemQuerySet, limit: int) -> list[JobItem]:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """`lost`: items of ours that others have by now. `ended`: jobs of ours that go on no more."""
+class LeaseReport:
+    """The state of our leases. `lost` holds items that others have by now, `ended` jobs that have ended."""
 
     lost: set[int]
     ended: set[int]
 
 
-def renew(owner: str, items: Collection[int], jobs: Collection[int], *, attended: int | None = None) -> Standing:
+def renew(owner: str, items: Collection[int], jobs: Collection[int], *, attended: int | None = None) -> LeaseReport:
     """Say that this owner lives and works on `items`, of `jobs`, and that it looks after the job `attended`."""
     now = timezone.now()
     ours = JobItem.objects.filter(pk__in=items, state=JobItem.State.WORKING)
@@ -220,11 +219,11 @@ def renew(owner: str, items: Collection[int], jobs: Collection[int], *, attended
         Job.objects.filter(pk=attended, state=Job.State.OPEN).update(attended_until=now + ATTENDED)
     lost = ours.exclude(owner=owner).values_list("pk", flat=True)
     ended = Job.objects.filter(pk__in=jobs).exclude(state=Job.State.OPEN).values_list("pk", flat=True)
-    return Standing(set(lost), set(ended))
+    return LeaseReport(set(lost), set(ended))
 
 
-def owned(owner: str, items: Iterable[int]) -> set[int]:
-    """Those of `items` that are still this owner's, locked until the transaction ends."""
+def lock_owned(owner: str, items: Iterable[int]) -> set[int]:
+    """Return those of `items` that are still this owner's, locked until the transaction ends."""
     rows = JobItem.objects.filter(pk__in=items, owner=owner, state=JobItem.State.WORKING).order_by("pk")
     return set(rows.select_for_update().values_list("pk", flat=True))
 
@@ -234,15 +233,15 @@ class Lost(Exception):
 
 
 @transaction.atomic
-def while_owned(owner: str, item: int, rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
-    """What `rule` stores on the way to the item's end. Raises Lost where the item is no longer this owner's."""
-    if not owned(owner, [item]):
+def run_while_owned(owner: str, item: int, rule: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+    """Run `rule`, which stores part of an item's outcome. Raises Lost where the item is no longer this owner's."""
+    if not lock_owned(owner, [item]):
         raise Lost
     return rule(*args, **kwargs)
 
 
 def mark_done(results: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
-    """Inside the transaction that stores what was made."""
+    """Mark items done, inside the transaction that stores their outcome."""
     alike: dict[str, list[int]] = defaultdict(list)
     for item, result in results:
         alike[json.dumps(result, sort_keys=True)].append(item)
@@ -255,9 +254,9 @@ def mark_done(results: Sequence[tuple[int, Mapping[str, Any]]]) -> None:
 
 @transaction.atomic
 def mark_failed(owner: str, item: int, *, failure: str, detail: str, set_aside: bool = False) -> None:
-    """Also for all that needs it. What fails the same way so often, each time that it is taken up, goes into
-    quarantine; at once where it is `set_aside`, since it can only fail again."""
-    if not owned(owner, [item]):
+    """Mark an item failed, and all that need it. After `ALIKE` equal failures in a row it goes into quarantine; at once
+    where it is `set_aside`, because it can only fail again."""
+    if not lock_owned(owner, [item]):
         return
     row, way = JobItem.objects.get(pk=item), way_of(failure, detail)
     times = row.failed_times + 1 if row.failed_as == way else 1
@@ -272,14 +271,14 @@ def way_of(failure: str, detail: str) -> str:
 
 
 def forgive(job: int, way: str) -> None:
-    """What stops a whole job is no fault of its items: they failed in it, and it counts for nothing."""
+    """Reset the failures of items that failed in the way that stopped the whole job: that was no fault of theirs."""
     states = (JobItem.State.FAILED, JobItem.State.QUARANTINED)
     failed = JobItem.objects.filter(job=job, state__in=states, failed_as=way, done_at__gte=F("job__created_at"))
     failed.update(state=JobItem.State.FAILED, failed_times=0)
 
 
 def release(owner: str, items: Collection[int] | None = None) -> None:
-    """Give back what was not begun or not ended, for whoever comes next."""
+    """Give back items that were not finished, for the next owner."""
     rows = JobItem.objects.filter(owner=owner, state=JobItem.State.WORKING)
     if items is not None:
         rows = rows.filter(pk__in=items)
@@ -293,7 +292,7 @@ def decline(owner: str, items: Collection[int], why: str) -> None:
 
 
 def drop(owner: str, item: int) -> None:
-    """There is nothing to do any more: what it was about has been withdrawn."""
+    """Delete an item whose subject has been withdrawn."""
     JobItem.objects.filter(pk=item, owner=owner).delete()
 
 
@@ -312,7 +311,7 @@ def finish_if_done(job: int) -> bool:
 
 
 def end(job: int, state: Job.State, reason: str = "") -> None:
-    """Only an open job ends, and only once."""
+    """End a job, if it is open."""
     Job.objects.filter(pk=job, state=Job.State.OPEN).update(
         state=state, reason=reason, ended_at=timezone.now(), attended_until=None
     )
@@ -323,7 +322,8 @@ def today() -> date:
 
 
 def is_something_left(job: int | None = None, but_jobs: Collection[int] = ()) -> bool:
-    """In this job, or in any; also what others hold: should they die, it is to be done. What is done is closed here."""
+    """Return True where this job, or any, has items left, including those that others hold and may lose. Jobs that are
+    done are closed here."""
     jobs = Job.objects.filter(state=Job.State.OPEN).exclude(pk__in=but_jobs)
     if job is not None:
         jobs = jobs.filter(pk=job)
@@ -332,18 +332,18 @@ def is_something_left(job: int | None = None, but_jobs: Collection[int] = ()) ->
 
 
 def is_worked_on(job: int) -> bool:
-    """Also of a job that was stopped some items may still be on their way to an end."""
+    """Return True while items of a job are worked on, which may be so after it was stopped."""
     now = timezone.now()
     return JobItem.objects.filter(job=job, state=JobItem.State.WORKING, lease_until__gt=now).exists()
 
 
 def leave(job: int) -> None:
-    """The command that looked after it ends."""
+    """Note that the command that looked after a job ends."""
     Job.objects.filter(pk=job).update(attended_until=None)
 
 
-def counts(job: int) -> Counter[str]:
-    """Items by state."""
+def count_states(job: int) -> Counter[str]:
+    """Return the number of a job's items by state."""
     rows = JobItem.objects.filter(job=job).values_list("state").annotate(number=Count("pk"))
     return Counter(dict(rows.order_by()))
 
@@ -356,21 +356,22 @@ def is_something_waiting() -> bool:
 
 
 @transaction.atomic
-def to_send(*, limit: int, queue_is_empty: bool) -> list[int]:
-    """Numbers of items for a broker to carry: those whose worker died, those lost on the way, those never sent."""
+def pick_to_send(*, limit: int, queue_is_empty: bool) -> list[int]:
+    """Return numbers of items for a broker to carry: those whose worker died, those lost on the way, those never
+    sent."""
     now = timezone.now()
     due = Q(sent_at=None) | Q(state=JobItem.State.WORKING, sent_at__lt=now - LEASE)
     if queue_is_empty:
-        due |= Q(state=JobItem.State.WAITING, detail="", sent_at__lt=now - LOST_AFTER) | Q(pk__in=declined_to_send())
+        due |= Q(state=JobItem.State.WAITING, detail="", sent_at__lt=now - LOST_AFTER) | Q(pk__in=pick_declined())
     items = JobItem.objects.claimable().filter(due).order_by(F("sent_at").asc(nulls_last=True), "attempts", "pk")
     chosen = [one.pk for one in items.select_for_update(skip_locked=True, of=("self",)).only("pk")[:limit]]
     JobItem.objects.filter(pk__in=chosen).update(sent_at=now)
     return chosen
 
 
-def declined_to_send() -> list[int]:
-    """Of what workers have declined: all where others work on that job, since those can; else one now and then, to find
-    a worker that can."""
+def pick_declined() -> list[int]:
+    """Return items that workers have declined: all where others work on the job, else one now and then to find a worker
+    that can."""
     recently = timezone.now() - LOST_AFTER
     declined = JobItem.objects.claimable().filter(state=JobItem.State.WAITING).exclude(detail="")
     chosen: list[int] = []
@@ -392,14 +393,14 @@ def reasons_declined() -> dict[int, str]:
 
 @dataclass(frozen=True)
 class InVain:
-    """A job waits, and nobody works on it. `why`: what a worker said that cannot; empty where none has taken any."""
+    """A job that waits while nobody works on it. `why` is what a worker said that cannot; empty where none took any."""
 
     why: str
 
 
 def waits_in_vain(job: int, since: datetime) -> InVain | None:
-    """None also where there is no need to wait for a worker, or where all are busy with other jobs. `since`: when this
-    was looked at before."""
+    """Return why a job waits in vain, or None where workers are not needed or busy with other jobs. `since` is the time
+    of the last look."""
     waiting = JobItem.objects.claimable().filter(job=job)
     if not waiting.exists():
         return None
@@ -409,6 +410,6 @@ def waits_in_vain(job: int, since: datetime) -> InVain | None:
     return None if JobItem.objects.filter(at_work, whose).exists() else InVain(why)
 
 
-def not_sent(items: Collection[int]) -> None:
-    """The broker did not take them."""
+def unmark_sent(items: Collection[int]) -> None:
+    """Note that the broker did not take the items."""
     JobItem.objects.filter(pk__in=items).update(sent_at=None)

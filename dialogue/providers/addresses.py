@@ -17,24 +17,19 @@ class Address(NamedTuple):
 
 
 def host_of(base_url: str) -> str:
-    """Raises a permanent ProviderError where it is no web address, or holds a password."""
+    """Return the host name. Raises a permanent ProviderError where it is no web address, or holds a password."""
     return _parts(base_url).hostname or ""
 
 
-def endpoint(base_url: str, path: str) -> str:
-    """The address of `path` below a base URL, which keeps its query."""
-    parts = _parts(base_url)
-    return parts._replace(path=f"{parts.path.rstrip('/')}/{path}", fragment="").geturl()
-
-
 def address_of(base_url: str) -> Address:
+    """Return the base URL without its query, and the query."""
     parts = _parts(base_url)
     query = dict(parse_qsl(parts.query, keep_blank_values=True))
     return Address(parts._replace(query="", fragment="").geturl(), query)
 
 
 def lacks_version(base_url: str) -> bool:
-    """Whether it has no path such as `/v1`, below which chat completions mostly are."""
+    """Return True where it has no path such as `/v1`, below which chat completions mostly are."""
     return not _parts(base_url).path.strip("/")
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], None]
 BUDGETS = ("requests_per_minute", "tokens_per_minute")
-OURS = ("gap_timeout", "total_timeout", *BUDGETS)  # of `extra`: never sent
+NOT_SENT = ("gap_timeout", "total_timeout", *BUDGETS)  # of `extra`: never sent
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Everything that says which model answers and how; `api_key_env` names the variable, never the key."""
+    """Which model answers and how. `api_key_env` names the variable that holds the key."""
 
     kind: str
     model: str = ""
@@ -28,18 +28,18 @@ class ModelSettings:
     max_tokens: int | None = None
     extra: Mapping[str, Any] = field(default_factory=dict)
 
-    def said_to_model(self) -> dict[str, Any]:
-        """What of `extra` goes into the request: not how long we wait, nor how often we may ask."""
-        return {name: value for name, value in self.extra.items() if name not in OURS}
+    def request_options(self) -> dict[str, Any]:
+        """Return the part of `extra` that goes into the request: all but our own time-outs and budgets."""
+        return {name: value for name, value in self.extra.items() if name not in NOT_SENT}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A whole answer. Times in milliseconds from the start of the call, `None` where nobody measured them; tokens
-    `None` where the model does not say.
+    """A whole answer. Times are milliseconds from the start of the call, `None` where they were not measured. Token
+    counts are `None` where the server does not give them.
 
-    `cached_tokens` are those of `input_tokens` that the server had read before, `reasoning_tokens` those of
-    `output_tokens` that were thought.
+    `cached_tokens` is the part of `input_tokens` that the server had read before, `reasoning_tokens` the part of
+    `output_tokens` that was thought.
     """
 
     text: str
@@ -55,7 +55,7 @@ class Reply:
 
 
 TOO_LONG = "too_long"
-OF_QUESTION = ("refused", TOO_LONG)  # failures that tell of what was asked alone: the next question may be answered
+OF_QUESTION = ("refused", TOO_LONG)  # failures of the question alone: the next one may be answered
 
 
 class ProviderError(Exception):

@@ -1,5 +1,5 @@
-"""Chat completions in OpenAI's form: what is asked, and what comes, streamed or in one piece. Pure: the bytes are read
-from whatever client brings them."""
+"""Chat completions in OpenAI's form: the request, and the answer, streamed or in one piece. Pure: any client may bring
+the bytes."""
 
 import json
 import time
@@ -10,9 +10,16 @@ from typing import Any, NamedTuple
 import orjson
 
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
-from dialogue.providers.characters import whole, without_first_half
+from dialogue.providers.characters import clean_text, split_first_half
 from dialogue.providers.event_stream import BYTE_ORDER_MARK, Event, EventStream
-from dialogue.providers.server_errors import Told, failed_told, hidden, no_completion, told_in
+from dialogue.providers.server_errors import (
+    ServerFailure,
+    ServerReport,
+    error_for_no_completion,
+    error_for_report,
+    find_report,
+    hide_key,
+)
 from dialogue.providers.thoughts import Thoughts
 
 LARGEST = 2**24  # bytes of an answer that comes in one piece
@@ -39,45 +46,48 @@ def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[s
         "model": settings.model,
         "messages": [{"role": message.role, "content": message.text} for message in messages],
         **{name: value for name, value in chosen.items() if value is not None},
-        **settings.said_to_model(),
+        **settings.request_options(),
     }
 
 
 # Reading
 
 
-class UnreadableError(Exception):
+class UnreadableError(ServerFailure):
     """An answer that cannot be read to its end. Asking again may help."""
 
     def __init__(self, detail: str) -> None:
         super().__init__(detail)
         self.detail = detail
 
-    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
-        return ProviderError("network", hidden(self.detail, hide), partial=partial)
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        return ProviderError("network", hide_key(self.detail, hide), partial=partial)
 
 
-class ToldError(UnreadableError):
-    """The server says, in what came, that it failed. `otherwise`: the HTTP status where it names none."""
+class ReportedError(UnreadableError):
+    """An answer in which the server reports a failure. `otherwise` is the HTTP status where the report names none."""
 
-    def __init__(self, told: Told, *, otherwise: int) -> None:
-        super().__init__(told.message)
-        self.told, self.otherwise = told, otherwise
+    def __init__(self, report: ServerReport, *, otherwise: int) -> None:
+        super().__init__(report.message)
+        self.report, self.otherwise = report, otherwise
 
-    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
-        return failed_told(self.told, otherwise=self.otherwise, hide=hide, partial=partial)
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        return error_for_report(self.report, otherwise=self.otherwise, hide=hide, partial=partial)
 
 
 class NoCompletionError(UnreadableError):
     """An answer that is no completion. `detail` names what came instead, such as `a web page`."""
 
-    def as_provider_error(self, base_url: str, *, hide: str, partial: str) -> ProviderError:
-        return no_completion(base_url, self.detail)
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        return error_for_no_completion(base_url, self.detail)
 
 
 class CompletionReader:
-    """Hands each piece of an answer to `take`. The body of the answer may be a stream, or one JSON document, as from
-    servers that do not stream: its first character tells, since their headers do not always. Raises UnreadableError."""
+    """Reads an answer and hands each piece to `take`. Raises UnreadableError.
+
+    The body may be a stream, or one JSON document from a server that does not stream. Its first character decides,
+    because headers are not reliable.
+    """
 
     def __init__(self, take: Callable[[Piece], None]) -> None:
         self._take = take
@@ -94,10 +104,10 @@ class CompletionReader:
             if len(self._document) > LARGEST:
                 raise NoCompletionError("a document without an end")
         else:
-            self._tell_apart(self._begun + chunk)
+            self._recognise(self._begun + chunk)
 
     def end(self) -> None:
-        """Nothing more comes."""
+        """Read what is left when nothing more comes."""
         if self._document is not None:
             self._read_document(bytes(self._document))
             return
@@ -108,7 +118,7 @@ class CompletionReader:
         if not self._is_done:
             raise UnreadableError(BROKE_OFF)
 
-    def _tell_apart(self, begun: bytes) -> None:
+    def _recognise(self, begun: bytes) -> None:
         first = begun.removeprefix(BYTE_ORDER_MARK).lstrip()[:1]
         if first == b"<":
             raise NoCompletionError("a web page")
@@ -125,11 +135,11 @@ class CompletionReader:
             content = json.loads(document)
         except (ValueError, RecursionError):
             content = None
-        if told := told_in(content):
-            raise ToldError(told, otherwise=400)
+        if report := find_report(content):
+            raise ReportedError(report, otherwise=400)
         if not (isinstance(content, dict) and content.get("choices")):
             raise NoCompletionError("JSON that is no completion")
-        self._take(_piece_of(content))
+        self._take(_get_piece(content))
 
     def _read_events(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -142,7 +152,7 @@ class CompletionReader:
 
 
 def read_event(event: Event) -> Piece | None:
-    """None for what carries nothing. Raises UnreadableError."""
+    """Return the piece, or None for an event that carries nothing. Raises UnreadableError."""
     data = event.data.strip()
     if not data:
         return None
@@ -153,15 +163,15 @@ def read_event(event: Event) -> Piece | None:
         raise UnreadableError("The stream holds JSON that is no object.")
     if "choices" not in chunk or chunk.get("error"):
         _refuse_error(event, chunk)
-    return _piece_of(chunk)
+    return _get_piece(chunk)
 
 
 def _refuse_error(event: Event, chunk: Mapping[str, Any]) -> None:
-    told = told_in(chunk)
-    if told is None and event.name == b"error":
-        told = Told("The server says that it failed, and not why.")
-    if told is not None:
-        raise ToldError(told, otherwise=500)
+    report = find_report(chunk)
+    if report is None and event.name == b"error":
+        report = ServerReport("The server says that it failed, and not why.")
+    if report is not None:
+        raise ReportedError(report, otherwise=500)
 
 
 def _read_json(data: bytes) -> Any:
@@ -176,7 +186,7 @@ def _read_json(data: bytes) -> Any:
         raise UnreadableError("The stream holds broken JSON.") from None
 
 
-def _piece_of(chunk: Mapping[str, Any]) -> Piece:
+def _get_piece(chunk: Mapping[str, Any]) -> Piece:
     try:
         return _piece(chunk)
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -200,11 +210,11 @@ def _piece(chunk: Mapping[str, Any]) -> Piece:
 
 
 def _parts(content: Sequence[Any]) -> tuple[str, str, str]:
-    """Text, thought and refusal of a content that is a list of parts, each of which names its kind."""
+    """Return text, thought and refusal of a content that is a list of parts, each of which names its kind."""
     text = thought = refusal = ""
     for part in content:
         kind = part.get("type", "text")
-        said = _said_in(part, kind)
+        said = _text_of_part(part, kind)
         if kind in THOUGHTS:
             thought += said
         elif kind == "refusal":
@@ -214,7 +224,7 @@ def _parts(content: Sequence[Any]) -> tuple[str, str, str]:
     return text, thought, refusal
 
 
-def _said_in(part: Mapping[str, Any], kind: str) -> str:
+def _text_of_part(part: Mapping[str, Any], kind: str) -> str:
     """Return the text of a part, which stands under its kind's name or as text; a thought may have parts of its own."""
     said = part.get(kind) or part.get("text")
     return "".join(_parts(said)) if isinstance(said, list) else _text(said)
@@ -253,14 +263,14 @@ class Answer:
         self.model = model or self.model
         self.usage = usage or self.usage
         if self.half or not text.isascii():
-            text, self.half = without_first_half(self.half + text)
-            text = whole(text)
+            text, self.half = split_first_half(self.half + text)
+            text = clean_text(text)
         if text and self.thoughts.over:
             self._take_text(text)
         elif text:
-            self._take_told_apart(*self.thoughts.take(text))
+            self._take_parts(*self.thoughts.take(text))
 
-    def _take_told_apart(self, thought: str, text: str) -> None:
+    def _take_parts(self, thought: str, text: str) -> None:
         if thought:
             self.reasonings.append(thought)
         if text:
@@ -280,32 +290,32 @@ class Answer:
         return "".join(self.texts)
 
     def reply(self, model: str) -> Reply:
-        self._take_told_apart(*self.thoughts.take(whole(self.half)))
-        self._take_told_apart(*self.thoughts.end())
+        self._take_parts(*self.thoughts.take(clean_text(self.half)))
+        self._take_parts(*self.thoughts.end())
         text = self.text()
         if self.refused or self.finish_reason == "content_filter":
-            raise ProviderError("refused", whole(self.refused) or "Content filter.", permanent=True, partial=text)
+            raise ProviderError("refused", clean_text(self.refused) or "Content filter.", permanent=True, partial=text)
         if not text.strip():
             raise ProviderError("empty", f"No text came (finish reason: {self.finish_reason or 'none'}).")
         return Reply(
             text=text,
-            model=whole(self.model) or model,
+            model=clean_text(self.model) or model,
             finish_reason=self.finish_reason or "stop",
             first_token_ms=self.first_token_ms,
             total_ms=self._elapsed(),
             input_tokens=_count(self.usage.get("prompt_tokens")),
             output_tokens=_count(self.usage.get("completion_tokens")),
-            reasoning=whole("".join(self.reasonings)),
+            reasoning=clean_text("".join(self.reasonings)),
             cached_tokens=_cached_tokens(self.usage),
             reasoning_tokens=_detail(self.usage, "completion_tokens_details", "reasoning_tokens"),
         )
 
 
 def whole_reply(completion: Mapping[str, Any], model: str) -> Reply:
-    """An answer that came whole. Nobody measured how long it took. Raises ProviderError where it is none."""
+    """Return a reply that came in one piece, without times. Raises ProviderError where it is no answer."""
     answer = Answer(on_text=None)
     try:
-        answer.take(_piece_of(completion))
+        answer.take(_get_piece(completion))
     except UnreadableError:
         raise ProviderError("server_error", "The answer has an unknown form.") from None
     return replace(answer.reply(model), first_token_ms=None, total_ms=None)
@@ -322,6 +332,6 @@ def _detail(usage: Mapping[str, Any], group: str, name: str) -> int | None:
 
 
 def _count(told: Any) -> int | None:
-    """None for what is no number, or none that can be stored."""
+    """Return the number, or None where it is none or too large to store."""
     is_number = isinstance(told, int | float) and not isinstance(told, bool)
     return int(told) if is_number and 0 <= told < 2**31 else None

@@ -11,16 +11,16 @@ KNOWN = (b"", b"data", b"event", b"id", b"retry")  # fields; a comment is a line
 
 
 class Event(NamedTuple):
-    """`name` is what its `event:` line says; empty where there is none."""
+    """One event. `name` is the value of its `event:` line, empty where there is none."""
 
     data: bytes
     name: bytes = b""
 
 
 class EventStream:
-    """Give it the bytes as they come. Comments and the fields `id` and `retry` carry nothing and are left out.
+    """Splits bytes into events, however they are cut. Comments and the fields `id` and `retry` are left out.
 
-    `has_fields`: whether a line was one of such a stream; else it is some other text.
+    `has_fields` is True once a line of an event stream has come. Until then it may be any text.
     """
 
     def __init__(self) -> None:
@@ -31,7 +31,7 @@ class EventStream:
         self._is_begun = self._ended_in_cr = False
 
     def take(self, chunk: bytes) -> list[Event]:
-        """Return the events that end in it."""
+        """Return the events that end in the chunk."""
         if not self._is_begun:
             begun = self._without_mark(chunk)
             if begun is None:
@@ -51,7 +51,7 @@ class EventStream:
         return self._events([rest, b""])
 
     def _without_mark(self, chunk: bytes) -> bytes | None:
-        """None as long as it may still be a byte order mark."""
+        """Return the chunk without a byte order mark, or None as long as it may still be one."""
         begun, self._rest = self._rest + chunk, b""
         if len(begun) < len(BYTE_ORDER_MARK) and BYTE_ORDER_MARK.startswith(begun):
             self._rest = begun

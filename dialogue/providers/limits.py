@@ -1,4 +1,4 @@
-"""How many calls may be under way at one endpoint at once: a limit that finds the server's own. Pure, asyncio.
+"""A limit on calls under way at one endpoint, which finds the server's own. Pure, asyncio.
 
 Jacobson's congestion avoidance (SIGCOMM 1988: grow while it goes well, shrink when refused), with a memory, since a
 server's limit mostly stays where it is and a refusal costs a pause of all calls: after a refusal the limit returns just
@@ -31,7 +31,7 @@ SMOOTHING = 0.1  # weight of the newest call in the mean duration
 
 
 class PausedTooLongError(Exception):
-    """The server asks for a longer wait than a call has time for; `seconds` of it are left."""
+    """The server asks for a longer wait than a call has time for. `seconds` of it are left."""
 
     def __init__(self, seconds: float) -> None:
         super().__init__(f"The server asks to wait for {seconds:.0f} s.")
@@ -39,7 +39,7 @@ class PausedTooLongError(Exception):
 
 
 class Slot:
-    """One call's place. Who leaves it without a word (a cancelled call) changes nothing."""
+    """The place of one call. A call that leaves it without a report, because it was cancelled, changes nothing."""
 
     __slots__ = ("_limit", "began", "in_flight", "round", "tokens")
 
@@ -57,19 +57,22 @@ class Slot:
     async def __aexit__(self, *_: object) -> None:
         self._limit._leave()
 
-    def succeeded(self, tokens: int | None) -> None:
-        """`tokens` is what the call really took; `None` where the server does not say."""
-        self._limit._succeeded(self, tokens)
+    def report_success(self, tokens: int | None) -> None:
+        """Let the limit grow. `tokens` is the number that the call took, `None` where the server does not say."""
+        self._limit._learn_success(self, tokens)
 
-    def failed(self, status: str, retry_after: float | None) -> None:
-        """`status` as in base.STATUSES: `rate_limited` shrinks the limit, all others say nothing about it."""
+    def report_failure(self, status: str, retry_after: float | None) -> None:
+        """Shrink the limit where `status` is `rate_limited`. Other failures do not change it."""
         if status == "rate_limited":
-            self._limit._refused(self, retry_after)
+            self._limit._learn_refusal(self, retry_after)
 
 
 class Limit:
-    """Belongs to one event loop. `ceiling`: never more calls than this at once. The budgets are those of the account:
-    no more than this begins within any minute, but for a single call of more than a twentieth of the tokens."""
+    """The limit of one endpoint in one event loop.
+
+    `ceiling` is the most calls at once. The budgets are those of the account: no more begins within any minute, except
+    for a single call of more than a twentieth of the tokens.
+    """
 
     def __init__(
         self, *, ceiling: int, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
@@ -97,18 +100,21 @@ class Limit:
 
     @property
     def size(self) -> int:
-        """Calls that may be under way at once, as of now."""
+        """Return how many calls may be under way at once now."""
         return int(self._size)
 
     def slot(self, tokens: int) -> Slot:
-        """`async with limit.slot(1200) as slot:` waits, first come first served, until a call of about so many tokens
-        may start. Raises PausedTooLongError."""
+        """Return a place for a call of about so many tokens.
+
+        `async with limit.slot(1200) as slot:` waits until the call may start, first come, first served. Raises
+        PausedTooLongError.
+        """
         return Slot(self, tokens)
 
     def agree(
         self, *, ceiling: int, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
     ) -> None:
-        """Another user of the same endpoint: the higher ceiling holds, and the smaller budgets."""
+        """Combine with the wishes of another user of the endpoint: the higher ceiling and the smaller budgets hold."""
         self._ceiling = max(self._ceiling, ceiling)
         self._requests = _smaller(self._requests, requests_per_minute)
         self._tokens = _smaller(self._tokens, tokens_per_minute)
@@ -163,7 +169,7 @@ class Limit:
             self._tokens.spend(slot.tokens, now)
 
     def _wake(self) -> None:
-        """Begin those who wait, as far as there is room. Only the first is looked at: nobody overtakes."""
+        """Begin calls that wait, as far as there is room. Nothing overtakes the first in the queue."""
         while self._waiting and self._has_room():
             turn, slot = self._waiting[0]
             if not turn.cancelled():
@@ -189,7 +195,7 @@ class Limit:
 
     # Learning.
 
-    def _succeeded(self, slot: Slot, tokens: int | None) -> None:
+    def _learn_success(self, slot: Slot, tokens: int | None) -> None:
         if self._tokens and tokens is not None:
             self._tokens.correct(tokens - slot.tokens)
         now = asyncio.get_running_loop().time()
@@ -215,7 +221,7 @@ class Limit:
         self._stride *= 2
         self._proves_at = now + self._patience(COOLDOWN)
 
-    def _refused(self, slot: Slot, retry_after: float | None) -> None:
+    def _learn_refusal(self, slot: Slot, retry_after: float | None) -> None:
         now = asyncio.get_running_loop().time()
         if slot.round == self._round:  # else it began before the last cut: the same burst
             self._shrink(slot.in_flight)
@@ -227,7 +233,7 @@ class Limit:
             self._pause_until(now + retry_after)
 
     def _shrink(self, refused: int) -> None:
-        """`refused` calls were too many at once."""
+        """Cut the limit, because `refused` calls at once were too many."""
         smaller = max(1.0, self._size * SHRINK)
         if not self._got_through:  # nothing was learned of where the server's limit lies
             self._in_vain += 1
@@ -257,8 +263,11 @@ class Limit:
         return min(LONGEST_COOLDOWN, COOLDOWN * 2.0**self._in_vain) * random.uniform(0.5, 1.5)
 
     def _patience(self, pause: float) -> float:
-        """Seconds. A refusal costs the pause, and the time until the places given up are filled again. A size that was
-        found by doubting is rather too small than too large, so it is left sooner."""
+        """Return the seconds after which a size has proved itself.
+
+        A refusal costs the pause and the time until the freed places are filled again. A size found by doubting is
+        more likely too small than too large, so it is left sooner.
+        """
         return max(SHORTEST_PATIENCE, PATIENCE * (pause + (1 - SHRINK) * self._seconds) / max(1, self._doubts))
 
 
@@ -282,7 +291,7 @@ class _Budget:
         self._level, self._then = self._level_at(now) - amount, now
 
     def correct(self, amount: float) -> None:
-        """So much more was spent than thought; less where negative."""
+        """Add what was spent beyond the estimate, which may be negative."""
         self._level -= amount
 
     def _level_at(self, now: float) -> float:
@@ -301,15 +310,15 @@ def _smaller(budget: _Budget | None, per_minute: int | None) -> _Budget | None:
 _limits: dict[asyncio.AbstractEventLoop, dict[Endpoint, Limit]] = {}
 
 
-def limit_for(
+def get_limit(
     endpoint: Endpoint,
     *,
     ceiling: int,
     requests_per_minute: int | None = None,
     tokens_per_minute: int | None = None,
 ) -> Limit:
-    """The one limit of this endpoint in the running loop. Asked for again, the higher ceiling and the smaller budgets
-    hold from then on."""
+    """Return the one limit of this endpoint in the running loop. Where it exists, the higher ceiling and the smaller
+    budgets hold from now on."""
     for loop in [known for known in list(_limits) if known.is_closed()]:
         _limits.pop(loop, None)
     limits = _limits.setdefault(asyncio.get_running_loop(), {})

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dialogue.providers.base import ModelSettings, ProviderError
-from dialogue.providers.openai_account import kept_openai_client
+from dialogue.providers.openai_client import use_client
 
 
 class Moderation(NamedTuple):
@@ -20,11 +20,8 @@ async def moderate(texts: Sequence[str], settings: ModelSettings, *, api_key: st
     """Return one mapping of scores for each text. Every failure is a ProviderError."""
     began = time.monotonic()
     model: dict[str, Any] = {"model": settings.model} if settings.model else {}
-    try:
-        async with kept_openai_client(settings, api_key=api_key) as client:
-            answer: Any = await client.moderations.create(input=list(texts), **model)
-    except ValueError as error:  # of the client, which reads the answer itself
-        raise ProviderError("unparseable", f"The answer is not JSON: {error}") from None
+    async with use_client(settings.base_url, api_key) as client:
+        answer: Any = await client.moderations.create(input=list(texts), **model)
     scores = tuple(_scores(result) for result in getattr(answer, "results", None) or ())
     if len(scores) != len(texts):
         raise ProviderError("unparseable", f"{len(scores)} results for {len(texts)} texts.", partial=_words(answer))

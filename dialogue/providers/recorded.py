@@ -1,5 +1,5 @@
-"""What models answered before, from a file that `export_calls` has written: the same work once more, without a network
-and without a key. Failures come again too, each at its attempt."""
+"""Recorded answers of models, from a file that `export_calls` wrote. They repeat earlier work without a network or a
+key, and repeat each failure at its attempt."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from dialogue.providers.base import OF_QUESTION, Message, ModelSettings, OnText, ProviderError, Reply
-from dialogue.providers.scripted import spoken
+from dialogue.providers.scripted import speak
 
 REPLAY = "REPLAY"  # the variable that names the file
 NOT_RECORDED = "The recording has no answer to this question."
@@ -21,28 +21,30 @@ FAULTS = (ValueError, TypeError, LookupError)  # that a line may raise which `ex
 
 
 def question_of(settings: ModelSettings, messages: Sequence[Message]) -> str:
-    """The same for the same words to a model of the same name with the same settings, wherever it runs."""
+    """Return a hash of the words, the model's name and its settings, which is the same on every machine."""
     temperature = None if settings.temperature is None else float(settings.temperature)
-    asked = [settings.model, temperature, settings.max_tokens, settings.said_to_model()]
+    asked = [settings.model, temperature, settings.max_tokens, settings.request_options()]
     said = [[message.role, message.text] for message in messages]
     return hashlib.sha256(orjson.dumps([asked, said], option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 @dataclass(frozen=True)
 class Recording:
-    """`places`: where in the file the outcomes of each question's attempts begin. Only one line at a time is read."""
+    """A file of recorded answers. `places` holds where the lines of each question's attempts begin in it; lines are
+    read one at a time."""
 
     path: Path
     places: Mapping[Place, Sequence[int]]
 
     def outcome(self, question: str, replicate: int, attempt: int) -> Reply | ProviderError:
-        """Of an attempt after the last recorded one: as that. Raises a permanent ProviderError where nothing is."""
+        """Return what the attempt came to; attempts after the last recorded one repeat it. Raises a permanent
+        ProviderError where nothing was recorded."""
         starts = self.places.get((question, replicate))
         if starts is None:
-            raise unusable(NOT_RECORDED)
+            raise setup_error(NOT_RECORDED)
         line = self._line(starts[min(attempt, len(starts)) - 1])
         if line["question"] != question:
-            raise self._changed()
+            raise self._change_error()
         return _outcome(line)
 
     def _line(self, start: int) -> Mapping[str, Any]:
@@ -53,10 +55,10 @@ class Recording:
                 _read(line)
                 return line
         except (OSError, *FAULTS):
-            raise self._changed() from None
+            raise self._change_error() from None
 
-    def _changed(self) -> ProviderError:
-        return unusable(f"{self.path.name} has been changed or taken away since it was read.")
+    def _change_error(self) -> ProviderError:
+        return setup_error(f"{self.path.name} has been changed or taken away since it was read.")
 
 
 def _outcome(line: Mapping[str, Any]) -> Reply | ProviderError:
@@ -68,10 +70,11 @@ def _outcome(line: Mapping[str, Any]) -> Reply | ProviderError:
 
 
 @cache
-def recording(path: Path) -> Recording:
-    """Looked through once in each process. Raises a permanent ProviderError that names the faulty line.
+def load_recording(path: Path) -> Recording:
+    """Return the recording in a file, which each process reads through once. Raises a permanent ProviderError that
+    names the faulty line.
 
-    Where a question was asked anew from its first attempt, by another command, what it got then counts.
+    Where another command asked a question anew from its first attempt, the later answers count.
     """
     places: dict[Place, list[int]] = {}
     start = 0
@@ -82,20 +85,20 @@ def recording(path: Path) -> Recording:
                 places.setdefault(place, [])[attempt - 1 :] = [start]
                 start += len(line)
     except OSError as error:
-        raise unusable(f"{path}: {error.strerror}") from None
+        raise setup_error(f"{path}: {error.strerror}") from None
     return Recording(path, places)
 
 
 def _place(line: bytes, where: str) -> tuple[Place, int]:
-    """With the number of the attempt."""
+    """Return the place of a line, and its attempt. Raises a permanent ProviderError."""
     try:
         return _read(orjson.loads(line))
     except FAULTS:
-        raise unusable(f"{where}: is no line of export_calls.") from None
+        raise setup_error(f"{where}: is no line of export_calls.") from None
 
 
 def _read(line: Mapping[str, Any]) -> tuple[Place, int]:
-    """Raises one of FAULTS where something is not as it should be."""
+    """Return the place of a line, and its attempt. Raises one of FAULTS."""
     _outcome(line)
     attempt = int(line["attempt"])
     if attempt < 1:
@@ -103,8 +106,8 @@ def _read(line: Mapping[str, Any]) -> tuple[Place, int]:
     return (str(line["question"]), int(line["replicate"])), attempt
 
 
-class Recorded:
-    """One attempt at a question. `pace` as of a demonstration model."""
+class RecordedModel:
+    """A model that gives recorded answers to one attempt. `pace` is that of a demonstration model."""
 
     def __init__(
         self, settings: ModelSettings, found: Recording, *, replicate: int, attempt: int, pace: float = 0.0
@@ -117,9 +120,10 @@ class Recorded:
         outcome = self._recording.outcome(question, self._replicate, self._attempt)
         if isinstance(outcome, ProviderError):
             raise outcome
-        await spoken(outcome.text, outcome.model, on_text, self._pace)
+        await speak(outcome.text, outcome.model, on_text, self._pace)
         return outcome  # with the times and tokens of back then
 
 
-def unusable(detail: str) -> ProviderError:
+def setup_error(detail: str) -> ProviderError:
+    """Return a permanent error of settings or files that have to be changed."""
     return ProviderError("client_error", detail, permanent=True)

@@ -1,4 +1,4 @@
-"""When a call that failed is made again, and when it is given up. Pure: who calls does the waiting."""
+"""Decides when a failed call is repeated, and when it is given up. Pure: the caller does the waiting."""
 
 import random
 import time
@@ -16,11 +16,11 @@ Reason = Literal["", "permanent", "attempts", "time", "identical"]
 
 
 class Retries:
-    """The attempts at one call; the time runs from here on.
+    """The attempts at one call. The time runs from here on.
 
-    Given up are permanent failures, those that come `identical` times in a row with the same status and detail, and
-    whatever fails after `attempts` attempts or could only be tried again after `wall_seconds`. What passes with the
-    server's state (PASSING) says nothing of the call, so it neither counts as identical nor ends a row.
+    A call is given up after a permanent failure, after `identical` failures in a row with the same status and detail,
+    after `attempts` attempts, and where the next one would come after `wall_seconds`. Failures that pass with the
+    server's state (PASSING) say nothing of the call: they neither count as identical nor end a row.
     """
 
     def __init__(
@@ -40,8 +40,8 @@ class Retries:
         self._in_a_row = 0
 
     def next_wait(self, error: ProviderError) -> float | None:
-        """Seconds until the next attempt, never fewer than the server asked for; `None`: given up, and
-        `given_up_because` says why."""
+        """Return the seconds until the next attempt, never fewer than the server asked for. `None` means given up, for
+        the reason in `given_up_because`."""
         self._count(error)
         wait = (error.retry_after or 0.0) + self._jitter()
         self.given_up_because = self._why_give_up(error, wait)
@@ -56,7 +56,7 @@ class Retries:
         self._last = told
 
     def _jitter(self) -> float:
-        """Anything up to the wait: calls that failed together should not come together again."""
+        """Return a random part of the wait, so that calls that failed together do not return together."""
         return random.uniform(0.0, min(LONGEST_WAIT, FIRST_WAIT * 2.0 ** (self._failures - 1)))
 
     def _why_give_up(self, error: ProviderError, wait: float) -> Reason:

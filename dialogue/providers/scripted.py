@@ -1,4 +1,4 @@
-"""Answers without a model: from a list for tests, and the five supporters of the demonstration study."""
+"""Scripted answers: from a list for tests, and those of the five supporters of the demonstration study."""
 
 import asyncio
 import hashlib
@@ -29,7 +29,7 @@ FIRST_PIECE_SECONDS = (0.5, 1.2)
 PIECE_SECONDS = 0.04
 
 
-class Scripted:
+class ScriptedModel:
     """Answers with the replies of a list, one after the other, or with what a function makes of the messages.
 
     A ProviderError in the list is raised. `asked` keeps the messages of every call. A list that has run out raises a
@@ -43,7 +43,7 @@ class Scripted:
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         self.asked.append(tuple(messages))
-        return await spoken(self._next(messages), self._model, on_text)
+        return await speak(self._next(messages), self._model, on_text)
 
     def _next(self, messages: Sequence[Message]) -> str:
         if callable(self._replies):
@@ -70,7 +70,7 @@ class DemonstrationSupporter:
         self._pace = pace
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
-        return await spoken(self.text_for(messages), self._name, on_text, self._pace)
+        return await speak(self.text_for(messages), self._name, on_text, self._pace)
 
     def text_for(self, messages: Sequence[Message]) -> str:
         """Return the reply; it says the seeker's own words back only where the screen finds no danger in them."""
@@ -78,7 +78,7 @@ class DemonstrationSupporter:
         neutral = self._texts["neutral_quote"]
         if screen_message(last).level >= REPLY_LEVEL:
             return self._compose(messages, neutral, last)
-        text = self._compose(messages, quoted_phrase(last) or neutral, last)
+        text = self._compose(messages, quote_phrase(last) or neutral, last)
         return text if screen_reply(text) is None else self._compose(messages, neutral, last)
 
     def _compose(self, messages: Sequence[Message], quote: str, last: str) -> str:
@@ -103,16 +103,16 @@ class DemonstrationSupporter:
         return str(others[_number("feeling", text) % len(others)])
 
 
-def quoted_phrase(text: str) -> str:
-    """A short piece of the seeker's own words: the start of their longest clause; "" where there is none."""
+def quote_phrase(text: str) -> str:
+    """Return the start of the seeker's longest clause; "" where there is none."""
     clause = max(CLAUSE_END.split(text), key=len).strip()
     if HAN.search(clause):
         return clause[:QUOTED_HAN]
     return " ".join(clause.split()[:QUOTED_WORDS])
 
 
-async def spoken(text: str, model: str, on_text: OnText | None = None, pace: float = 0.0) -> Reply:
-    """`text` as a Reply, handed to `on_text` piece by piece."""
+async def speak(text: str, model: str, on_text: OnText | None = None, pace: float = 0.0) -> Reply:
+    """Hand `text` to `on_text` piece by piece, and return it as a reply."""
     started = time.monotonic()
     first_token_ms = None
     for number, piece in enumerate(pieces(text)):
@@ -139,13 +139,13 @@ def _ms_since(started: float) -> int:
 
 
 def _interest(messages: Sequence[Message]) -> str:
-    """The first interest of the profile in the system prompt; "" where it names none."""
+    """Return the first interest of the profile in the system prompt; "" where it names none."""
     found = INTEREST.search("\n".join(message.text for message in messages if message.role == "system"))
     return found.group(1).strip() if found else ""
 
 
 def _number(*parts: object) -> int:
-    """A number that stays the same for the same parts, in every process."""
+    """Return a number that is the same for the same parts in every process."""
     return int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6])
 
 

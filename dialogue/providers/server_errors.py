@@ -1,5 +1,5 @@
-"""What went wrong with a model's server, in the terms of base.STATUSES: told by its status, its codes, its words, or by
-the connection. Pure: whichever client asks, its failures are read here.
+"""Failures of a model's server in the terms of base.STATUSES, read from its status, its codes, its words or the
+connection. Pure: any client may ask.
 
 A text of ours is one sentence that says what to do. A server's own words are kept without the key and its ends.
 """
@@ -16,7 +16,7 @@ from urllib.parse import urljoin, urlsplit
 
 from dialogue.providers.addresses import host_of, lacks_version
 from dialogue.providers.base import TOO_LONG, ProviderError
-from dialogue.providers.characters import whole
+from dialogue.providers.characters import clean_text
 
 NO_KEY = "none"  # what a server that asks for no key is sent
 LONGEST_DETAIL = 500
@@ -27,7 +27,7 @@ NOT_FOUND = re.compile(r"^\W*(?:404|405)?\W*(?:page |path |url )?(?:not found|me
 
 # Codes as servers write them, without all but letters and digits, and the HTTP status that each stands for. The first
 # that is found counts. Of OpenAI, Anthropic, Google, Alibaba Cloud, DeepSeek, Moonshot, Volcengine, vLLM.
-NAMED = (
+STATUS_OF_CODE = (
     (r"ratelimit|throttl|toomanyrequests|resourceexhausted|limitrequests|limitburst|quota|serverbusy", 429),
     (r"arrear|insufficientbalance|paymentrequired|billing", 402),
     (r"overloaded|unavailable|internalerror|internalservererror|servererror|apierror", 503),
@@ -74,16 +74,18 @@ REGION = re.compile(r"\bcountr(?:y|ies)\b|\bregions?\b|\bterritor|地区|国家|
 OF_KEY = re.compile(r"\bkeys?\b|\btokens?\b|credential|authenticat|authoriz|密钥|令牌|鉴权", re.IGNORECASE)
 
 
-class Told(NamedTuple):
-    """An error in a server's own words: its message, and its codes, types and states."""
+class ServerReport(NamedTuple):
+    """A failure in a server's own words: its message, and its codes, types and states."""
 
     message: str
     code: str = ""
 
 
-def told_in(document: Any) -> Told | None:
-    """The error that a JSON document holds, in the forms of OpenAI, Anthropic, vLLM, Ollama, FastAPI and Alibaba Cloud;
-    None where it holds none."""
+def find_report(document: Any) -> ServerReport | None:
+    """Return the failure that a JSON document reports, or None.
+
+    It knows the forms of OpenAI, Anthropic, Google, vLLM, Ollama, FastAPI and Alibaba Cloud.
+    """
     if isinstance(document, list) and len(document) == 1:  # Google's
         document = document[0]
     if not isinstance(document, dict):
@@ -92,27 +94,27 @@ def told_in(document: Any) -> Told | None:
     if isinstance(error, dict):
         return _told(error)
     if error:
-        return Told(_words(error), _codes(document))
+        return ServerReport(_words(error), _codes(document))
     if "choices" not in document and (document.get("object") == "error" or _message(document)):
         return _told(document)
     return None
 
 
-def told_by(http_status: int, body: str) -> Told:
-    """Return the error in the body of a failed answer; of a web page, its title alone."""
+def read_report(http_status: int, body: str) -> ServerReport:
+    """Return the failure that the body of a failed answer reports; of a web page, its title alone."""
     if body.lstrip("\ufeff \r\n\t").startswith("<"):
         found = TITLE.search(body)
-        return Told(f"HTTP {http_status}, a web page{f' ({found[1]})' if found else ''}.")
+        return ServerReport(f"HTTP {http_status}, a web page{f' ({found[1]})' if found else ''}.")
     try:
-        told = told_in(json.loads(body))
+        told = find_report(json.loads(body))
     except (ValueError, RecursionError):
         told = None
-    return told or Told(f"HTTP {http_status}: {body}")
+    return told or ServerReport(f"HTTP {http_status}: {body}")
 
 
-def _told(error: Mapping[str, Any]) -> Told:
+def _told(error: Mapping[str, Any]) -> ServerReport:
     codes = _codes(error)
-    return Told(_message(error) or codes, codes)
+    return ServerReport(_message(error) or codes, codes)
 
 
 def _message(error: Mapping[str, Any]) -> str:
@@ -128,31 +130,32 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def status_named(code: str) -> int | None:
-    """The HTTP status that a code stands for, written as a number or as a word."""
+def status_for_code(code: str) -> int | None:
+    """Return the HTTP status that a code stands for, written as a number or as a word."""
     for word in code.split():
         if len(word) == 3 and word.isascii() and word.isdigit() and word[0] in "45":
             return int(word)
-    squeezed = _squeezed(code)
-    return next((status for pattern, status in NAMED if re.search(pattern, squeezed)), None)
+    squeezed = _squeeze(code)
+    return next((status for pattern, status in STATUS_OF_CODE if re.search(pattern, squeezed)), None)
 
 
-def _squeezed(code: str) -> str:
+def _squeeze(code: str) -> str:
     return re.sub(r"[^a-z0-9]", "", code.lower())
 
 
-def failed_told(told: Told, *, otherwise: int, hide: str, partial: str = "") -> ProviderError:
-    """A failure that no status told: within a stream, or in the document of an answer that seemed well. `otherwise`:
-    the status where its codes name none."""
-    status = status_named(told.code) or otherwise
-    return failed_status(status, hidden(told.message, hide), code=told.code, partial=partial)
+def error_for_report(report: ServerReport, *, otherwise: int, hide: str, partial: str = "") -> ProviderError:
+    """Return the error for a failure reported within a stream, or in an answer with a status of success. `otherwise` is
+    the HTTP status where its codes name none."""
+    status = status_for_code(report.code) or otherwise
+    return error_for_status(status, hide_key(report.message, hide), code=report.code, partial=partial)
 
 
-def failed_status(
+def error_for_status(
     http_status: int, detail: str, *, code: str = "", retry_after: float | None = None, partial: str = ""
 ) -> ProviderError:
-    """`detail`: the server's words, without the key. `code`: as in Told."""
-    squeezed = _squeezed(code)
+    """Return the error for an HTTP status. `detail` holds the server's words without the key, `code` is that of
+    ServerReport."""
+    squeezed = _squeeze(code)
     if is_filtered(http_status, detail, squeezed):
         return ProviderError("refused", detail, permanent=True, partial=partial)
     if is_too_long(http_status, detail, squeezed):
@@ -162,7 +165,7 @@ def failed_status(
         # The server's own words may quote the key.
         return ProviderError("client_error", "The server refused the key (401).", permanent=True)
     if http_status == 403:
-        return ProviderError("client_error", forbidden(detail), permanent=True, partial=partial)
+        return ProviderError("client_error", describe_forbidden(detail), permanent=True, partial=partial)
     if http_status == 429:
         spent = SPENT.search(squeezed) is not None
         return ProviderError("rate_limited", detail, permanent=spent, retry_after=retry_after, partial=partial)
@@ -174,15 +177,17 @@ def failed_status(
 
 
 def is_filtered(http_status: int, message: str, squeezed_code: str) -> bool:
-    """Whether a filter of contents stopped it: another question may be answered."""
+    """Return True where a content filter stopped it: another question may be answered."""
     if FILTERED.search(squeezed_code):
         return True
     return http_status in (400, 403, 451) and FILTERS.search(message) is not None
 
 
 def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
-    """Whether this one question has more text than the model, or its server, takes; a longest answer (`max_tokens`)
-    that is too long by itself is none, for then no question can be asked."""
+    """Return True where this question has more text than the model or its server takes.
+
+    A `max_tokens` that is too large by itself is another fault, because then no question can be asked.
+    """
     if http_status == 413:
         return True
     if http_status == 429:
@@ -196,50 +201,59 @@ def is_too_long(http_status: int, message: str, squeezed_code: str) -> bool:
     return LONG_WORDS.search(message) is not None and OF_RATE.search(message) is None
 
 
-def forbidden(words: str) -> str:
-    """A key, a region, or something else: with the server's own words, which alone may tell."""
+def describe_forbidden(words: str) -> str:
+    """Return what was refused, a key, a region or something else, with the server's own words."""
     what = "calls from this country or region" if REGION.search(words) else "the request"
     if OF_KEY.search(words) and what == "the request":
         what = "the key"
     return f"The server refused {what} (403): {words}"[:LONGEST_DETAIL]
 
 
-class RefusedError(Exception):
-    """The server answered with another status than success: what it says of it, and when to come again."""
+class ServerFailure(Exception):
+    """No usable answer came from a server. Raised where the address and the key are not known, which the words for
+    people need."""
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        """`hide` is the key, `partial` what had come before."""
+        raise NotImplementedError
+
+
+class StatusError(ServerFailure):
+    """The server answered with a status other than success. Holds what it says, and when to ask again."""
 
     def __init__(self, status: int, headers: Mapping[str, str], body: str) -> None:
         super().__init__(status)
         self.status = status
         self.location = headers.get("location", "")
         self.retry_after = retry_after(headers, datetime.now(UTC))
-        self.message, self.code = told_by(status, body)
+        self.message, self.code = read_report(status, body)
 
-    def is_of_stream_options(self) -> bool:
+    def is_about_stream_options(self) -> bool:
         text = self.message
         return self.status in (400, 422) and ("stream_options" in text or "include_usage" in text)
 
-    def as_provider_error(self, base_url: str, *, hide: str) -> ProviderError:
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
         if self.status < 400:
             return self._redirected(base_url, hide)
-        detail = hidden(self.message, hide)
+        detail = hide_key(self.message, hide)
         if self.status in (404, 405) and not self.code and self._is_of_address():
             detail = f"{host_of(base_url)} has no chat completions at this address ({self.status}){_advice(base_url)}"
-        return failed_status(self.status, detail, code=self.code, retry_after=self.retry_after)
+        return error_for_status(self.status, detail, code=self.code, retry_after=self.retry_after)
 
     def _is_of_address(self) -> bool:
         words = self.message.removeprefix(f"HTTP {self.status}")
         return words.startswith(", a web page") or not words.strip(": ") or NOT_FOUND.match(words) is not None
 
     def _redirected(self, base_url: str, hide: str) -> ProviderError:
-        """To follow it would send people's words to a server that nobody has named."""
-        to = pointed_to(base_url, self.location)
+        """Refuse a redirect, which would send people's words to a server that no study names."""
+        to = redirect_target(base_url, self.location)
         where = f" redirects to {to}" if to else f" answers with status {self.status}, a redirect to nowhere"
         detail = f"{host_of(base_url)}{where}, and nothing was sent there: set base_url to the right address yourself."
-        return ProviderError("client_error", hidden(detail, hide), permanent=True)
+        return ProviderError("client_error", hide_key(detail, hide), permanent=True)
 
 
-def pointed_to(base_url: str, location: str) -> str:
-    """Where a redirect leads, as a base URL; its query may hold secrets and is left out."""
+def redirect_target(base_url: str, location: str) -> str:
+    """Return the base URL that a redirect leads to, without its query, which may hold secrets."""
     try:
         to = urlsplit(urljoin(base_url, location)) if location else None
         place = f"{to.scheme}://{to.hostname}" if to and to.hostname else ""
@@ -249,8 +263,8 @@ def pointed_to(base_url: str, location: str) -> str:
     return f"{place}{port}{to.path.removesuffix('/chat/completions')}" if to and place else ""
 
 
-def no_completion(base_url: str, what: str) -> ProviderError:
-    """An answer that is no model's, as `a web page`: whoever answers there is asked in vain."""
+def error_for_no_completion(base_url: str, what: str) -> ProviderError:
+    """Return the permanent error for an answer that is no model's, such as `a web page`."""
     detail = f"{host_of(base_url)} answers with {what} in place of a model's reply{_advice(base_url)}"
     return ProviderError("client_error", detail, permanent=True)
 
@@ -259,20 +273,33 @@ def _advice(base_url: str) -> str:
     return ": check base_url, which probably lacks /v1." if lacks_version(base_url) else ": check base_url."
 
 
-def failed_connection(error: BaseException, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+class LostConnectionError(ServerFailure):
+    """There was no connection, or it broke. `silence`: seconds for which one that stood brought nothing."""
+
+    def __init__(self, error: BaseException, *, silence: float | None = None) -> None:
+        super().__init__()
+        self.error, self.silence = error, silence
+
+    def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
+        if self.silence is not None:
+            return ProviderError("timeout", f"Nothing came for {self.silence:g} s.", partial=partial)
+        return error_for_connection(self.error, base_url, hide=hide, partial=partial)
+
+
+def error_for_connection(error: BaseException, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
     if faults := [one for one in causes(error) if isinstance(one, ssl.SSLCertVerificationError)]:
         reason = getattr(faults[-1], "verify_message", "") or "it cannot be verified"
         detail = (
             f"The certificate of {host_of(base_url)} is not valid ({reason.rstrip('.')}): check the host in base_url, "
             "or let SSL_CERT_FILE name the certificate of your own authority."
         )
-        return ProviderError("client_error", hidden(detail, hide), permanent=True, partial=partial)
+        return ProviderError("client_error", hide_key(detail, hide), permanent=True, partial=partial)
     status = "timeout" if isinstance(error, TimeoutError) else "network"
-    return ProviderError(status, hidden(f"{type(error).__name__}: {error}", hide), partial=partial)
+    return ProviderError(status, hide_key(f"{type(error).__name__}: {error}", hide), partial=partial)
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """The error, and what led to it."""
+    """Yield the error, and what led to it."""
     following: BaseException | None = error
     while following is not None:
         yield following
@@ -280,7 +307,8 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def retry_after(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds that the server asks to wait: milliseconds, seconds or a date; None where it says nothing readable."""
+    """Return the seconds that the server asks to wait, given as milliseconds, seconds or a date; None where it asks for
+    none."""
     milliseconds = _number(headers.get("retry-after-ms", ""))
     if milliseconds is not None:
         return max(0.0, milliseconds / 1000)
@@ -304,11 +332,11 @@ def _number(value: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def hidden(text: str, key: str) -> str:
-    """Without the key, and without words that begin or end as it does: servers quote it as `sk-ab***yz`."""
+def hide_key(text: str, key: str) -> str:
+    """Return the text without the key and words that begin or end like it: servers quote it as `sk-ab***yz`."""
     if key != NO_KEY:
         text = text.replace(key, "***")
     if key != NO_KEY and len(key) >= LONG_KEY:
         ends = (key[:KEY_BEGINS], key[-KEY_ENDS:])
         text = KEY_LIKE.sub(lambda found: "***" if any(end in found[0] for end in ends) else found[0], text)
-    return whole(text)[:LONGEST_DETAIL]
+    return clean_text(text)[:LONGEST_DETAIL]

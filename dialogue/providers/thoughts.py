@@ -1,4 +1,4 @@
-"""Tells a model's thought from its text where the server leaves both in one stream. Pure."""
+"""Separates a model's thoughts from its text where the server sends both in one stream. Pure."""
 
 from typing import Literal
 
@@ -17,11 +17,11 @@ class Thoughts:
 
     @property
     def over(self) -> bool:
-        """All that comes from here on is text."""
+        """Return True once everything that follows is text."""
         return self._state == "over"
 
     def take(self, piece: str) -> tuple[str, str]:
-        """What of it is thought, and what is text."""
+        """Return the thought and the text that the piece adds."""
         self._held += piece
         thought = ""
         if self._state == "before":
@@ -34,7 +34,7 @@ class Thoughts:
         return thought, self._rest() if self.over else ""
 
     def end(self) -> tuple[str, str]:
-        """What was held back, as thought and as text. A thought that never ended is no text."""
+        """Return what was held back, as thought and as text. A thought that never ended is no text."""
         if self._state == "inside":
             return self._rest(), ""
         return "", self._rest()
@@ -62,5 +62,5 @@ class Thoughts:
 
 
 def _half_written(text: str) -> int:
-    """How many characters at the end of `text` begin the closing tag."""
+    """Return how many characters at the end of `text` begin the closing tag."""
     return next((size for size in range(len(CLOSE) - 1, 0, -1) if text.endswith(CLOSE[:size])), 0)

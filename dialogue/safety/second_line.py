@@ -17,7 +17,7 @@ from typing import Any, Literal, NamedTuple
 from dialogue.prompts import PromptFile, read_prompt
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.moderation import moderate
-from dialogue.providers.registry import MODELS, api_key, model_for
+from dialogue.providers.registry import MODELS, get_api_key, model_for
 from dialogue.safety.categories import PAGE_CATEGORIES
 from dialogue.safety.screening import CONTEXT, REPLY_LEVEL, Verdict, screen_message, screen_reply, screen_version
 
@@ -202,7 +202,7 @@ async def _ask(question: Question) -> tuple[Finding, Reply]:
 async def _ask_moderation(question: Question) -> tuple[Finding, Reply]:
     texts = [message.text for message in question.messages()]
     settings = question.line.settings()
-    answer = await moderate(texts, settings, api_key=api_key(settings.api_key_env, os.environ))
+    answer = await moderate(texts, settings, api_key=get_api_key(settings.api_key_env, os.environ))
     scores = [{name: round(score, 4) for name, score in one.items()} for one in answer.scores]
     reply = Reply(text=json.dumps(scores), model=answer.model, total_ms=answer.total_ms)
     if question.about == "reply":

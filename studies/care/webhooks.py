@@ -10,7 +10,7 @@ import aiohttp
 import orjson
 
 from dialogue.providers.base import ProviderError
-from dialogue.providers.registry import api_key
+from dialogue.providers.registry import get_api_key
 from studies.care.messages import Message
 
 TIMESTAMP = "X-Emostudy-Timestamp"
@@ -74,7 +74,7 @@ def sign(body: bytes, *, key: str, timestamp: int) -> dict[str, str]:
 def get_key(variable: str, environ: Mapping[str, str] = os.environ) -> str:
     """Return the key in an environment variable, or in the file that `VARIABLE_FILE` names. Raises NotTaken."""
     try:
-        return api_key(variable, environ)
+        return get_api_key(variable, environ)
     except ProviderError as error:
         raise NotTaken(error.detail) from error
 

@@ -53,5 +53,5 @@ def noting(redacted: Mapping[str, int]) -> dict[str, Any]:
 def asks(caller: Caller, question: Question, form: Schema | None) -> tuple[Ask, Ask | None]:
     """Who is asked, and who is asked for repairs where that is another: those are never asked for by the schema."""
     if form is None:
-        return caller.asking(question), None
-    return Explaining(caller.asking(in_form(question, form))), caller.asking(question)
+        return caller.bind(question), None
+    return Explaining(caller.bind(in_form(question, form))), caller.bind(question)

@@ -146,7 +146,7 @@ def hash_of(judge: ArmSpec) -> str:
     model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
     versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in CODES]
     versions += ways_of_sending(judge, redacts=judge.redact)
-    return digest([judge.key, KIND, model, asked.said_to_model(), versions])
+    return digest([judge.key, KIND, model, asked.request_options(), versions])
 
 
 # Asking

@@ -56,7 +56,7 @@ class Configuration:
         if self.variant:
             versions.append(probes.version())
         versions += ways_of_sending(self.judge, redacts=self.redacts)
-        return digest([self.rater, self.strategy, self.variant, model, settings.said_to_model(), versions])
+        return digest([self.rater, self.strategy, self.variant, model, settings.request_options(), versions])
 
     def thinker_hash(self) -> str:
         """Its inner states serve every strategy and variant."""
@@ -64,7 +64,7 @@ class Configuration:
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
         versions = [template_version("thinker", language) for language in CODES]
         versions += ways_of_sending(self.judge, redacts=self.redacts)
-        return digest([self.judge.key, model, settings.said_to_model(), versions])
+        return digest([self.judge.key, model, settings.request_options(), versions])
 
     def as_plan(self) -> dict[str, Any]:
         """What a job keeps, to be read by `from_plan` in whatever process works on it."""

@@ -13,17 +13,17 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 
 from dialogue.jobs import batch_store, store
-from dialogue.jobs.batcher import batching
+from dialogue.jobs.batcher import run_batcher
 from dialogue.jobs.calls import DAY_SPENT, JOB_SPENT
 from dialogue.jobs.estimate import Estimate
-from dialogue.jobs.failures import commonest
+from dialogue.jobs.failures import commonest_details
 from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import Planned
 from dialogue.models import Call, Job, JobItem
 from dialogue.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.base import ModelSettings, ProviderError
-from dialogue.providers.registry import is_free, replayed
+from dialogue.providers.registry import get_recording, is_free
 from studies.management.command import Command, Progress
 from studies.simulation import estimate_words
 from studies.simulation.choice import Unfit, refuse_unreachable
@@ -51,7 +51,7 @@ class JobCommand(Command):
         if options["background"]:
             self.refuse("--background: a runner elsewhere would ask models. Leave it out where REPLAY is set.")
         try:
-            replayed()
+            get_recording()
         except ProviderError as fault:
             self.refuse(f"REPLAY: {fault.detail}")
 
@@ -157,7 +157,7 @@ class JobCommand(Command):
     def work_on(self, job: Job, label: str, *, at_once: int) -> None:
         """Work on a job until it is done, here or by others. After a signal it gives back what is not done."""
         self.items_at_start = list(job.items.values_list("pk", "role"))
-        with self.progress(store.counts(job.pk).total(), label) as progress:
+        with self.progress(store.count_states(job.pk).total(), label) as progress:
             asyncio.run(run_job(job, progress, at_once=at_once))
         job.refresh_from_db()
         if job.state == Job.State.STOPPED:
@@ -182,7 +182,7 @@ class JobCommand(Command):
             "quarantined": counts[States.QUARANTINED],
             "failed": counts[States.FAILED] + counts[States.QUARANTINED],
             "failed_reasons": dict(Counter(failure for failure, _ in failed.elements())),
-            "failed_details": commonest(failed),
+            "failed_details": commonest_details(failed),
             "left": 0 if in_background else waiting,
             **({"waiting": waiting} if in_background else {}),
             "cost": float(job.spent),
@@ -241,7 +241,7 @@ async def run_job(job: Job, progress: Progress, *, at_once: int) -> None:
     stop_on_signals(runner.stopping)
     label = progress.label
     watching = asyncio.create_task(watch_progress(job, progress, label))
-    async with batching(job.pk):
+    async with run_batcher(job.pk):
         try:
             await runner.run(until_done=True)
         finally:
@@ -273,7 +273,7 @@ async def watch_progress(job: Job, progress: Progress, label: str) -> None:
 
 def show_progress(job: Job, progress: Progress, label: str) -> None:
     """Show the progress with the cost so far, and the provider's word on its batches."""
-    counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
+    counts, at_provider = store.count_states(job.pk), batch_store.describe_progress(job.pk)
     label = f"{label}, {at_provider}" if at_provider else label
     spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
     label = f"{label}, {format_amount(spent)} spent" if spent else label

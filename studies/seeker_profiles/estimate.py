@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from dialogue.jobs.estimate import Estimate, Load, Typical, Typicals, gathered
+from dialogue.jobs.estimate import Estimate, Load, Typical, Typicals, sum_loads
 from dialogue.models import Call
 from dialogue.prices import estimate_tokens
 from dialogue.seekers.profile_writer import writer_messages
@@ -20,4 +20,4 @@ def estimate_profiles(writer: ArmSpec, people: Sequence[Participation]) -> Estim
     length = Typicals.read().in_ledger.get((PURPOSE, settings.kind, settings.model, None), ASSUMED)
     prompts = [estimate_tokens(writer_messages(profile_source(person).answered)) for person in people]
     loads = [Load(PURPOSE, settings, 1, tokens, length.tokens) for tokens in prompts]
-    return Estimate(profiles=len(people), loads=gathered(loads), lengths={(PURPOSE, settings.model, ""): length})
+    return Estimate(profiles=len(people), loads=sum_loads(loads), lengths={(PURPOSE, settings.model, ""): length})

@@ -62,7 +62,7 @@ class ProfileHandler:
             job=self.job.pk,
         )
         written = await readable(
-            caller.asking(question),
+            caller.bind(question),
             writer_messages(answered),
             lambda text: read_answer(text, answered),
             failure_reason,

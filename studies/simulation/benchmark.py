@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
+from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes
 from dialogue.jobs.store import Planned, Wanted, known_items
 from dialogue.judges.strategies.standard import Standard
 from dialogue.models import JobItem
@@ -177,7 +177,7 @@ class Estimating:
         self.to_come: list[tuple[int, set[int]]] = []  # so many conversations, and those of them that were tried
 
     def run(self) -> Estimate:
-        with rolled_back():
+        with discard_changes():
             self.benchmark.keep_profiles()
             held = self.benchmark.held()
             for setup in self.benchmark.setups:

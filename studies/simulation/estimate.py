@@ -1,4 +1,4 @@
-"""What simulations would ask and cost. Call it inside `rolled_back`."""
+"""What simulations would ask and cost. Call it inside `discard_changes`."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -7,7 +7,7 @@ from asgiref.sync import async_to_sync
 from django.db.models import Avg, Count, Q
 
 from dialogue import simulated_dialogue
-from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Turns, scaled, to_try
+from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Turns, sample_items, scale_loads
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
@@ -54,11 +54,11 @@ def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
     handler = SimulationHandler(job)
     by_arm = Counter(job.items.unfinished().filter(role=KIND).values_list("payload__arm", flat=True))
     samples, conversations = [], set()
-    for item in to_try(job, KIND):
+    for item in sample_items(job, KIND):
         material = handler.read([item])[item.pk]
         conversations.add(hold(handler, item, material.profile, turns.number, caller))
-        samples.append(caller.taken())
-    loads = [load for each in scaled(samples, by_arm.total()) for load in shared(each, handler, by_arm)]
+        samples.append(caller.take_loads())
+    loads = [load for each in scale_loads(samples, by_arm.total()) for load in shared(each, handler, by_arm)]
     return Tried(loads + review_loads(handler, caller), by_arm.total(), conversations)
 
 
@@ -69,8 +69,8 @@ def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
         material = handler.read([item])[item.pk]
         talk = handler.simulation(item, material, caller)
         async_to_sync(handler.reviewed)(material.run, talk, simulated_dialogue.load_dialogue(talk.conversation))
-        samples.append(caller.taken())
-    return scaled(samples, left.count())
+        samples.append(caller.take_loads())
+    return scale_loads(samples, left.count())
 
 
 def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int, caller: DryCaller) -> int:

@@ -198,7 +198,7 @@ class SimulationHandler:
             language=talk.language,
             prompt_version=template_version("judge", talk.language),
         )
-        return await asking.ask_scores(talk.caller.asking(question), messages, items, language=talk.language)
+        return await asking.ask_scores(talk.caller.bind(question), messages, items, language=talk.language)
 
     def found(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
         """By rule."""

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.jobs.estimate import Estimate
-from dialogue.jobs.failures import commonest
+from dialogue.jobs.failures import commonest_details
 from dialogue.judges.strategies.standard import Standard
 from dialogue.prices import format_amount
 from studies.design.spec import ArmSpec
@@ -282,7 +282,7 @@ def reasons(tally: Tally) -> list[Failed]:
         "needed": _("a task that it depends on failed"),
     }
     numbers = Counter(reason for reason, _detail in tally.failed.elements())
-    details = commonest(tally.failed)
+    details = commonest_details(tally.failed)
     return [
         Failed(labels.word(words, reason), number, details.get(reason, "")) for reason, number in numbers.most_common()
     ]

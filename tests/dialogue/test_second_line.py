@@ -14,8 +14,7 @@ from dialogue import chat, replies
 from dialogue.models import Call, RiskEvent, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.providers.base import ProviderError
-from dialogue.providers.openai_account import close_kept_clients
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 from dialogue.safety.resources import standard_text
 from tests.dialogue.test_consumers import Model, message, opened, room, until
 from tests.llm_server import running
@@ -43,7 +42,6 @@ def url() -> Iterator[str]:
 async def closed_clients():
     yield
     await close_clients()
-    await close_kept_clients()
 
 
 @pytest.fixture

@@ -3,10 +3,13 @@
 import asyncio
 import json
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import aiohttp
+import pytest
 
 from tests.llm_server import running
 from tests.server import Server, come_in, serving
@@ -42,7 +45,9 @@ async def frames_until(socket: aiohttp.ClientWebSocketResponse, *types: str) -> 
     return frames
 
 
-async def chat_over_a_crash(server: Server, token: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+async def chat_over_an_end(
+    server: Server, token: str, end: Callable[[], None]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(cookie_jar=jar, headers={"Origin": server.base_url}) as browser:
         page = await come_in(browser, f"{server.base_url}/j/{token}/")
@@ -52,7 +57,7 @@ async def chat_over_a_crash(server: Server, token: str) -> tuple[list[dict[str, 
             await socket.send_json({"type": "resume", "after": 0})
             await socket.send_json({"type": "message", "id": "one", "text": "I feel low since the move"})
             before = await frames_until(socket, "chunk")
-            await asyncio.to_thread(server.kill9)
+            await asyncio.to_thread(end)
         await asyncio.to_thread(server.start)
         async with browser.ws_connect(address) as socket:
             await socket.send_json({"type": "resume", "after": 0})
@@ -61,15 +66,17 @@ async def chat_over_a_crash(server: Server, token: str) -> tuple[list[dict[str, 
     return before, after
 
 
-def test_reply_comes_after_the_server_was_killed_in_the_middle_of_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", [Server.kill9, Server.stop])
+def test_reply_comes_after_the_server_ended_in_the_middle_of_it(tmp_path: Path, end: Callable[[Server], None]) -> None:
     with running() as url, serving(tmp_path) as server:
         done(server, "load_study", str(slow_study(tmp_path, url)))
         told = server.manage("shell", "-c", INVITE)
         token = re.search(r"^token (\S+)$", told.stdout, re.MULTILINE)[1]
-        before, after = asyncio.run(chat_over_a_crash(server, token))
+        before, after = asyncio.run(chat_over_an_end(server, token, partial(end, server)))
     assert [frame["type"] for frame in before] == ["ack", "chunk"]
     messages = [frame for frame in after if frame["type"] == "message"]
     assert [(frame["turn"], frame["id"]) for frame in messages] == [(1, "one")]
     assert "I feel low since the move" in after[-1]["text"]
     again = [frame["seq"] for frame in after if frame["type"] in ("chunk", "reply")]
     assert min(again) > before[-1]["seq"]
+    assert not re.search("Unclosed|Traceback|never retrieved|was destroyed", server.log.read_text())

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
+from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes
 from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.redaction import MARK
@@ -143,7 +143,7 @@ class Command(JudgingCommand):
 def estimate_judging(
     study: Study, configuration: Configuration, judgements: Sequence[Judgement], *, batch: bool
 ) -> Estimate:
-    with rolled_back():
+    with discard_changes():
         planned = plan_judging(study, configuration, judgements, batch=batch)
         caller = DryCaller(Typicals.read())
         loads = judging_loads(planned.job, caller)

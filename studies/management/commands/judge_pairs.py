@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back, scaled, to_try
+from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, discard_changes, sample_items, scale_loads
 from dialogue.jobs.store import Planned
 from studies.design.spec import ArmSpec
 from studies.judging.comparisons import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
@@ -99,9 +99,9 @@ class Command(JudgingCommand):
 
 
 def estimate_pairs(study: Study, judge: ArmSpec, showings: Sequence[Showing]) -> Estimate:
-    with rolled_back():
+    with discard_changes():
         job = plan_pairs(study, judge, showings).job
         caller = DryCaller(Typicals.read())
         number = job.items.unfinished().filter(role=PAIR).count()
-        loads = scaled(dry_run(PairHandler(job), to_try(job, PAIR), caller), number)
+        loads = scale_loads(dry_run(PairHandler(job), sample_items(job, PAIR), caller), number)
     return Estimate(judgements=number, loads=loads, lengths=caller.lengths)

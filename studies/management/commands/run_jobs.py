@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.db.models import QuerySet
 
 from dialogue.jobs import batch_store
-from dialogue.jobs.batcher import batching
+from dialogue.jobs.batcher import run_batcher
 from dialogue.jobs.group_commit import AWAY, in_database
 from dialogue.models import Job
 from dialogue.prices import PriceFileError
@@ -75,7 +75,7 @@ async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int
     if idle is not None:
         watching.append(asyncio.create_task(stop_when_idle(idle, runner.stopping)))
     try:
-        async with batching():
+        async with run_batcher():
             await runner.run(until_done=until_done)
     finally:
         for task in watching:

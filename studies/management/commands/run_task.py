@@ -13,7 +13,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from dialogue.jobs.failures import commonest
+from dialogue.jobs.failures import commonest_details
 from dialogue.models import JobItem
 from studies import analysis
 from studies.management.command import BUDGET_REACHED, describe_left_out_tests
@@ -142,7 +142,7 @@ def failure_lines(task: Task) -> list[str]:
     items = JobItem.objects.filter(job__scope=task.study.key, job__created_at__gte=task.started_at)
     failed = Counter(items.exclude(failure="").values_list("failure", "detail"))
     numbers = Counter(failure for failure, _detail in failed.elements())
-    return [f"{number} {what}." for what, number in describe_failures(numbers, commonest(failed)).items()]
+    return [f"{number} {what}." for what, number in describe_failures(numbers, commonest_details(failed)).items()]
 
 
 WORK: dict[str, Callable[[Task], None]] = {

@@ -15,7 +15,7 @@ from django.core.management.base import BaseCommand, CommandParser
 from django.db import connection
 
 from dialogue.providers.base import ProviderError
-from dialogue.providers.registry import replayed
+from dialogue.providers.registry import get_recording
 from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
 from studies.models import Study
@@ -51,7 +51,7 @@ class Command(BaseCommand):
 
     def refuse_faulty_recording(self) -> None:
         try:
-            replayed()
+            get_recording()
         except ProviderError as fault:
             sys.exit(f"emostudy: REPLAY: {fault.detail}")
 

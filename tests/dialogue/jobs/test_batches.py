@@ -51,7 +51,7 @@ def batch_job(*items: Any, url: str = "", model: str = "m", **options: Any) -> J
     return job(*items, plan=plan, batched_role="test", **options).job
 
 
-def gathered(of: Job, limit: int = 200) -> tuple[Batch, batch_store.Gathered]:
+def gathered(of: Job, limit: int = 200) -> tuple[Batch, batch_store.Addition]:
     batch = batch_store.prepare(of.pk, "me")
     told = batch_store.gather(batch, Handler(of), load_prices(batcher.settings.PRICES), limit=limit)
     batch.refresh_from_db()
@@ -265,7 +265,7 @@ def test_state_that_we_do_not_know_is_work_under_way() -> None:
     batch_store.note(batch, Standing("b1", "queued", total=1))
     batch.refresh_from_db()
     assert (batch.state, batch.remote, batch.total) == ("in_progress", "b1", 1)
-    assert batch_store.told(batch.job_id) == "batch b1: in_progress, 0 of 1 answered"
+    assert batch_store.describe_progress(batch.job_id) == "batch b1: in_progress, 0 of 1 answered"
 
 
 def test_batch_is_wanted_while_its_job_is_not_stopped() -> None:
@@ -283,7 +283,7 @@ def test_batch_is_wanted_while_its_job_is_not_stopped() -> None:
 
 def worked(of: Job) -> None:
     async def work_on() -> None:
-        async with batcher.batching(of.pk):
+        async with batcher.run_batcher(of.pk):
             await Runner(at_once=4, job=of.pk).run(until_done=True)
 
     run(work_on())

@@ -290,8 +290,11 @@ def test_who_waits_for_a_place_is_told_of_a_long_pause(llm_url: str, asked: Aske
 def test_each_replicate_has_a_seed_of_its_own_and_the_key_of_before() -> None:
     seeded = replace(BASE, settings=replace(BASE.settings, extra={"seed": 7, "top_k": 1}))
     third = replace(seeded, replicate=3)
-    assert [dict(one.sent().extra) for one in (seeded, third)] == [{"seed": 7, "top_k": 1}, {"seed": 9, "top_k": 1}]
-    assert replace(BASE, replicate=3).sent() == BASE.settings
+    assert [dict(one.settings_to_send().extra) for one in (seeded, third)] == [
+        {"seed": 7, "top_k": 1},
+        {"seed": 9, "top_k": 1},
+    ]
+    assert replace(BASE, replicate=3).settings_to_send() == BASE.settings
     assert third.settings == seeded.settings
 
 
@@ -364,7 +367,7 @@ def test_answer_that_was_cut_off_is_asked_for_with_more_room(limit: dict[str, An
     one = question("Longer", plan(llm_url, **limit))
 
     async def twice() -> None:
-        asking = Caller(at_once=1).asking(one)
+        asking = Caller(at_once=1).bind(one)
         await asking(one.messages, lambda _: "ok")
         await asking(one.messages, lambda _: "ok", longer=True)
 

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from dialogue.jobs.calls import GivenUp, Question
-from dialogue.jobs.failures import QUOTING, broken, commonest, tellable, whose
+from dialogue.jobs.failures import QUOTING, commonest_details, internal_error, name_model, public_detail
 from dialogue.providers.base import Message, ModelSettings, ProviderError
 
 TOLD = 'I cannot tell anybody.\nMy name is "Ann" and I live at the lake.'
@@ -30,28 +30,28 @@ def given_up(detail: str, *sent: str) -> GivenUp:
     ],
 )
 def test_words_of_a_server_that_quote_what_it_was_sent_are_not_told(detail: str) -> None:
-    assert tellable(given_up(detail, TOLD, IN_CHINESE)) == QUOTING
+    assert public_detail(given_up(detail, TOLD, IN_CHINESE)) == QUOTING
 
 
 @pytest.mark.parametrize("detail", ["", "Asked to answer 404.", "The model `gpt-x` does not exist: I cannot find it."])
 def test_other_words_of_a_server_are_told(detail: str) -> None:
-    assert tellable(given_up(detail, TOLD, IN_CHINESE)) == detail
+    assert public_detail(given_up(detail, TOLD, IN_CHINESE)) == detail
 
 
 def test_what_is_ours_is_told_as_it_is() -> None:
-    assert tellable(ProviderError("unparseable", "The state cannot be read.")) == "The state cannot be read."
+    assert public_detail(ProviderError("unparseable", "The state cannot be read.")) == "The state cannot be read."
 
 
 def test_it_is_told_whose_model_failed() -> None:
-    assert whose(given_up("No.")) == "arm amber (gpt-x): "
-    assert whose(ProviderError("broken", "ValueError")) == ""
+    assert name_model(given_up("No.")) == "arm amber (gpt-x): "
+    assert name_model(ProviderError("broken", "ValueError")) == ""
 
 
 def test_fault_of_ours_is_told_by_its_place_without_its_words() -> None:
     try:
         raise ValueError(TOLD)
     except ValueError as error:
-        told = broken(error)
+        told = internal_error(error)
     assert (told.status, told.permanent) == ("broken", True)
     assert told.detail.startswith("ValueError in test_failures.py, line ")
     assert "Ann" not in told.detail
@@ -67,7 +67,7 @@ def test_the_commonest_detail_is_told_on_one_line_and_no_refusal_in_its_own_word
             ("refused", "I cannot help with your plan to leave Ann."): 9,
         }
     )
-    told = commonest(failed)
+    told = commonest_details(failed)
     assert set(told) == {"client_error", "server_error"}
     assert told["client_error"] == "Often, and so on."
     assert len(told["server_error"]) <= 300

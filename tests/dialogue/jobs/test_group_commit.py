@@ -41,7 +41,7 @@ class Written:
 
 
 async def stored(write: Written, *things: Any) -> list[Any]:
-    commit = GroupCommit().of(write)
+    commit = GroupCommit().writer_for(write)
     return await asyncio.gather(*(commit(thing) for thing in things), return_exceptions=True)
 
 
@@ -53,7 +53,7 @@ async def test_what_comes_together_is_one_transaction_and_each_gets_its_own() ->
 
 async def test_what_comes_meanwhile_goes_into_the_next() -> None:
     write = Written()
-    commit = GroupCommit().of(write)
+    commit = GroupCommit().writer_for(write)
     first = asyncio.ensure_future(commit(1))
     while not write.batches:
         await asyncio.wait([first], timeout=0.001)
@@ -82,7 +82,7 @@ async def test_database_that_stays_away_fails_all_together() -> None:
 
 async def test_further_things_are_stored_after_a_failure() -> None:
     write = Written()
-    commit = GroupCommit().of(write)
+    commit = GroupCommit().writer_for(write)
     with pytest.raises(IntegrityError):
         await commit("bad")
     assert await commit(1) == "1 is stored"
@@ -90,7 +90,7 @@ async def test_further_things_are_stored_after_a_failure() -> None:
 
 async def test_who_waits_no_more_takes_nothing_with_them() -> None:
     write = Written()
-    commit = GroupCommit().of(write)
+    commit = GroupCommit().writer_for(write)
     gone, there = asyncio.ensure_future(commit(1)), asyncio.ensure_future(commit(2))
     await asyncio.wait([gone], timeout=0)
     gone.cancel()
@@ -118,7 +118,7 @@ async def test_what_was_stored_for_one_who_was_cancelled_meanwhile_is_told_of() 
         return [f"{thing} is stored" for thing in things]
 
     group = GroupCommit()
-    commit = group.of(write, take_back=back.append)
+    commit = group.writer_for(write, take_back=back.append)
     first = asyncio.ensure_future(commit(1))
     while group.waiting or not group.task:  # until it is being written
         await asyncio.wait([first], timeout=0.001)
@@ -141,6 +141,6 @@ async def test_what_was_stored_in_the_moment_of_the_cancellation_is_told_of_too(
         first.cancel()
 
     monkeypatch.setattr(group, "commit", and_cancel)
-    first = asyncio.ensure_future(group.of(Written(), take_back=back.append)(1))
+    first = asyncio.ensure_future(group.writer_for(Written(), take_back=back.append)(1))
     await asyncio.wait([first])
     assert (first.cancelled(), back) == (True, ["1 is stored"])

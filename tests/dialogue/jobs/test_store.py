@@ -208,7 +208,7 @@ def test_owner_who_renews_keeps_its_items() -> None:
     held = [one.pk for one in store.claim("w", limit=2)]
     silent("w")
     standing = store.renew("w", held[:1], [planned.job.pk])
-    assert standing == store.Standing(lost=set(), ended=set())
+    assert standing == store.LeaseReport(lost=set(), ended=set())
     assert subjects(store.claim("other", limit=5)) == ["b"]  # which was not among those it works on
 
 
@@ -218,7 +218,7 @@ def test_owner_is_told_what_it_lost_and_what_goes_on_no_more() -> None:
     silent("slow")
     store.claim("quick", limit=1)
     store.end(planned.job.pk, Job.State.STOPPED)
-    assert store.renew("slow", held, [planned.job.pk]) == store.Standing({held[0]}, {planned.job.pk})
+    assert store.renew("slow", held, [planned.job.pk]) == store.LeaseReport({held[0]}, {planned.job.pk})
 
 
 def test_owner_that_lost_its_lease_stores_nothing() -> None:
@@ -226,15 +226,15 @@ def test_owner_that_lost_its_lease_stores_nothing() -> None:
     held = store.claim("slow", limit=1)[0].pk
     silent("slow")
     store.claim("quick", limit=1)
-    assert store.owned("slow", [held]) == set()
+    assert store.lock_owned("slow", [held]) == set()
     store.mark_failed("slow", held, failure="timeout", detail="")
     store.drop("slow", held)
     store.release("slow")
     with pytest.raises(store.Lost):
-        store.while_owned("slow", held, pytest.fail)
+        store.run_while_owned("slow", held, pytest.fail)
     assert (item("a").state, item("a").owner) == (STATES.WORKING, "quick")
-    assert store.while_owned("quick", held, str, 7) == "7"
-    assert store.owned("quick", [held]) == {held}
+    assert store.run_while_owned("quick", held, str, 7) == "7"
+    assert store.lock_owned("quick", [held]) == {held}
 
 
 def test_call_of_a_dead_owner_is_closed_when_its_item_is_taken_up() -> None:
@@ -304,7 +304,7 @@ def sent_long_ago() -> None:
 
 
 def sent(limit: int = 10, *, queue_is_empty: bool = False) -> list[str]:
-    return [JobItem.objects.get(pk=pk).subject for pk in store.to_send(limit=limit, queue_is_empty=queue_is_empty)]
+    return [JobItem.objects.get(pk=pk).subject for pk in store.pick_to_send(limit=limit, queue_is_empty=queue_is_empty)]
 
 
 def test_each_item_is_sent_once() -> None:
@@ -314,7 +314,7 @@ def test_each_item_is_sent_once() -> None:
 
 def test_item_that_the_broker_did_not_take_is_sent_again() -> None:
     job("a")
-    store.not_sent(store.to_send(limit=1, queue_is_empty=False))
+    store.unmark_sent(store.pick_to_send(limit=1, queue_is_empty=False))
     assert sent() == ["a"]
 
 
@@ -400,6 +400,6 @@ def test_what_was_declined_begins_anew_with_the_next_command() -> None:
 @pytest.mark.django_db(transaction=True)
 def test_several_who_send_do_not_send_the_same() -> None:
     job(*(f"item {n}" for n in range(50)))
-    lists = at_the_same_time(*[partial(store.to_send, limit=20, queue_is_empty=False)] * 3)
+    lists = at_the_same_time(*[partial(store.pick_to_send, limit=20, queue_is_empty=False)] * 3)
     everything = [pk for numbers in lists for pk in numbers]
     assert len(everything) == len(set(everything))

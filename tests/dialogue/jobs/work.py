@@ -14,7 +14,7 @@ from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.models import Job, JobItem
 from dialogue.providers.base import Message, ModelSettings, ProviderError
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 
 HANDLERS = {"test": "tests.dialogue.jobs.work.Handler"}
 STATES = JobItem.State

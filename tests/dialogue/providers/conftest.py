@@ -2,7 +2,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 from tests.llm_server import running
 
 

@@ -128,8 +128,8 @@ async def keep_asking(
         while loop.time() < seconds:
             async with limit.slot(estimate) as slot:
                 if refusal := await server.call(tokens):
-                    slot.failed(*refusal)
+                    slot.report_failure(*refusal)
                 else:
-                    slot.succeeded(tokens)
+                    slot.report_success(tokens)
 
     await asyncio.gather(*(work() for _ in range(workers)))

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.batches import Batches, NotRun, batches_of, lines_of, read_line, request_line
-from dialogue.providers.openai_account import Gone
+from dialogue.providers.batches import Batches, NotRun, get_batches, read_line, request_line, split_lines
+from dialogue.providers.openai_client import Gone
 from tests.llm_server import usage
 
 KEY = "sk-test-secret-123"
@@ -32,7 +32,8 @@ def file_of(settings: ModelSettings, *texts: str) -> io.BytesIO:
 async def submitted(llm_url: str, model: str, *texts: str) -> tuple[Batches, str]:
     settings = asked(llm_url, model)
     batches = Batches(settings, api_key=KEY)
-    return batches, await batches.submit(file_of(settings, *texts), {"job": "1"})
+    file = await batches.upload(file_of(settings, *texts))
+    return batches, (await batches.start(file, {"job": "1"})).id
 
 
 async def results(batches: Batches, batch: str) -> dict[str, Reply | ProviderError]:
@@ -80,8 +81,8 @@ async def test_batch_is_answered_as_a_live_call(llm_url: str) -> None:
 async def test_standing_counts_as_the_provider_does(llm_url: str) -> None:
     batches, batch = await submitted(llm_url, "batch-slow-2", "a", "b", "c")
     first, second = await batches.state(batch), await batches.state(batch)
-    assert (first.state, first.total, first.answered, first.files, first.ended) == ("in_progress", 3, 1, (), False)
-    assert (second.state, second.total, second.answered, second.ended) == ("completed", 3, 3, True)
+    assert (first.state, first.total, first.answered, first.files, first.has_ended) == ("in_progress", 3, 1, (), False)
+    assert (second.state, second.total, second.answered, second.has_ended) == ("completed", 3, 3, True)
     assert len(second.files) == 1  # no file of errors, which this server calls ""
 
 
@@ -136,7 +137,7 @@ async def test_batch_is_found_by_its_file(llm_url: str) -> None:
     batches = Batches(settings, api_key=KEY)
     file = await batches.upload(file_of(settings, "a"))
     assert await batches.find(file) is None
-    begun = await batches.begin(file, {"job": "1"})
+    begun = await batches.start(file, {"job": "1"})
     await submitted(llm_url, "echo", "b")
     assert await batches.find(file) == begun
 
@@ -173,9 +174,9 @@ async def test_key_is_not_told(llm_url: str) -> None:
 
 def test_key_comes_from_the_environment() -> None:
     settings = ModelSettings("openai_compatible", model="m", api_key_env="SOME_KEY")
-    assert isinstance(batches_of(settings, {"SOME_KEY": KEY}), Batches)
+    assert isinstance(get_batches(settings, {"SOME_KEY": KEY}), Batches)
     with pytest.raises(ProviderError) as error:
-        batches_of(settings, {})
+        get_batches(settings, {})
     assert error.value.detail == "The environment variable SOME_KEY is not set."
 
 
@@ -258,6 +259,6 @@ def test_lines_are_the_same_however_the_bytes_come(lines: list[str], data: st.Da
     cuts = sorted(data.draw(st.lists(st.integers(0, len(whole)))))
 
     async def read() -> list[str]:
-        return [one.decode() async for one in lines_of(pieces(whole, cuts))]
+        return [one.decode() async for one in split_lines(pieces(whole, cuts))]
 
     assert asyncio.run(read()) == (lines or [""])

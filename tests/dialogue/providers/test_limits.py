@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.providers import limits
-from dialogue.providers.limits import Limit, limit_for
+from dialogue.providers.limits import Limit, get_limit
 from tests.dialogue.providers.simulated import (
     Server,
     SoManyAtOnce,
@@ -37,7 +37,7 @@ async def one(limit: Limit, begun: list[Any], name: Any, *, ends: asyncio.Event,
     async with limit.slot(tokens) as slot:
         begun.append(name)
         await ends.wait()
-        slot.succeeded(tokens)
+        slot.report_success(tokens)
 
 
 async def begun_within(seconds: float, limit: Limit, calls: int, tokens: int = 1) -> int:
@@ -58,7 +58,7 @@ async def answered(limit: Limit, times: int) -> None:
         for slot in slots:
             await slot.__aenter__()
         for slot in slots:
-            slot.succeeded(1)
+            slot.report_success(1)
         for slot in slots:
             await slot.__aexit__()
 
@@ -150,7 +150,7 @@ async def test_limit_that_is_not_used_up_stays() -> None:
     limit = Limit(ceiling=80)
     for _ in range(50):
         async with limit.slot(1) as slot:
-            slot.succeeded(1)
+            slot.report_success(1)
     assert limit.size == 20
 
 
@@ -166,7 +166,7 @@ def test_burst_shrinks_once() -> None:
         for slot in slots:
             await slot.__aenter__()
         for slot in slots:
-            slot.failed("rate_limited", None)
+            slot.report_failure("rate_limited", None)
             sizes.append(limit.size)
         return sizes
 
@@ -178,7 +178,7 @@ def test_limit_never_falls_below_one() -> None:
         limit = Limit(ceiling=3)
         for _ in range(20):
             async with limit.slot(1) as slot:
-                slot.failed("rate_limited", 0.0)
+                slot.report_failure("rate_limited", 0.0)
         return limit.size
 
     assert simulated(bursts()) == 1
@@ -188,7 +188,7 @@ def test_limit_never_falls_below_one() -> None:
 async def test_other_failures_change_nothing(status: str) -> None:
     limit = Limit(ceiling=80)
     async with limit.slot(1) as slot:
-        slot.failed(status, 9.0)
+        slot.report_failure(status, 9.0)
     async with asyncio.timeout(5), limit.slot(1):
         assert limit.size == 20
 
@@ -199,7 +199,7 @@ def test_after_a_refusal_growth_ends_below_the_refused_size() -> None:
         slots = [limit.slot(1) for _ in range(20)]
         for slot in slots:
             await slot.__aenter__()
-        slots[-1].failed("rate_limited", 1.0)
+        slots[-1].report_failure("rate_limited", 1.0)
         for slot in slots:
             await slot.__aexit__()
         await asyncio.sleep(1.5)
@@ -222,7 +222,7 @@ def test_everybody_waits_after_a_refusal(retry_after: float | None, earliest: fl
     async def wait() -> list[float]:
         limit, loop = Limit(ceiling=80), asyncio.get_running_loop()
         async with limit.slot(1) as slot:
-            slot.failed("rate_limited", retry_after)
+            slot.report_failure("rate_limited", retry_after)
         times = []
 
         async def call() -> None:
@@ -248,7 +248,7 @@ def test_nobody_waits_for_longer_than_a_call_has_time_for() -> None:
         async with limit.slot(1) as slot:
             waiting = [asyncio.create_task(call()) for _ in range(3)]
             await asyncio.sleep(1.0)
-            slot.failed("rate_limited", 601.0)
+            slot.report_failure("rate_limited", 601.0)
             found = await asyncio.gather(*waiting, return_exceptions=True)
         found += await asyncio.gather(call(), return_exceptions=True)
         at = loop.time()
@@ -267,9 +267,9 @@ def test_calls_after_a_pause_are_spread_over_the_time_that_one_takes() -> None:
         limit, loop = Limit(ceiling=20), asyncio.get_running_loop()
         async with limit.slot(1) as slot:
             await asyncio.sleep(1.0)
-            slot.succeeded(1)
+            slot.report_success(1)
         async with limit.slot(1) as slot:
-            slot.failed("rate_limited", 2.0)
+            slot.report_failure("rate_limited", 2.0)
         times: list[float] = []
 
         async def call() -> None:
@@ -287,8 +287,8 @@ def test_late_refusals_of_a_burst_may_lengthen_the_wait() -> None:
     async def wait() -> float:
         limit = Limit(ceiling=80)
         async with limit.slot(1) as first, limit.slot(1) as second:
-            first.failed("rate_limited", 2.0)
-            second.failed("rate_limited", 6.0)
+            first.report_failure("rate_limited", 2.0)
+            second.report_failure("rate_limited", 6.0)
         async with limit.slot(1):
             return asyncio.get_running_loop().time()
 
@@ -368,9 +368,9 @@ def test_every_call_gets_its_place_and_the_limit_is_kept(outcomes: list[str], ce
             finally:
                 under_way[0] -= 1
             if outcome == "ok":
-                slot.succeeded(12)
+                slot.report_success(12)
             elif outcome != "silent":
-                slot.failed({"429": "rate_limited"}.get(outcome, "server_error"), None)
+                slot.report_failure({"429": "rate_limited"}.get(outcome, "server_error"), None)
         return outcome
 
     async def all_calls() -> None:
@@ -424,7 +424,7 @@ def test_call_whose_tokens_are_not_told_counts_as_estimated() -> None:
     async def wait() -> float:
         limit = Limit(ceiling=9, tokens_per_minute=6000)  # 300 at once, 95 a second
         async with limit.slot(300) as slot:
-            slot.succeeded(None)
+            slot.report_success(None)
         async with limit.slot(95):
             return asyncio.get_running_loop().time()
 
@@ -443,15 +443,15 @@ def test_limit_that_lets_nothing_through_is_refused(given: dict[str, int]) -> No
 
 
 async def test_endpoint_has_one_limit() -> None:
-    one = limit_for(ENDPOINT, ceiling=5)
-    assert limit_for(ENDPOINT, ceiling=5) is one
-    assert limit_for((*ENDPOINT[:2], "OTHER"), ceiling=5) is not one
+    one = get_limit(ENDPOINT, ceiling=5)
+    assert get_limit(ENDPOINT, ceiling=5) is one
+    assert get_limit((*ENDPOINT[:2], "OTHER"), ceiling=5) is not one
 
 
 async def test_higher_ceiling_and_smaller_budget_hold() -> None:
-    limit_for(("a", "b", "c"), ceiling=5)
-    limit = limit_for(("a", "b", "c"), ceiling=50, requests_per_minute=600)
-    limit_for(("a", "b", "c"), ceiling=8, requests_per_minute=6000, tokens_per_minute=10**6)
+    get_limit(("a", "b", "c"), ceiling=5)
+    limit = get_limit(("a", "b", "c"), ceiling=50, requests_per_minute=600)
+    get_limit(("a", "b", "c"), ceiling=8, requests_per_minute=6000, tokens_per_minute=10**6)
     assert limit._requests is not None
     assert limit._tokens is not None
     assert (limit._ceiling, limit._requests.per_minute, limit._tokens.per_minute) == (50, 600, 10**6)
@@ -459,7 +459,7 @@ async def test_higher_ceiling_and_smaller_budget_hold() -> None:
 
 def test_limit_of_a_closed_loop_is_let_go() -> None:
     async def made() -> Any:
-        return weakref.ref(limit_for(ENDPOINT, ceiling=5))
+        return weakref.ref(get_limit(ENDPOINT, ceiling=5))
 
     first = asyncio.run(made())
     asyncio.run(made())

@@ -20,10 +20,10 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import NameOID
 
-from dialogue.providers import openai_compatible
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.completions import whole_reply
-from dialogue.providers.openai_compatible import OpenAICompatible, close_clients
+from dialogue.providers.openai_client import close_clients, get_client
+from dialogue.providers.openai_compatible import OpenAICompatible
 
 KEY = "sk-test-secret-123"
 ASK = [Message("system", "Be kind."), Message("user", "I feel tired.")]
@@ -46,11 +46,13 @@ def bodies(llm_url: str, name: str) -> list[dict[str, Any]]:
 
 
 @asynccontextmanager
-async def serving(answer: Any, path: str = "/v1", ssl: ssl.SSLContext | None = None) -> AsyncIterator[str]:
+async def serving(
+    answer: Any, path: str = "/v1", ssl: ssl.SSLContext | None = None, host: str = "127.0.0.1"
+) -> AsyncIterator[str]:
     """A server that answers so to whoever asks for a completion; its base URL."""
     app = web.Application()
     app.router.add_post(f"{path}/chat/completions", answer)
-    server = TestServer(app, scheme="https" if ssl else "http")
+    server = TestServer(app, scheme="https" if ssl else "http", host=host)
     await server.start_server(ssl=ssl)
     try:
         yield str(server.make_url(path or "/"))
@@ -72,6 +74,11 @@ async def streaming(*chunks: dict[str, Any]) -> AsyncIterator[str]:
 
     async with serving(answer) as url:
         yield url
+
+
+def completion(text: str) -> web.Response:
+    """An answer in one piece."""
+    return web.json_response({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
 
 
 def texts(*pieces: str) -> list[dict[str, Any]]:
@@ -435,16 +442,27 @@ async def test_error_in_an_answer_that_comes_whole_is_told() -> None:
     assert error.detail == "Unexpected endpoint or method. (POST /chat/completions)"
 
 
-async def test_address_keeps_its_query() -> None:
+@pytest.mark.parametrize(
+    ("path", "end", "query"),
+    [
+        ("/v1", "", ""),
+        ("/v1", "/", ""),
+        ("/v1", "/#part", ""),
+        ("", "", ""),
+        ("/v1", "?api-version=2026-01-01", "?api-version=2026-01-01"),
+        ("/v1", "/?api-version=2026-01-01", "?api-version=2026-01-01"),
+    ],
+)
+async def test_address_keeps_its_path_and_its_query(path: str, end: str, query: str) -> None:
     asked: list[str] = []
 
     async def answer(request: web.Request) -> web.Response:
         asked.append(request.path_qs)
         return web.Response(text='data: {"choices":[{"delta":{"content":"Hi."},"finish_reason":"stop"}]}')
 
-    async with serving(answer) as url:
-        assert (await model(f"{url}/?api-version=2026-01-01", "m").reply(ASK)).text == "Hi."
-    assert asked == ["/v1/chat/completions?api-version=2026-01-01"]
+    async with serving(answer, path) as url:
+        assert (await model(url.removesuffix("/") + end, "m").reply(ASK)).text == "Hi."
+    assert asked == [f"{path}/chat/completions{query}"]
 
 
 async def test_certificate_that_does_not_verify_is_told_with_its_host(tmp_path: Path) -> None:
@@ -499,6 +517,7 @@ async def test_proxy_is_used_for_other_machines(monkeypatch: pytest.MonkeyPatch)
     assert (error.status, "127.0.0.1" in error.detail) == ("network", True)
 
 
+@pytest.mark.filterwarnings("ignore:BasicAuth is deprecated", "ignore:The 'proxy_auth' parameter")  # openai 3.54
 async def test_proxy_of_the_environment_is_told_its_password_and_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bytes] = []
 
@@ -518,13 +537,17 @@ async def test_proxy_of_the_environment_is_told_its_password_and_asked(monkeypat
     assert b"Proxy-Authorization: " + encode_basic_auth("ann", "p@ss").encode() in asked[0]
 
 
-def test_proxy_is_not_used_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTPS_PROXY", "https_proxy"):
-        monkeypatch.setenv(name, "http://proxy.example:3128")
+async def test_proxy_is_not_used_where_the_environment_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
     for name in ("NO_PROXY", "no_proxy"):
-        monkeypatch.setenv(name, "inside.example")
-    assert openai_compatible.proxy_for("https://models.example/v1").proxy == "http://proxy.example:3128"
-    assert openai_compatible.proxy_for("https://inside.example/v1").proxy is None
+        monkeypatch.setenv(name, "inside.example,127.0.0.2")
+
+    async def answer(_request: web.Request) -> web.Response:
+        return completion("Without proxy.")
+
+    async with serving(answer, host="127.0.0.2") as url:
+        assert (await model(url, "m").reply(ASK)).text == "Without proxy."
 
 
 async def test_proxy_of_a_kind_that_is_not_known_is_a_permanent_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -554,28 +577,108 @@ async def test_address_with_a_password_is_refused_without_telling_it() -> None:
     assert "secret" not in error.detail
 
 
-async def test_client_is_shared_by_server_and_key() -> None:
-    one = openai_compatible._server("http://127.0.0.1:9/v1", "a")
-    assert openai_compatible._server("http://127.0.0.1:9/v1", "a") is one
-    assert openai_compatible._server("http://127.0.0.1:9/v1", "b") is not one
-    assert openai_compatible._server("http://127.0.0.1:8/v1", "a") is not one
-    await close_clients()
-    assert one.session.closed
-    assert openai_compatible._server("http://127.0.0.1:9/v1", "a") is not one
+async def test_nothing_that_the_environment_holds_for_openai_is_sent_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-openai")
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-of-openai")
+    monkeypatch.setenv("OPENAI_PROJECT_ID", "project-of-openai")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer sk-of-another")
+    asked: list[web.Request] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request)
+        return completion("Hi.")
+
+    async with serving(answer) as url:
+        await model(url, "m").reply(ASK)
+    assert asked[0].headers["Authorization"] == f"Bearer {KEY}"
+    assert [value for value in asked[0].headers.values() if "-of-" in value] == []
+    assert {"X-Stainless-OS", "X-Stainless-Arch", "X-Stainless-Runtime-Version"} & set(asked[0].headers) == set()
 
 
-def test_client_of_a_closed_loop_is_let_go() -> None:
-    async def client() -> Any:
-        return weakref.ref(openai_compatible._server("http://127.0.0.1:9/v1", "a"))
+async def test_connection_is_shared_by_calls_to_a_server_with_a_key() -> None:
+    connections: list[Any] = []
 
-    first = asyncio.run(client())
-    asyncio.run(client())
+    async def answer(request: web.Request) -> web.Response:
+        connections.append(request.transport)
+        return completion("Hi.")
+
+    async with serving(answer) as url:
+        settings = ModelSettings("openai_compatible", model="m", base_url=url)
+        for key in (KEY, KEY, "another", KEY):
+            await OpenAICompatible(settings, api_key=key).reply(ASK)
+        await close_clients()
+        await OpenAICompatible(settings, api_key=KEY).reply(ASK)
+    first, second, another, third, anew = connections
+    assert first is second is third
+    assert len({first, another, anew}) == 3
+
+
+async def test_as_many_calls_are_under_way_as_there_are_callers() -> None:
+    all_here = asyncio.Event()
+    callers = 150
+    here = 0
+
+    async def answer(_request: web.Request) -> web.Response:
+        nonlocal here
+        here += 1
+        if here == callers:
+            all_here.set()
+        await all_here.wait()
+        return completion("Hi.")
+
+    async with serving(answer) as url:
+        replies = await asyncio.gather(*[model(url, "m").reply(ASK) for _ in range(callers)])
+    assert [reply.text for reply in replies] == ["Hi."] * callers
+
+
+@pytest.mark.parametrize("end", ["cancelled", "stopped by its listener"])
+async def test_stream_that_is_ended_here_ends_at_the_server(end: str) -> None:
+    left = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        try:
+            while True:
+                await response.write(b'data: {"choices":[{"delta":{"content":"on and "}}]}\n\n')
+                await asyncio.sleep(0.01)
+        finally:
+            left.set()
+
+    began = asyncio.Event()
+
+    def listen(_piece: str) -> None:
+        began.set()
+        if end != "cancelled":
+            raise KeyError("stop")
+
+    async with serving(answer) as url:
+        task = asyncio.create_task(model(url, "m").reply(ASK, listen))
+        await began.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError if end == "cancelled" else KeyError):
+            await task
+        await asyncio.wait_for(left.wait(), 10)
+
+
+async def test_answer_may_be_compressed() -> None:
+    async def answer(_request: web.Request) -> web.Response:
+        response = completion("Hi.")
+        response.enable_compression(web.ContentCoding.gzip)
+        return response
+
+    async with serving(answer) as url:
+        assert (await model(url, "m").reply(ASK)).text == "Hi."
+
+
+def test_clients_end_with_their_loop(llm_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A connection of one loop fails in another, and one that is left open is warned of."""
+
+    async def ask() -> Any:
+        assert (await model(llm_url, "echo").reply(ASK)).text == ECHO
+        return weakref.ref(await get_client(llm_url, KEY))
+
+    clients = [asyncio.run(ask()), asyncio.run(ask())]
     gc.collect()
-    assert first() is None
-
-
-async def test_piece_of_a_stream_is_read_into_little_room(llm_url: str) -> None:
-    body = {"model": "slow", "stream": True, "messages": [{"role": "user", "content": "I feel tired."}]}
-    async with await openai_compatible._server(llm_url, KEY).post(body) as response:
-        assert response.connection is not None
-        assert response.connection.transport.max_size == openai_compatible.ROOM
+    assert [client() for client in clients] == [None, None]
+    assert caplog.records == []

@@ -9,8 +9,8 @@ import pytest
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.openai_compatible import OpenAICompatible
-from dialogue.providers.recorded import Recorded, question_of
-from dialogue.providers.registry import answering, is_free, model_for
+from dialogue.providers.recorded import RecordedModel, question_of
+from dialogue.providers.registry import answering_kind, is_free, model_for
 
 ASKED = ModelSettings(
     "openai_compatible", model="m", base_url="http://far/v1", api_key_env="KEY", temperature=0.7, extra={"seed": 7}
@@ -144,6 +144,6 @@ def test_only_models_behind_a_server_are_replaced_and_then_cost_nothing(
     assert not is_free("openai_compatible")
     environ = written(tmp_path, reply(1))
     monkeypatch.setenv("REPLAY", environ["REPLAY"])
-    assert isinstance(model_for(keyless), Recorded)
-    assert (answering("openai_compatible"), answering("scripted")) == ("recorded", "scripted")
+    assert isinstance(model_for(keyless), RecordedModel)
+    assert (answering_kind("openai_compatible"), answering_kind("scripted")) == ("recorded", "scripted")
     assert is_free("openai_compatible")

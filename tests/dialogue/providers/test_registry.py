@@ -5,7 +5,7 @@ import pytest
 from dialogue.demonstration import DemonstrationJudge, DemonstrationThinker
 from dialogue.providers.base import Message, ModelSettings, ProviderError
 from dialogue.providers.openai_compatible import OpenAICompatible
-from dialogue.providers.registry import KINDS, api_key, model_for
+from dialogue.providers.registry import KINDS, get_api_key, model_for
 from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter
 
 
@@ -43,14 +43,14 @@ def test_unusable_settings_are_a_permanent_error(settings: ModelSettings, detail
 
 def test_api_key_comes_from_the_variable_or_its_file(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("from-file\n")
-    assert api_key("", {}) == "none"
-    assert api_key("X", {"X": "direct\n"}) == "direct"
-    assert api_key("X", {"X_FILE": str(tmp_path / "key")}) == "from-file"
+    assert get_api_key("", {}) == "none"
+    assert get_api_key("X", {"X": "direct\n"}) == "direct"
+    assert get_api_key("X", {"X_FILE": str(tmp_path / "key")}) == "from-file"
 
 
 def test_unreadable_key_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
-        api_key("X", {"X_FILE": str(tmp_path / "absent")})
+        get_api_key("X", {"X_FILE": str(tmp_path / "absent")})
     assert caught.value.detail == "The file that X_FILE names cannot be read."
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dialogue.providers import scripted
 from dialogue.providers.base import Message, ProviderError
-from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter, Scripted, pieces, quoted_phrase
+from dialogue.providers.scripted import SUPPORTERS, DemonstrationSupporter, ScriptedModel, pieces, quote_phrase
 from dialogue.safety.screening import screen_reply
 from tests.dialogue.conversations import SEEKER, conversation
 
@@ -14,19 +14,19 @@ USER = [Message("user", "My boss shouted at me today, in front of everybody.")]
 
 
 async def test_scripted_answers_in_order_and_keeps_what_it_was_asked() -> None:
-    model = Scripted(["One.", "Two."])
+    model = ScriptedModel(["One.", "Two."])
     assert [(await model.reply(USER)).text, (await model.reply([])).text] == ["One.", "Two."]
     assert model.asked == [tuple(USER), ()]
 
 
 async def test_scripted_may_be_a_function() -> None:
-    reply = await Scripted(lambda messages: messages[-1].text.upper(), model="shout").reply(USER)
+    reply = await ScriptedModel(lambda messages: messages[-1].text.upper(), model="shout").reply(USER)
     assert (reply.text, reply.model) == (USER[0].text.upper(), "shout")
 
 
 async def test_scripted_raises_an_error_of_the_list_and_goes_on() -> None:
     broken = ProviderError("server_error", "Down.")
-    model = Scripted([broken, "Up."])
+    model = ScriptedModel([broken, "Up."])
     with pytest.raises(ProviderError) as caught:
         await model.reply(USER)
     assert caught.value is broken
@@ -35,7 +35,7 @@ async def test_scripted_raises_an_error_of_the_list_and_goes_on() -> None:
 
 async def test_scripted_list_runs_out() -> None:
     with pytest.raises(ProviderError, match="no reply left") as caught:
-        await Scripted([]).reply(USER)
+        await ScriptedModel([]).reply(USER)
     assert caught.value.permanent
 
 
@@ -44,7 +44,7 @@ async def test_listener_can_end_the_call() -> None:
         raise KeyError(piece)
 
     with pytest.raises(KeyError, match="One"):
-        await Scripted(["One two."]).reply(USER, stop)
+        await ScriptedModel(["One two."]).reply(USER, stop)
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_text_is_cut_into_pieces(text: str, cut: list[str]) -> None:
     ],
 )
 def test_quoted_phrase_is_a_short_piece_of_the_longest_clause(text: str, phrase: str) -> None:
-    assert quoted_phrase(text) == phrase
+    assert quote_phrase(text) == phrase
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -112,7 +112,7 @@ def test_supporter_has_its_own_way(name: str, language: str) -> None:
     for seed in range(5):
         for seeker, reply in conversation(name, language, seed):
             assert bool(re.search("[?？]", reply)) is asks
-            assert (quoted_phrase(seeker) in reply) is quotes
+            assert (quote_phrase(seeker) in reply) is quotes
             assert ("1. " in reply and "2. " in reply) is numbers
 
 
@@ -175,4 +175,4 @@ async def test_pace_is_that_of_a_model(
 
 def test_demonstration_parts_say_what_they_are() -> None:
     assert DemonstrationSupporter.demonstration
-    assert not hasattr(Scripted, "demonstration")
+    assert not hasattr(ScriptedModel, "demonstration")

@@ -5,18 +5,18 @@ from typing import Any
 
 import pytest
 
-from dialogue.providers.addresses import address_of, endpoint
+from dialogue.providers.addresses import address_of
 from dialogue.providers.server_errors import (
-    RefusedError,
-    Told,
-    failed_connection,
-    failed_status,
-    failed_told,
-    hidden,
+    ServerReport,
+    StatusError,
+    error_for_connection,
+    error_for_report,
+    error_for_status,
+    find_report,
+    hide_key,
+    read_report,
     retry_after,
-    status_named,
-    told_by,
-    told_in,
+    status_for_code,
 )
 
 KEY = "sk-proj-Abc1234567890xyzQ"
@@ -77,14 +77,14 @@ NOT_LONG = [
 @pytest.mark.parametrize("words", LONG)
 @pytest.mark.parametrize("status", [400, 422, 500])
 def test_text_that_is_too_long_is_told_by_the_servers_words(status: int, words: str) -> None:
-    error = failed_status(status, words)
+    error = error_for_status(status, words)
     assert (error.status, error.permanent) == ("too_long", True)
     assert error.detail == f"This is too long for the model: {words}"
 
 
 @pytest.mark.parametrize("words", NOT_LONG)
 def test_what_can_be_put_right_is_not_too_long(words: str) -> None:
-    assert failed_status(400, words).status == "client_error"
+    assert error_for_status(400, words).status == "client_error"
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_what_can_be_put_right_is_not_too_long(words: str) -> None:
     ],
 )
 def test_text_that_is_too_long_is_told_by_status_or_code(status: int, code: str, words: str) -> None:
-    assert failed_status(status, words, code=code).status == "too_long"
+    assert error_for_status(status, words, code=code).status == "too_long"
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_text_that_is_too_long_is_told_by_status_or_code(status: int, code: str,
     ],
 )
 def test_code_stands_for_a_status(code: str, status: int | None) -> None:
-    assert status_named(code) == status
+    assert status_for_code(code) == status
 
 
 @pytest.mark.parametrize(
@@ -153,26 +153,29 @@ def test_code_stands_for_a_status(code: str, status: int | None) -> None:
     ],
 )
 def test_error_in_a_stream_has_its_kind(code: str, status: str, permanent: bool) -> None:
-    error = failed_told(Told("So it is.", code), otherwise=500, hide=KEY, partial="so far")
+    error = error_for_report(ServerReport("So it is.", code), otherwise=500, hide=KEY, partial="so far")
     assert (error.status, error.permanent) == (status, permanent)
 
 
 @pytest.mark.parametrize(
     ("document", "told"),
     [
-        ({"error": {"message": "No.", "type": "t", "code": None}}, Told("No.", "t")),
-        ({"error": {"message": "No.", "code": 429}}, Told("No.", "429")),
-        ({"error": {"code": "busy"}}, Told("busy", "busy")),
-        ({"error": "No.", "error_type": "overloaded"}, Told("No.", "overloaded")),
-        ({"type": "error", "error": {"type": "overloaded_error", "message": "No."}}, Told("No.", "overloaded_error")),
+        ({"error": {"message": "No.", "type": "t", "code": None}}, ServerReport("No.", "t")),
+        ({"error": {"message": "No.", "code": 429}}, ServerReport("No.", "429")),
+        ({"error": {"code": "busy"}}, ServerReport("busy", "busy")),
+        ({"error": "No.", "error_type": "overloaded"}, ServerReport("No.", "overloaded")),
+        (
+            {"type": "error", "error": {"type": "overloaded_error", "message": "No."}},
+            ServerReport("No.", "overloaded_error"),
+        ),
         (
             {"object": "error", "message": "No.", "type": "BadRequestError", "code": 400},
-            Told("No.", "400 BadRequestError"),
+            ServerReport("No.", "400 BadRequestError"),
         ),
-        ({"code": "InvalidParameter", "message": "No.", "request_id": "r"}, Told("No.", "InvalidParameter")),
-        ({"detail": "Not Found"}, Told("Not Found")),
-        ({"detail": [{"msg": "x"}]}, Told('[{"msg": "x"}]')),
-        ([{"error": {"code": 400, "message": "No.", "status": "INVALID"}}], Told("No.", "400 INVALID")),
+        ({"code": "InvalidParameter", "message": "No.", "request_id": "r"}, ServerReport("No.", "InvalidParameter")),
+        ({"detail": "Not Found"}, ServerReport("Not Found")),
+        ({"detail": [{"msg": "x"}]}, ServerReport('[{"msg": "x"}]')),
+        ([{"error": {"code": 400, "message": "No.", "status": "INVALID"}}], ServerReport("No.", "400 INVALID")),
         ({"choices": [], "message": "hm"}, None),
         ({"choices": [], "error": None}, None),
         ({"a": 1}, None),
@@ -180,8 +183,8 @@ def test_error_in_a_stream_has_its_kind(code: str, status: str, permanent: bool)
         ("error", None),
     ],
 )
-def test_error_is_found_in_a_document(document: Any, told: Told | None) -> None:
-    assert told_in(document) == told
+def test_error_is_found_in_a_document(document: Any, told: ServerReport | None) -> None:
+    assert find_report(document) == told
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,7 @@ def test_error_is_found_in_a_document(document: Any, told: Told | None) -> None:
     ],
 )
 def test_body_that_is_no_error_document_is_told_all_the_same(body: str, message: str) -> None:
-    assert told_by(502, body) == Told(message)
+    assert read_report(502, body) == ServerReport(message)
 
 
 @pytest.mark.parametrize(
@@ -218,7 +221,7 @@ def test_body_that_is_no_error_document_is_told_all_the_same(body: str, message:
     ],
 )
 def test_what_is_forbidden_keeps_the_servers_reason(words: str, status: str, detail: str | None) -> None:
-    error = failed_status(403, words)
+    error = error_for_status(403, words)
     assert (error.status, error.permanent, error.detail) == (status, True, detail or words)
 
 
@@ -235,12 +238,12 @@ def test_what_is_forbidden_keeps_the_servers_reason(words: str, status: str, det
     ],
 )
 def test_key_and_its_ends_are_hidden(text: str, left: str) -> None:
-    assert hidden(text, KEY) == left
+    assert hide_key(text, KEY) == left
 
 
 def test_short_key_is_hidden_as_a_whole_alone() -> None:
-    assert hidden("ollama is no llama", "ollama") == "*** is no llama"
-    assert hidden("none", "none") == "none"
+    assert hide_key("ollama is no llama", "ollama") == "*** is no llama"
+    assert hide_key("none", "none") == "none"
 
 
 @pytest.mark.parametrize(
@@ -273,14 +276,14 @@ def test_retry_after_is_read(headers: dict[str, str], seconds: float | None) -> 
     ],
 )
 def test_address_without_completions_is_told(body: str, base_url: str, detail: str) -> None:
-    error = RefusedError(404, {}, body).as_provider_error(base_url, hide=KEY)
+    error = StatusError(404, {}, body).as_provider_error(base_url, hide=KEY)
     assert error.permanent
     assert error.detail == f"models.example has no chat completions at this address (404): check base_url{detail}"
 
 
 def test_model_that_is_not_there_is_told_in_the_servers_words() -> None:
     body = json.dumps({"error": {"message": "The model `x` does not exist.", "code": "model_not_found"}})
-    assert RefusedError(404, {}, body).as_provider_error(URL, hide=KEY).detail == "The model `x` does not exist."
+    assert StatusError(404, {}, body).as_provider_error(URL, hide=KEY).detail == "The model `x` does not exist."
 
 
 def test_certificate_is_found_among_the_causes() -> None:
@@ -288,23 +291,9 @@ def test_certificate_is_found_among_the_causes() -> None:
     fault.verify_message = "certificate has expired"
     outer = OSError("Connect call failed")
     outer.__cause__ = fault
-    error = failed_connection(outer, URL, hide=KEY)
+    error = error_for_connection(outer, URL, hide=KEY)
     assert (error.status, error.permanent) == ("client_error", True)
     assert error.detail.startswith("The certificate of models.example is not valid (certificate has expired): ")
-
-
-@pytest.mark.parametrize(
-    ("base_url", "address"),
-    [
-        (URL, f"{URL}/chat/completions"),
-        (f"{URL}/", f"{URL}/chat/completions"),
-        (f"{URL}?api-version=1", f"{URL}/chat/completions?api-version=1"),
-        (f"{URL}/#part", f"{URL}/chat/completions"),
-        ("https://models.example", "https://models.example/chat/completions"),
-    ],
-)
-def test_endpoint_keeps_the_query(base_url: str, address: str) -> None:
-    assert endpoint(base_url, "chat/completions") == address
 
 
 def test_query_is_told_apart() -> None:

@@ -18,7 +18,7 @@ from dialogue.jobs import batch_store, batcher, store
 from dialogue.jobs.group_commit import in_database
 from dialogue.models import Batch, Call, Job, JobItem, Spending
 from dialogue.providers.batches import Batches
-from dialogue.providers.openai_compatible import close_clients
+from dialogue.providers.openai_client import close_clients
 from studies.models import Answer, Consent, Response, Study
 from tests.llm_server import running
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
@@ -420,7 +420,7 @@ def test_batch_that_was_begun_without_an_answer_is_found_again(server: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("place", "files"), [((Batches, "upload"), 1), ((Batches, "begin"), 1), ((batch_store, "note_submitting"), 2)]
+    ("place", "files"), [((Batches, "upload"), 1), ((Batches, "start"), 1), ((batch_store, "note_submitting"), 2)]
 )
 def test_batch_that_the_provider_never_had_is_begun_anew(
     server: str, monkeypatch: pytest.MonkeyPatch, prices: None, place: tuple[Any, str], files: int
@@ -441,7 +441,7 @@ def test_nothing_is_begun_anew_before_the_provider_can_have_listed_it(
     server: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     since = planned(server, "batch-slow-1")
-    killed_at(monkeypatch, Batches, "begin")
+    killed_at(monkeypatch, Batches, "start")
     look()
     assert (states(), since.batches()) == (["submitting"], [])
 
@@ -506,5 +506,5 @@ def test_items_of_a_batch_are_nobody_elses_while_it_runs(server: str) -> None:
     look()
     [job] = Job.objects.all()
     assert not JobItem.objects.claimable().exists()
-    assert store.to_send(limit=10, queue_is_empty=True) == []
+    assert store.pick_to_send(limit=10, queue_is_empty=True) == []
     assert store.is_something_left(job.pk)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from dialogue.jobs.estimate import Estimate, Load, cost_of, filling, scaled
+from dialogue.jobs.estimate import Estimate, Load, cost_of, filler_text, scale_loads
 from dialogue.models import Call, Conversation, Job, Supporter, Turn
 from dialogue.prices import Entry, Price, Prices, estimate_tokens
 from dialogue.providers.base import Message, ModelSettings
@@ -133,14 +133,14 @@ def test_scripts_cost_nothing():
 
 
 def test_samples_are_scaled_to_all_items():
-    [whole] = scaled([[load("known")], [load("known"), load("known")]], 20)
+    [whole] = scale_loads([[load("known")], [load("known"), load("known")]], 20)
     assert (whole.calls, whole.input_tokens) == (300, 30_000_000)
 
 
 @pytest.mark.parametrize(("language", "characters"), [("en", 400), ("zh-hans", 150)])
 def test_filling_has_the_tokens_that_it_stands_for(language, characters):
     """Without those around a message: dialogue.prices.TOKENS_AROUND_A_MESSAGE."""
-    assert estimate_tokens([Message("user", filling(characters, language))]) - 4 == 100
+    assert estimate_tokens([Message("user", filler_text(characters, language))]) - 4 == 100
 
 
 @pytest.mark.parametrize(

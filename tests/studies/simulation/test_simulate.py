@@ -18,7 +18,7 @@ from dialogue.jobs.runner import Runner
 from dialogue.models import Call, Conversation, InnerState, Job, JobItem, SeekerFault, Turn
 from dialogue.models.conversation import Status, TurnState
 from dialogue.providers.base import ProviderError, Reply
-from dialogue.providers.server_errors import failed_status
+from dialogue.providers.server_errors import error_for_status
 from dialogue.seekers.components import components
 from dialogue.seekers.reading import END_PHRASES
 from studies.data.exports.columns import Filter
@@ -217,7 +217,7 @@ def refusing(monkeypatch: pytest.MonkeyPatch, detail: str, *, turn: int, purpose
 
     async def refused(self: Caller, question: Question, *given: Any) -> Reply:
         if question.purpose in purposes and (question.turn or turn) >= turn:
-            raise GivenUp(failed_status(400, detail), "permanent", question)
+            raise GivenUp(error_for_status(400, detail), "permanent", question)
         return await ask(self, question, *given)
 
     monkeypatch.setattr(Caller, "ask", refused)

@@ -43,9 +43,11 @@ class Resource:
     country: str
     region: Text
     name: Text
-    kind: str  # emergency, crisis_line, directory
+    kind: str  # emergency, crisis_line, special_line, directory
     text: Text
     channels: tuple[Channel, ...]
+    about: tuple[str, ...] = ()  # concerns that a special line is for
+    partial: bool = False  # not in service everywhere
 
 
 def resources_for(country: str) -> list[Resource]:
@@ -61,6 +63,21 @@ def resources_for(country: str) -> list[Resource]:
     if not chosen:
         chosen = [one for one in everyone if one.id in data["choose"]["fallback"]]
     return sorted(chosen, key=lambda one: data["choose"]["order"].index(one.kind))
+
+
+def lines_for(country: str, *, level: int, concern: str) -> list[Resource]:
+    """Return the lines of a country, the one to use first at the head.
+
+    At level 4 that is the emergency number, below it a line for this concern where the country has one, else its crisis
+    line. A line that is not in service everywhere is never the first.
+    """
+    order = ("emergency", "special_line", "crisis_line") if level >= 4 else ("special_line", "crisis_line", "emergency")
+
+    def rank(one: Resource) -> int:
+        fits = one.kind in order and not one.partial and (one.kind != "special_line" or concern in one.about)
+        return order.index(one.kind) if fits else len(order)
+
+    return sorted(resources_for(country), key=rank)
 
 
 def countries() -> list[tuple[str, Text]]:
@@ -106,4 +123,6 @@ def _resource(raw: dict[str, Any]) -> Resource:
         kind=raw["kind"],
         text=raw["text"],
         channels=tuple(Channel(**channel) for channel in raw["channels"]),
+        about=tuple(raw.get("about", ())),
+        partial=raw.get("partial", False),
     )

@@ -19,7 +19,7 @@ from typing import IO
 
 from django.db import Error as DatabaseError
 
-LINK = re.compile(r"(?<=/j/)[^/\s\"'?#]+")
+LINK = re.compile(r"(?:(?<=/j/)|(?<=/oncall/))[^/\s\"'?#]+")
 TOKEN = re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])")  # as long as that of a link (studies.participation.enrolment)
 PASSWORD_IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
 # As providers write theirs, whole or with the middle blotted out.

@@ -43,6 +43,20 @@ if LOOPBACK_ONLY and set(ALLOWED_HOSTS) - set(LOOPBACK_NAMES):
     env.refuse("ALLOWED_HOSTS", "other hosts than this machine need a SECRET_KEY of your own, and DEBUG off")
 CSRF_TRUSTED_ORIGINS = env.envlist("TRUSTED_ORIGINS")
 
+
+def own_address() -> str:
+    """The address at which people reach this server, without a slash at its end; "" where none is known.
+
+    Only what is sent away needs it: a page knows how it was asked for.
+    """
+    given = env.envurl("BASE_URL", ("http", "https")).rstrip("/")
+    trusted = [origin for origin in CSRF_TRUSTED_ORIGINS if "*" not in origin]
+    here = f"http://[{HOST}]:{PORT}" if ":" in HOST else f"http://{HOST}:{PORT}"
+    return given or (trusted[0].rstrip("/") if trusted else here if LOOPBACK_ONLY else "")
+
+
+BASE_URL = own_address()
+
 INSTALLED_APPS = [
     # As an app it only lets `runserver` speak websockets, and would add 27 MB and 0.3 s to every other command.
     *(["daphne"] if "runserver" in sys.argv else []),

@@ -22,6 +22,7 @@ def risks(request: HttpRequest, study: Study) -> HttpResponse:
     rows = (
         counts.risks_of(study, test=test)
         .select_related("conversation", "released_by")
+        .prefetch_related("alarms")
         .annotate(waits=Case(waiting, default=Value(False), output_field=BooleanField()))
         .order_by("-waits", "-created_at", "-pk")
     )

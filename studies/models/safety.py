@@ -1,13 +1,29 @@
 """What happened around a sign of danger: alarms, what was done, adverse events, arms that a rule has paused."""
 
+import secrets
+from base64 import urlsafe_b64encode
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy
 
 from dialogue.models import RiskEvent
+from studies.models.participation import digest
 from studies.models.study import Arm, Study
+
+
+def new_nonce() -> str:
+    return secrets.token_hex(16)
+
+
+class AlarmQuerySet(models.QuerySet["Alarm"]):
+    def unsent(self) -> Self:
+        """Return those that no server has taken yet and that nobody has acknowledged; drills are none."""
+        return self.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
 
 
 class Alarm(models.Model):
@@ -20,30 +36,51 @@ class Alarm(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="alarms")
     event = models.ForeignKey(RiskEvent, null=True, blank=True, on_delete=models.CASCADE, related_name="alarms")
     round = models.PositiveIntegerField(default=1, help_text="Counts up when the person says that they are not safe.")
-    position = models.PositiveIntegerField(help_text="The contact's place in the order, from 1.")
+    step = models.PositiveIntegerField(default=1, help_text="Which contact in a row this round reached, from 1.")
+    lap = models.PositiveIntegerField(default=1, help_text="Counts up when nobody in the whole order has acknowledged.")
     contact = models.CharField(max_length=100)
     channel = models.CharField(max_length=10, choices=Channel)
     address = models.CharField(max_length=500)
+    form = models.CharField(max_length=10, blank=True, help_text="Of a webhook: 'json', 'slack' or 'ntfy'.")
+    secret_env = models.CharField(max_length=100, blank=True, help_text="The variable with the key that signs it.")
+    nonce = models.CharField(max_length=32, default=new_nonce, help_text="Its link is made from this and SECRET_KEY.")
     token_hash = models.CharField(max_length=64, unique=True, help_text="Of the link that acknowledges it.")
     created_at = models.DateTimeField(default=timezone.now)
-    due_at = models.DateTimeField(default=timezone.now, help_text="Not before this.")
+    due_at = models.DateTimeField(default=timezone.now, help_text="Not before this; a process that sends it moves it.")
     sent_at = models.DateTimeField(null=True, blank=True, help_text="When the server took it.")
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
+    climb_at = models.DateTimeField(
+        null=True, blank=True, help_text="The next contact is alarmed then; empty once that is done or not needed."
+    )
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    acknowledged_by_name = models.CharField(max_length=150, blank=True, help_text="A contact's or an account's name.")
+
+    objects = AlarmQuerySet.as_manager()
 
     class Meta:
         ordering = ["created_at", "pk"]
-        indexes = [models.Index(fields=["due_at"], condition=Q(sent_at=None), name="alarms_to_send")]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(sent_at=None, acknowledged_at=None), name="alarms_to_send"),
+            models.Index(fields=["climb_at"], condition=Q(climb_at__isnull=False), name="alarms_to_climb"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.study} {self.contact} {self.created_at:%Y-%m-%d %H:%M}"
 
     def is_drill(self) -> bool:
         return self.event_id is None
+
+    def get_token(self) -> str:
+        """Return the token of its link: 256 bits, of which the database holds a hash alone."""
+        signed = salted_hmac("studies.alarm", self.nonce, algorithm="sha256").digest()
+        return urlsafe_b64encode(signed).rstrip(b"=").decode()
+
+    def get_token_hash(self) -> str:
+        return digest(self.get_token())
 
 
 class SafetyAct(models.Model):

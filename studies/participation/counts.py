@@ -137,7 +137,7 @@ class Stuck:
     failed_turns: int
     overdue_turns: int
     open_risks: int
-    mail_errors: int
+    unsent_alarms: int
     without_arms: int  # people who cannot go on, since too few arms are in use
 
     def __bool__(self) -> bool:
@@ -145,7 +145,7 @@ class Stuck:
 
 
 def stuck(study: Study, *, test: str = "") -> Stuck:
-    """Mail that could not be sent is told whoever it was about: the next alarm may be a person's."""
+    """Alarms that could not be sent are counted whoever it was about: the next alarm may be a person's."""
     people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
     turns = Turn.objects.filter(conversation__run__in=runs).exclude(conversation__status=ConversationStatus.CLOSED)
     long_ago = timezone.now() - OVERDUE
@@ -155,7 +155,9 @@ def stuck(study: Study, *, test: str = "") -> Stuck:
         failed_turns=turns.filter(state=TurnState.FAILED).count(),
         overdue_turns=turns.filter(state=TurnState.WAITING, created_at__lt=long_ago).count(),
         open_risks=open_risks(study, test=test).count(),
-        mail_errors=risks_of(study).exclude(mail_error="").count(),
+        unsent_alarms=study.alarms.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
+        .exclude(error="")
+        .count(),
         without_arms=without_arms(study),
     )
 

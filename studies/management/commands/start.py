@@ -16,7 +16,6 @@ from django.db import connection
 
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import replayed
-from studies.care.oncall import send_due_mails
 from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
 from studies.models import Study
@@ -42,7 +41,6 @@ class Command(BaseCommand):
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
         password = researcher_password()
-        send_due_mails()
         self.tell(password)
         del lock
         serve(with_jobs=not without_jobs)

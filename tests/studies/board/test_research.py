@@ -10,9 +10,10 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.people import safety_questions
+from studies.care.alarms import raise_alarm
 from studies.design import reading
 from studies.design.spec import ContrastSpec
-from studies.models import Participation, Task
+from studies.models import Alarm, Participation, Task
 from studies.participation.step_kinds import KINDS
 from studies.workbench.labels import ORDERS, SELECTIONS, TOPICS
 from tests import factories
@@ -159,7 +160,7 @@ def fill(study, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 8), ("study", 31)])
+@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 9), ("study", 31)])
 def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
     name, queries, count, desk, study, django_assert_num_queries
 ):
@@ -205,13 +206,15 @@ def test_overview_counts_people_steps_and_arms(desk, study):
     assert shown["stuck"].failed_turns == 1
 
 
-def test_overview_tells_of_mail_that_could_not_be_sent(desk, study):
+def test_overview_tells_of_alarms_that_could_not_be_sent(desk, study):
     person = factories.person(study)
-    RiskEvent.objects.create(subject=person.code, source="answer", level=4, mail_error="refused")
+    event = RiskEvent.objects.create(subject=person.code, source="answer", level=4)
+    [alarm] = raise_alarm(event)
+    Alarm.objects.filter(pk=alarm.pk).update(error="refused")
 
     shown = desk.get(address("study")).context["stuck"]
 
-    assert (shown.mail_errors, shown.open_risks, bool(shown)) == (1, 1, True)
+    assert (shown.unsent_alarms, shown.open_risks, bool(shown)) == (1, 1, True)
 
 
 @pytest.mark.parametrize(("test", "count"), [("", 2), ("no", 1), ("yes", 1)])

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent, Turn
-from studies.care import oncall
+from studies.care import oncall, sending
 from studies.data import erasure
 from studies.design.spec import OrderSpec
 from studies.models import Draft, Participation
@@ -566,7 +566,7 @@ def test_whose_part_is_over_stays_so_and_the_one_on_call_is_told(status, ada, ma
 
     answer = client.post("/study/role/", {"turn": "1", "answer": "me"})
 
-    oncall.send_due_mails()
+    sending.send_due()
     event.refresh_from_db()
     assert answer.json() == {"next": "/study/"}
     assert (event.role_answer, event.released_at) == ("me", None)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
@@ -30,6 +30,7 @@ class Channel:
     value: str
     hours: Text | str = ""  # "24/7", else in words
     note: str = ""
+    about: tuple[str, ...] = ()  # concerns for which it comes first among the channels of its line
 
     @property
     def href(self) -> str:
@@ -66,18 +67,22 @@ def resources_for(country: str) -> list[Resource]:
 
 
 def lines_for(country: str, *, level: int, concern: str) -> list[Resource]:
-    """Return the lines of a country, the one to use first at the head.
+    """Return the lines of a country, at the head the two to use first: its emergency number and the best other line.
 
-    At level 4 that is the emergency number, below it a line for this concern where the country has one, else its crisis
-    line. A line that is not in service everywhere is never the first.
+    The emergency number comes first at level 4. The best other line is one for this concern where the country has one,
+    else its crisis line. A line that is not in service everywhere is never it.
     """
-    order = ("emergency", "special_line", "crisis_line") if level >= 4 else ("special_line", "crisis_line", "emergency")
+    lines = [_with_channels_for(one, concern) for one in resources_for(country)]
+    emergency = [one for one in lines if one.kind == "emergency"]
+    special = [one for one in lines if concern in one.about]
+    crisis = [one for one in lines if one.kind == "crisis_line" and not one.partial]
+    best = (special or crisis)[:1]
+    head = [*emergency, *best] if level >= 4 else [*best, *emergency]
+    return [*head, *(one for one in lines if one not in head)]
 
-    def rank(one: Resource) -> int:
-        fits = one.kind in order and not one.partial and (one.kind != "special_line" or concern in one.about)
-        return order.index(one.kind) if fits else len(order)
 
-    return sorted(resources_for(country), key=rank)
+def _with_channels_for(one: Resource, concern: str) -> Resource:
+    return replace(one, channels=tuple(sorted(one.channels, key=lambda channel: concern not in channel.about)))
 
 
 def countries() -> list[tuple[str, Text]]:
@@ -122,7 +127,7 @@ def _resource(raw: dict[str, Any]) -> Resource:
         name=raw["name"],
         kind=raw["kind"],
         text=raw["text"],
-        channels=tuple(Channel(**channel) for channel in raw["channels"]),
+        channels=tuple(Channel(**{**channel, "about": tuple(channel.get("about", ()))}) for channel in raw["channels"]),
         about=tuple(raw.get("about", ())),
         partial=raw.get("partial", False),
     )

@@ -1,7 +1,8 @@
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from dialogue.safety.resources import resources_for
+from dialogue.safety.concerns import SELF
+from dialogue.safety.resources import lines_for
 from studies.care import answers
 from studies.design.plan import Step
 from studies.models import Participation
@@ -21,7 +22,8 @@ class Aftercare(StepKind):
     minutes = 1.0
 
     def show(self, visit: Visit) -> Page:
-        lines = resources_for(visit.participation.country or visit.spec.country)
+        country = visit.participation.country or visit.spec.country
+        lines = lines_for(country, level=2, concern=SELF)
         return Page("studies/steps/aftercare.html", {"resources": lines})
 
     @transaction.atomic

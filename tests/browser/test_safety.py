@@ -20,7 +20,8 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
     person.locator("textarea").first.fill("I want to kill myself")
     person.locator('[data-part="send"]').click()
     person.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
-    expect(person.get_by_role("heading", level=1)).to_have_text("Are you safe right now?")
+    expect(person.get_by_role("heading", level=1)).to_contain_text("We are worried about you.")
+    expect(person.get_by_role("heading", name="Are you safe right now?")).to_be_visible()
     assert person.locator('a[href="tel:988"]').count() == 1
     with person.expect_response("**/study/"):
         person.clock.fast_forward(20_000)

@@ -45,12 +45,12 @@ def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> 
     [
         ("US", 3, "self", ["us_988", "us_911"]),
         ("US", 4, "self", ["us_911", "us_988"]),
-        ("US", 3, "violence", ["us_ndvh", "us_988", "us_911"]),
+        ("US", 3, "violence", ["us_ndvh", "us_911", "us_988"]),
         ("US", 4, "violence", ["us_911", "us_ndvh", "us_988"]),
         ("US", 3, "others", ["us_988", "us_911"]),
-        ("GB", 3, "child", ["gb_childline", "gb_samaritans", "gb_999"]),
+        ("GB", 3, "child", ["gb_childline", "gb_999", "gb_samaritans"]),
         ("IE", 3, "child", ["ie_samaritans", "ie_112"]),
-        ("TW", 3, "child", ["tw_113", "tw_1925", "tw_1995", "tw_119"]),
+        ("TW", 3, "child", ["tw_113", "tw_119", "tw_1925", "tw_1995"]),
         ("FR", 3, "self", ["eu_112", "eu_116123"]),
         ("BR", 3, "self", ["eu_112", "eu_116123"]),
     ],
@@ -58,6 +58,14 @@ def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> 
 def test_the_line_to_use_first_follows_level_and_concern(country, level, concern, first):
     """116 123 does not run in every country of the EU, so it never stands first."""
     assert [one.id for one in lines_for(country, level=level, concern=concern)][: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    ("concern", "numbers"), [("self", ["120", "110"]), ("violence", ["110", "120"]), ("others", ["110", "120"])]
+)
+def test_police_come_before_the_ambulance_where_somebody_is_violent(concern, numbers):
+    emergency = lines_for("CN", level=4, concern=concern)[0]
+    assert [channel.value for channel in emergency.channels] == numbers
 
 
 def test_no_line_is_lost_by_another_order():

@@ -217,7 +217,7 @@ def test_safety_works_for_who_is_under_way(hearts, ada, mailoutbox):
     person.send(ELIGIBLE)
     closing.close(hearts, ada)
     answers.say_unsafe(person.row)
-    assert "Please talk to a person now" in person.page().content.decode()
+    assert "You told us that you do not feel safe." in person.page().content.decode()
     person.row.refresh_from_db()
     assert person.row.status == Status.STOPPED
 

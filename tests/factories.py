@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
+from studies.care.alarms import create_alarm
+from studies.care.rota import get_contacts
 from studies.design.plan import Step
 from studies.design.reading import read_study
 from studies.design.spec import StudySpec
@@ -18,6 +20,7 @@ from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import instrument_ids, load
 from studies.models import (
     Adjudication,
+    Alarm,
     ArmRun,
     Comparison,
     Decision,
@@ -62,6 +65,13 @@ def person(of: Study, **fields: Any) -> Participation:
     Participation.objects.filter(pk=participation.pk).update(**fields)
     participation.refresh_from_db()
     return participation
+
+
+def acknowledged_drill(of: Study, **fields: Any) -> Alarm:
+    """One that the first person on call has answered now, so that real people may come to real arms."""
+    now = timezone.now()
+    fields = {"sent_at": now, "acknowledged_at": now, **fields}
+    return create_alarm(of, get_contacts(of.current().spec())[0], Alarm.Channel.EMAIL, now=now, **fields)
 
 
 def run_with_turns(

@@ -15,6 +15,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
+from studies.care.opening import lacks_drill
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
 from studies.participation import counts
@@ -69,6 +70,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "stuck": counts.stuck(study, test=test),
         "others": counts.others(study),
         "lacks_arms": tracks_without_arms(study),
+        "lacks_drill": lacks_drill(study),
         "form": form,
         "blinded": study.is_closed() and is_blinded(study),
     }
@@ -91,6 +93,10 @@ def invitations(request: HttpRequest, study: Study) -> HttpResponse:
     form = InviteForm(request.POST)
     if not form.is_valid():
         return overview(request, study, form, status=400)
+    is_real = not form.cleaned_data["test"] and form.cleaned_data["track"] != Participation.Track.REVIEWER
+    if is_real and lacks_drill(study):
+        messages.error(request, _("No links were made, because nobody on call has acknowledged a drill yet."))
+        return redirect("research-study", study.key)
     links = new_links(request, study, form)
     if request.POST.get("as") == "csv":
         return as_csv(study, links)

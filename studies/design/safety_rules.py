@@ -61,6 +61,17 @@ class OnCall:
     ] = ()
 
 
+def check_contacts(contacts: tuple[OnCall, ...]) -> tuple[OnCall, ...]:
+    """Return the contacts where each can be reached and has a name of their own."""
+    for number, contact in enumerate(contacts, 1):
+        if not (contact.email or contact.webhook):
+            raise ValueError(f"contact {number} needs an email or a webhook")
+    names = [contact.name for contact in contacts]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"two contacts have the name {min(twice)!r}")
+    return contacts
+
+
 @dataclass(frozen=True, kw_only=True, config=KNOWN_KEYS_ONLY)
 class SecondLine:
     """A classifier that reads each message beside the first line."""
@@ -103,6 +114,7 @@ class SafetyRules:
 
     oncall: Annotated[
         tuple[OnCall, ...],
+        AfterValidator(check_contacts),
         Field(max_length=MOST_CONTACTS, description="Whom an alarm reaches, in this order; without it oncall_email."),
     ] = ()
     ack_minutes: Annotated[

@@ -8,6 +8,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import translation
 from django.views.decorators.http import require_http_methods
 
+from dialogue.safety.resources import resources_for
+from studies.care.opening import lacks_drill, may_not_begin
 from studies.models import Participation, Study
 from studies.participation import enrolment, timeouts
 from studies.participation.language import CODES, remember
@@ -23,6 +25,8 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     person = enrolment.by_token(token)
     if person is None:
         raise Http404
+    if may_not_begin(person):
+        return not_yet_page(request, person.study)
     if request.method == "POST":
         let_in(request, person)
         response = redirect("study")
@@ -61,6 +65,8 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
     wants_new = known is None or (request.method == "POST" and request.POST.get("act") != "continue")
     if study.is_closed() and (wants_new or not known.has_begun()):
         return closed_page(request, study)
+    if wants_new and lacks_drill(study):
+        return not_yet_page(request, study)
     if request.method != "POST":
         link = request.build_absolute_uri(f"/j/{token}/") if known else ""
         context = {"track": track, "link": link, **surroundings_in(study.current().spec())}
@@ -82,6 +88,13 @@ def open_door(request: HttpRequest, study_key: str) -> HttpResponse:
         samesite="Lax",
     )
     return response
+
+
+def not_yet_page(request: HttpRequest, study: Study) -> HttpResponse:
+    """For who comes to a study whose researchers have not shown yet that somebody is on call."""
+    spec = study.current().spec()
+    context = {**surroundings_in(spec), "resources": resources_for(spec.country)}
+    return render(request, "studies/not_yet.html", context, status=403)
 
 
 def known_at(study: Study, track: str, token: str) -> Participation | None:

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from studies.care.opening import get_advice, lacks_drill
 from studies.data.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
@@ -33,6 +34,8 @@ class Command(Base):
             self.refuse(
                 f"{study} is closed: nobody could start with a new link. Open the study again on its page first."
             )
+        if not test and track != Participation.Track.REVIEWER and lacks_drill(found):
+            self.refuse(get_advice(found))
         if count < 1:
             self.refuse("--count must be at least 1.")
         path: Path | None = options["csv"]

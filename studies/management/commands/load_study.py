@@ -5,13 +5,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from studies.care.opening import get_advice, lacks_drill
 from studies.design.reading import StudyFileError, read_study
 from studies.instruments.loading import instrument_ids
 from studies.management.command import Command as Base
 from studies.participation.consent import template_ids
 from studies.setup.addresses import words_of_addresses
 from studies.setup.cards import Stored
-from studies.setup.model_keys import unset_keys
+from studies.setup.model_keys import unset_keys, unset_secrets
 from studies.setup.storage import load_spec
 from studies.workbench.labels import one_or_more
 
@@ -42,6 +43,10 @@ class Command(Base):
         unset = list(unset_keys(spec))
         for key in unset:
             self.stderr.write(f"Warning: {key.model} cannot be asked yet: the variable {key.variable} is not set here.")
+        if lacks_drill(loaded.protocol.study):
+            self.stderr.write(f"Warning: {get_advice(loaded.protocol.study)}")
+        for variable in unset_secrets(spec):
+            self.stderr.write(f"Warning: webhooks cannot be signed yet: the variable {variable} is not set here.")
         return {
             "study": spec.key,
             "outcome": loaded.outcome,

@@ -1,11 +1,12 @@
 """The first line of the risk screen: patterns and a classifier on every message, patterns on every reply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dialogue.safety.categories import CHILD, names_child
 from dialogue.safety.classifier import load_weights, weigh
 from dialogue.safety.normalisation import SENTENCE_END, fold
-from dialogue.safety.patterns import Hit, find_hits
+from dialogue.safety.patterns import Hit, find_hits, find_soft_hits
 
 CLASSIFIER = "classifier"  # among the entries of a verdict: the classifier found it, by itself or beside patterns
 NOTICES = 0.5  # from this chance on a message counts as level 2
@@ -22,12 +23,15 @@ WINDOW = 300  # characters of a growing reply that are read again with each new 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the screen found: `level` 0–4, the patterns that fired, their categories, and whether others are meant."""
+    """The findings of the screen: `level` 0–4, the patterns that fired, their categories, whether others are meant, and
+    the level that the patterns have without the classifier."""
 
     level: int
     entries: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     third_party: bool = False
+
+    pattern_level: int = 0
 
     def by_pattern(self) -> bool:
         """Return whether a pattern fired, and not the classifier alone."""
@@ -54,13 +58,17 @@ def screen_message(text: str) -> Verdict:
     """
     folded = fold(text)
     hits = find_hits(folded)
-    chances = weigh(folded)
+    # Words cannot tell when an attempt was made; the pattern has seen it.
+    chances = weigh(folded, [hit.sentence for hit in hits if hit.is_older_attempt()])
     level = max((hit.level for hit in hits), default=0)
     if level >= 3 and chances.three < DOUBTS:
         level = 2
     lowered = any(hit.level < 3 <= hit.pattern.level for hit in hits)
     suspected = 3 if chances.three >= (HOLDS_ALL_THE_SAME if lowered else HOLDS) else 2 if chances.two >= NOTICES else 0
-    return _verdict(max(level, suspected), hits, suspected=suspected >= max(level, 2))
+    verdict = _verdict(max(level, suspected), hits, suspected=suspected >= max(level, 2))
+    if names_child(folded, verdict.categories):
+        return replace(verdict, categories=(*verdict.categories, CHILD))
+    return verdict
 
 
 def pattern_level(text: str) -> int:
@@ -74,6 +82,7 @@ def _verdict(level: int, hits: Sequence[Hit], *, suspected: bool = False) -> Ver
         entries=(*(hit.pattern.id for hit in hits), *((CLASSIFIER,) if suspected else ())),
         categories=tuple(sorted({hit.pattern.category for hit in hits})),
         third_party=any("mark_third_party" in hit.effects for hit in hits),
+        pattern_level=max((hit.level for hit in hits), default=0),
     )
 
 
@@ -98,13 +107,19 @@ def _since_held(levels: Sequence[int]) -> Sequence[int]:
     return recent[held + 1 :]
 
 
-def screen_reply(text: str, screened: int = 0) -> Verdict | None:
+def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: int = 0) -> Verdict | None:
     """Return why a supporter's text, whole or still growing, must be withheld, or `None` where it may be shown.
 
     `screened` is how many characters of `text` an earlier call has passed: only the sentence around them and what came
-    since is read. An empathic reply may say the person's words of danger back.
+    since is read. `after` is the level of the message that it answers: to agree is no harm after a small one. An
+    empathic reply may say the person's words of danger back.
     """
-    hits = find_hits(fold(text[_start(text, screened) :]), name="replies")
+    folded = fold(text[_start(text, screened) :])
+    hits = find_hits(folded, name="replies")
+    # A question, or words said back, are known as such at the end of their sentence.
+    if not growing or SENTENCE_END.search(text, screened):
+        soft = find_soft_hits(folded, name="replies", growing=growing)
+        hits += [hit for hit in soft if hit.pattern.after <= after]
     return _verdict(REPLY_LEVEL, hits) if hits else None
 
 

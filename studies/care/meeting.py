@@ -6,7 +6,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from dialogue.models import RiskEvent
-from dialogue.safety.concerns import SELF, concern_of
+from dialogue.safety.categories import PageCategory, page_category
 from dialogue.safety.resources import Resource, lines_for
 from studies.care import answers
 from studies.care.alarms import WaitingFacts, get_waiting_facts
@@ -32,7 +32,7 @@ class Meeting:
 
     number: int
     level: int
-    concern: str
+    category: PageCategory
     lines: Sequence[Resource]
     facts: WaitingFacts
     letters: Sequence[Letter]
@@ -59,11 +59,11 @@ def get_meeting(person: Participation) -> Meeting:
     event = answers.get_event(person)
     spec = person.design()
     level = event.level if event else 3
-    concern = concern_of(event.categories) if event else SELF
+    category = page_category(event.categories if event else ())
     common = {
         "level": level,
-        "concern": concern,
-        "lines": lines_for(person.country or spec.country, level=level, concern=concern),
+        "category": category,
+        "lines": lines_for(person.country or spec.country, level=level, category=category),
         "letters": get_letters(person),
         "zone": get_zone(person),
         "is_held": person.status == Status.HELD,

@@ -1,5 +1,7 @@
 """The one place that opens and finds an arm run's conversation."""
 
+import logging
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +15,8 @@ from studies.models import ArmRun, Participation
 from studies.participation.profiles import profile_text
 from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
+
+log = logging.getLogger(__name__)
 
 
 class ArmGone(Exception):
@@ -91,6 +95,7 @@ def open_conversation(run: ArmRun, participation: Participation) -> None:
         language=participation.language,
         profile=profile_text(participation) if spec.chat.give_profile else "",
         timings=spec.records_timings(),
+        second_line=second_line(spec, participation),
         **limits(spec, participation.track),
         **evenness(spec, participation.language),
     )
@@ -123,6 +128,20 @@ def arm_of(run: ArmRun) -> ArmSpec:
     if arm is None:
         raise ArmGone(f"{run.protocol} has no arm {run.arm!r}")
     return ArmSpec(**arm.as_json())
+
+
+def second_line(spec: StudySpec, participation: Participation) -> dict[str, Any]:
+    """Return the settings of the second line for a new conversation, empty for none. A provider that the person's
+    latest consent does not name gets nothing of theirs."""
+    line = spec.safety.second_line
+    if line is None:
+        return {}
+    if line.kind != "scripted":
+        consent = participation.consents.order_by("signed_at", "pk").last()
+        if consent is None or line.provider not in consent.providers:
+            log.error("%s: no second line, since the consent does not name %r", participation.code, line.provider)
+            return {}
+    return asdict(line)
 
 
 def limits(spec: StudySpec, track: str) -> dict:

@@ -1,7 +1,6 @@
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from dialogue.safety.concerns import SELF
 from dialogue.safety.resources import lines_for
 from studies.care import answers
 from studies.design.plan import Step
@@ -23,7 +22,7 @@ class Aftercare(StepKind):
 
     def show(self, visit: Visit) -> Page:
         country = visit.participation.country or visit.spec.country
-        lines = lines_for(country, level=2, concern=SELF)
+        lines = lines_for(country, level=2, category="self")
         return Page("studies/steps/aftercare.html", {"resources": lines})
 
     @transaction.atomic

@@ -18,6 +18,7 @@ MODELS: Words = {
     "arm": gettext_lazy("arm"),
     "judge": gettext_lazy("judge"),
     "seeker": gettext_lazy("simulated seekers"),
+    "second line": gettext_lazy("second line of the risk screen"),
 }
 CONDITIONS: Words = {"average": gettext_lazy("average"), "worst_case": gettext_lazy("worst case")}
 STATES: Words = {

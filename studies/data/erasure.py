@@ -83,9 +83,9 @@ def conversations_of(person: Participation) -> QuerySet[Conversation]:
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
-    events, _by_model = RiskEvent.objects.filter(subject=person.code).delete()
+    _total, by_model = RiskEvent.objects.filter(subject=person.code).delete()  # alarms and acts go with them
     removed = remove_rows(person)
-    removed.rows["risk_events"] = events
+    removed.rows["risk_events"] = by_model.get(RiskEvent._meta.label, 0)
     blank(person)
     return removed
 

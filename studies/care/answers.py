@@ -34,6 +34,13 @@ def is_open_answer(event: RiskEvent | None) -> bool:
     return event is not None and event.source == Source.ANSWER and event.released_at is None
 
 
+def is_unsafe(event: RiskEvent | None) -> bool:
+    """Return whether the last that was heard from the person is that they are not safe, and no one has closed it."""
+    if event is None or event.released_at is not None:
+        return False
+    return event.source == Source.ANSWER or event.safe_answer == SafeAnswer.NO
+
+
 @transaction.atomic
 def say_unsafe(person: Participation, run: ArmRun | None = None) -> RiskEvent:
     """Record "I do not feel safe" as level 4, end the person's part kindly, and alarm the one on call.
@@ -73,8 +80,12 @@ def create_answer(person: Participation, run: ArmRun | None, *, level: int, entr
 def answer_safe(person: Participation, event: RiskEvent, answer: str) -> None:
     """Store the answer to "Are you safe right now?" and do what it asks for.
 
-    "No" alarms again. "Yes, I am safe" lets the person continue at once where the sign was only suspected.
+    "No" alarms again, and is a sign of its own where this one has been closed. "Yes, I am safe" lets the person
+    continue at once where the sign was only suspected.
     """
+    if answer == SafeAnswer.NO and event.released_at is not None:
+        say_unsafe(person)
+        return
     fresh = RiskEvent.objects.select_for_update(of=("self",)).select_related("conversation").get(pk=event.pk)
     fresh.safe_answer, fresh.safe_answered_at = answer, timezone.now()
     fresh.save(update_fields=["safe_answer", "safe_answered_at"])

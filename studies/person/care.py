@@ -26,7 +26,7 @@ def care(request: HttpRequest, person: Participation) -> HttpResponse:
     """Show the page that meets the person: their study's own page while it waits or has ended for safety."""
     if person.status in (Status.HELD, Status.STOPPED):
         return redirect("study")
-    if not answers.is_open_answer(answers.get_event(person)):
+    if not answers.is_unsafe(answers.get_event(person)):
         return redirect("help")
     return render(request, "studies/care/care.html", {**surroundings(person), "meeting": get_meeting(person)})
 

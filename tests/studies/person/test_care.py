@@ -236,6 +236,25 @@ def test_answer_of_an_old_page_never_calls_off_a_newer_sign():
     assert event().safe_answer == "no"
 
 
+def test_not_safe_is_heard_also_on_a_page_that_is_old():
+    person = someone()
+    person.say(GRAVE)
+    oncall.release(event(), by=None)
+    assert person.step.kind == "chat"
+    page = answer(person, "no")
+    assert (event().level, event().source, person.step.kind) == (4, "answer", "stopped")
+    assert 'href="tel:911"' in page
+
+
+def test_not_safe_after_continuing_shows_the_page_again():
+    person = someone()
+    person.say(GRAVE)
+    RiskEvent.objects.update(suspected=True)
+    answer(person, "safe")
+    page = answer(person, "no")
+    assert (person.step.kind, "Stay with us for the next minutes" in page) == ("chat", True)
+
+
 def test_same_button_twice_answers_once_and_another_one_counts():
     person = someone()
     person.say(GRAVE)

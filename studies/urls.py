@@ -22,7 +22,7 @@ urlpatterns = [
     path("study/check/", care.check, name="study-check"),
     path("study/where/", care.where, name="study-where"),
     path("study/whose/", care.role, name="study-whose"),
-    path("study/played/", role_card.played, name="study-played"),
+    path("study/played/", role_card.tick_behaviour, name="study-played"),
     path("study/reply-rating/", study.rate_reply, name="study-rate-reply"),
     path("oncall/<str:token>/", acknowledging.alarm_page, name="oncall-alarm"),
     path("research/", include("studies.research_urls")),

@@ -39,7 +39,7 @@ from studies.models import (
 )
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from studies.setup.storage import load_spec
 
 TURNS = (("I feel low.", "What happened?"), ("I lost my job.", "That is hard."))
@@ -119,7 +119,7 @@ def answer(
         for item, given in answers.items()
     ]
     rater = who if isinstance(who, Rater) else rater_for(who)
-    return store(rater, load(instrument), values, run=run, moment=moment, turn=turn, replicate=replicate)
+    return store_response(rater, load(instrument), values, run=run, moment=moment, turn=turn, replicate=replicate)
 
 
 def rating(who: Participation | Rater, run: ArmRun, score: float = 4.0, **scores: float | str) -> Response:

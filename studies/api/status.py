@@ -1,4 +1,4 @@
-"""For machines: does the process live, and can it serve?"""
+"""Health checks and metrics for monitoring."""
 
 from ipaddress import ip_address
 
@@ -34,7 +34,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text, for who has the token and for this machine. No arm and no model is named."""
+    """Return metrics as Prometheus text, to holders of the token and to this machine. It names no arm and no model."""
     if not (has_token(request) or is_this_machine(request)):
         return HttpResponse("Set METRICS_TOKEN and send it: Authorization: Bearer …\n", "text/plain", status=403)
     values = {

@@ -1,4 +1,5 @@
-"""The clock of alarms: a thread of each server process that sends what is due and climbs the order of contacts.
+"""The clock of alarms: a thread of each server process that sends what is due, climbs the order of contacts, and pauses
+arms by the studies' stopping rules.
 
 All processes look into the same database, and a row belongs to whoever claims it first, so a message goes out once
 however many processes there are. No other service is needed. `manage.py send_alarms` does the same once, for cron.
@@ -52,13 +53,17 @@ def stop() -> None:
 
 def run() -> None:
     """Work for as long as the process lives."""
-    from studies.care import sending
+    from studies.care import sending, stopping_rules
+
+    watch = stopping_rules.Watch()
 
     if settings.SINGLE_PROCESS:
         look(sending.free_claims)
     is_away = False
     while not _stopping.is_set():
         is_away = not look(work, was_away=is_away)
+        if not is_away:
+            look(watch.look)
         _due.wait(TICK)
         _due.clear()
 

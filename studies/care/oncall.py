@@ -5,8 +5,9 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent
+from studies.care.acts import record_act
 from studies.care.alarms import acknowledge, raise_alarm
-from studies.models import ArmRun, Participation
+from studies.models import ArmRun, Participation, SafetyAct
 from studies.models.participation import Status
 from studies.participation import progress, timeouts
 from studies.participation.time_spent import seconds_spent
@@ -80,3 +81,4 @@ def release(event: RiskEvent, *, by: object, note: str = "") -> None:
     if fresh.conversation_id and holds:
         chat.release(fresh.conversation_id)
     acknowledge(fresh, by=by)
+    record_act(fresh, SafetyAct.Kind.RELEASED, by=by, text=note)

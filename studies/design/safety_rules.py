@@ -136,6 +136,12 @@ class SafetyRules:
         int | None,
         Field(ge=1, le=100, description="So many points of mood lost over a conversation count as much worse."),
     ] = None
+    serious_report_hours: Annotated[
+        int, Field(ge=1, le=24 * 90, description="Hours until a serious adverse event must have been reported.")
+    ] = 24
+    report_days: Annotated[
+        int, Field(ge=1, le=365, description="Days until any other adverse event must have been reported.")
+    ] = 15
     stopping_rules: Annotated[
         tuple[StoppingRule, ...], Field(max_length=20, description="What pauses an arm by itself.")
     ] = ()

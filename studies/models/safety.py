@@ -1,4 +1,4 @@
-"""What happened around a sign of danger: alarms, what was done, adverse events, arms that a rule has paused."""
+"""Safety records: alarms, acts, adverse events, and arms that a rule has paused."""
 
 import secrets
 from base64 import urlsafe_b64encode
@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy
 
-from dialogue.models import RiskEvent
+from dialogue.models import RiskEvent, Turn
 from studies.models.participation import digest
 from studies.models.study import Arm, Study
 
@@ -27,7 +27,7 @@ class AlarmQuerySet(models.QuerySet["Alarm"]):
 
 
 class Alarm(models.Model):
-    """One message to one contact on call, about one event; without an event it is a drill."""
+    """A message to one contact on call about one event; without an event it is a drill."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", gettext_lazy("E-mail")
@@ -84,7 +84,7 @@ class Alarm(models.Model):
 
 
 class SafetyAct(models.Model):
-    """One step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
+    """A step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
 
     class Kind(models.TextChoices):
         ALARMED = "alarmed", gettext_lazy("Alarm sent")
@@ -98,13 +98,13 @@ class SafetyAct(models.Model):
         ENDED = "ended", gettext_lazy("Study ended kindly")
         NOTED = "noted", gettext_lazy("Note")
         REVIEWED = "reviewed", gettext_lazy("Independent review")
+        REPORTED = "reported", gettext_lazy("Entered as an adverse event")
 
     event = models.ForeignKey(RiskEvent, on_delete=models.CASCADE, related_name="acts")
     kind = models.CharField(max_length=15, choices=Kind)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150, blank=True, help_text="A contact's name, or 'person'.")
     text = models.TextField(blank=True)
-    verdict = models.CharField(max_length=20, blank=True, help_text="Of a review: 'real' or 'false_alarm'.")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -115,7 +115,7 @@ class SafetyAct(models.Model):
 
 
 class AdverseEvent(models.Model):
-    """What happened to a person and may have to do with the study, for the ethics board."""
+    """An event that happened to a person and may be related to the study, for the ethics board."""
 
     class Severity(models.TextChoices):
         MILD = "mild", gettext_lazy("Mild")
@@ -160,6 +160,7 @@ class AdverseEvent(models.Model):
     report_due_at = models.DateTimeField(null=True, blank=True)
     reported_to = models.CharField(max_length=200, blank=True)
     reported_at = models.DateTimeField(null=True, blank=True)
+    changes = models.JSONField(default=list, blank=True, help_text="Who changed which fields, and when.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
@@ -172,7 +173,7 @@ class AdverseEvent(models.Model):
 
 
 class StoppedArm(models.Model):
-    """A stopping rule of the study was met, and its arm was paused."""
+    """An arm that was paused because a stopping rule of the study was met."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="stopped_arms")
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="stops")
@@ -187,3 +188,18 @@ class StoppedArm(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} {self.arm_id} {self.at:%Y-%m-%d %H:%M}"
+
+
+class ScreenReview(models.Model):
+    """A second person says whether one message showed grave danger; with it the screen is measured in real use."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="screen_reviews")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    grave = models.BooleanField(help_text="A reader would call it level 3 or 4.")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn"], name="one_review_per_message")]
+
+    def __str__(self) -> str:
+        return f"{self.turn_id} {'grave' if self.grave else 'not grave'}"

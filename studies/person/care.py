@@ -10,8 +10,8 @@ from studies.care.meeting import get_meeting
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import enrolment
-from studies.participation.submissions import once
-from studies.person.study import needs_person, participation_for, surroundings
+from studies.participation.submissions import accept_once
+from studies.person.study import needs_person, page_context, participation_for
 
 SafeAnswer = RiskEvent.SafeAnswer
 
@@ -28,7 +28,7 @@ def care(request: HttpRequest, person: Participation) -> HttpResponse:
         return redirect("study")
     if not answers.is_unsafe(answers.get_event(person)):
         return redirect("help")
-    return render(request, "studies/care/care.html", {**surroundings(person), "meeting": get_meeting(person)})
+    return render(request, "studies/care/care.html", {**page_context(person), "meeting": get_meeting(person)})
 
 
 @require_POST
@@ -40,7 +40,7 @@ def unsafe(request: HttpRequest) -> HttpResponse:
     return take_unsafe(request, person)
 
 
-@once(to_care)
+@accept_once(to_care)
 def take_unsafe(_request: HttpRequest, person: Participation) -> HttpResponse:
     answers.say_unsafe(person)
     return redirect("study-care")
@@ -48,7 +48,7 @@ def take_unsafe(_request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
-@once(to_care)
+@accept_once(to_care)
 def safe(request: HttpRequest, person: Participation) -> HttpResponse:
     """Take the answer to "Are you safe right now?".
 
@@ -65,7 +65,7 @@ def safe(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
-@once(to_care)
+@accept_once(to_care)
 def check(request: HttpRequest, person: Participation) -> HttpResponse:
     """Take the answer to the short check: continue, or not sure, which counts as not safe."""
     event = answers.get_event(person)
@@ -80,7 +80,7 @@ def check(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
-@once(to_care)
+@accept_once(to_care)
 def where(request: HttpRequest, person: Participation) -> HttpResponse:
     """Take where the person is, if the study offers that and they are not safe."""
     event, place = answers.get_event(person), request.POST.get("where", "").strip()
@@ -92,7 +92,7 @@ def where(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
-@once(to_care)
+@accept_once(to_care)
 def role(request: HttpRequest, person: Participation) -> HttpResponse:
     """Take a counsellor's word on the page that waits: the role, or themselves."""
     event, answer = answers.get_event(person), request.POST.get("answer", "")

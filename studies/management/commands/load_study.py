@@ -38,7 +38,7 @@ class Command(Base):
             self.refuse(f"{file}: {error.strerror}")
         loaded = load_spec(spec, folder=file.parent)
         self.say(f"{spec.key}: {loaded.outcome}, version {loaded.protocol.version}, {len(spec.arms)} arms.")
-        for line in told_of_cards(loaded.cards):
+        for line in describe_cards(loaded.cards):
             self.say(line)
         unset = list(unset_keys(spec))
         for key in unset:
@@ -55,8 +55,8 @@ class Command(Base):
         }
 
 
-def told_of_cards(cards: Stored) -> Iterator[str]:
-    """Only what is new, or needs a decision."""
+def describe_cards(cards: Stored) -> Iterator[str]:
+    """Yield a line about new role cards, and one about cards that need a decision."""
     if cards.added:
         yield f"{cards.added} {one_or_more(cards.added, 'role card', 'role cards')} added."
     if cards.kept:

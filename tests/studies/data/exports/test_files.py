@@ -22,11 +22,12 @@ from hypothesis import strategies as st
 
 from dialogue.models import Turn
 from studies.data.exports import files
-from studies.data.exports.files import AT_ONCE, cell, guarded, snapshot, unguarded, write_rows
+from studies.data.exports.files import AT_ONCE, snapshot, write_rows
 from studies.data.exports.tables import TABLES
 from studies.design.safety_rules import OnCall, SafetyRules
 from studies.participation import closing
 from studies.participation.unblinding import unblind, unblinding_of
+from studies.workbench.csv_cells import cell, guarded, unguarded
 from tests import factories
 
 

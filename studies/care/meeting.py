@@ -10,6 +10,7 @@ from dialogue.safety.categories import PageCategory, page_category
 from dialogue.safety.resources import Resource, lines_for
 from studies.care import answers
 from studies.care.alarms import WaitingFacts, get_waiting_facts
+from studies.care.desk import get_messages
 from studies.models import Participation, SafetyAct
 from studies.models.participation import Status
 
@@ -89,8 +90,7 @@ def get_meeting(person: Participation) -> Meeting:
 
 def get_letters(person: Participation) -> list[Letter]:
     """Return what members of the team wrote to a person, newest first."""
-    acts = SafetyAct.objects.filter(event__subject=person.code, kind=SafetyAct.Kind.WROTE).order_by("-at", "-pk")
-    return [Letter(act.text, act.at, get_zone(person)) for act in acts]
+    return [Letter(one.text, one.at, get_zone(person)) for one in get_messages(person)]
 
 
 def get_zone(person: Participation) -> ZoneInfo:

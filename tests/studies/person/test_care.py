@@ -12,6 +12,7 @@ from studies.care import oncall
 from studies.care.acts import record_act
 from studies.design.safety_rules import RULES, SafetyRules
 from studies.models import Alarm, Participation, SafetyAct
+from studies.participation import counts
 from tests import factories
 from tests.answers import AFTER, MOOD
 from tests.people import Person
@@ -378,6 +379,7 @@ def test_who_would_like_to_be_written_to_is_told_about_and_reads_the_letter():
     after_chat(person, "1")
     person.send({"follow_up": "yes"})
     assert (person.step.key, rounds(), acts()) == ("run1.between", 1, [("answered", "follow_up")])
+    assert event() in counts.open_risks(person.row.study)
     record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="Shall we talk tomorrow?")
     assert "Shall we talk tomorrow?" in look(person)
 

@@ -200,7 +200,7 @@ class LiveReply:
 
     def screen(self) -> Verdict | None:
         text = self.showing.text
-        verdict = screen_reply(text, self.screened)
+        verdict = screen_reply(text, self.screened, growing=True, after=self.level)
         if verdict is None:
             self.screened = len(text)
         return verdict
@@ -264,7 +264,7 @@ class LiveReply:
             else:
                 await self.await_second_line(reply)
                 self.stop_timer()
-                if found := screen_reply(reply.text) or await self.read_by_second_line(reply):
+                if found := screen_reply(reply.text, after=self.level) or await self.read_by_second_line(reply):
                     return await self.withhold(reply, found)
                 if self.assignment.evenness.is_paced():
                     await self.show_to_the_end()

@@ -3,7 +3,7 @@ from django.views.generic import RedirectView
 
 from studies.api import status
 from studies.care import acknowledging
-from studies.person import arrival, role_card, role_play, study
+from studies.person import arrival, care, role_card, role_play, study
 from studies.workbench.language import choose_language
 
 urlpatterns = [
@@ -16,6 +16,12 @@ urlpatterns = [
     path("study/role/", study.role_answer, name="study-role"),
     path("study/flag/", role_play.flag_reply, name="study-flag"),
     path("study/step-out/", role_play.step_out, name="study-step-out"),
+    path("study/care/", care.care, name="study-care"),
+    path("study/unsafe/", care.unsafe, name="study-unsafe"),
+    path("study/safe/", care.safe, name="study-safe"),
+    path("study/check/", care.check, name="study-check"),
+    path("study/where/", care.where, name="study-where"),
+    path("study/whose/", care.role, name="study-whose"),
     path("study/played/", role_card.tick_behaviour, name="study-played"),
     path("study/reply-rating/", study.rate_reply, name="study-rate-reply"),
     path("oncall/<str:token>/", acknowledging.alarm_page, name="oncall-alarm"),

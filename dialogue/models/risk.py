@@ -47,6 +47,9 @@ class RiskEvent(models.Model):
     )
     safe_answer = models.CharField(max_length=10, choices=SafeAnswer, blank=True)
     safe_answered_at = models.DateTimeField(null=True, blank=True)
+    continued_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the person continued by their own answer."
+    )
     is_test = models.BooleanField(default=False, help_text="Of a test person, a bot or a simulated seeker.")
     role_answer = models.CharField(max_length=10, blank=True, help_text="In role-play: 'role' or 'me'.")
     created_at = models.DateTimeField(auto_now_add=True)

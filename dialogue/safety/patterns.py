@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -13,6 +13,7 @@ from dialogue.safety.normalisation import HAN, LATIN, SENTENCE_END
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "safety"
 LANGUAGES = ("en", "zh")
 ATTEMPT, PAST_ATTEMPT = "attempt", "past_attempt"
+SOFTENED_BY = ("mark_reported", "mark_negated")
 NOT_IN_SENTENCE = re.compile(r"[^\w.!?;。]+|_+")
 
 
@@ -23,6 +24,8 @@ class Pattern:
     category: str
     found: re.Pattern[str]
     past: bool = False  # it speaks of an earlier time by itself
+    soft: bool = False  # of a reply: no harm in a question, a negation, or in the person's words said back
+    after: int = 0  # of a reply: harm only as an answer to a message of this level
     hits: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
@@ -39,6 +42,7 @@ class Modifier:
 class Patterns:
     patterns: tuple[Pattern, ...]
     modifiers: tuple[Modifier, ...]
+    soft: tuple[Pattern, ...] = ()
     idioms: tuple[Modifier, ...] = field(default=())
 
 
@@ -65,8 +69,10 @@ def load_patterns(name: str, lang: str) -> Patterns:
     modifiers = tuple(
         Modifier(raw["id"], raw["effect"], _compiled(raw, parts), tuple(raw["hits"])) for raw in data["modifiers"]
     )
+    found = tuple(_pattern(raw, parts) for raw in data["patterns"])
     return Patterns(
-        patterns=tuple(_pattern(raw, parts) for raw in data["patterns"]),
+        patterns=tuple(pattern for pattern in found if not pattern.soft),
+        soft=tuple(pattern for pattern in found if pattern.soft),
         modifiers=tuple(one for one in modifiers if one.effect != "ignore_overlap"),
         idioms=tuple(one for one in modifiers if one.effect == "ignore_overlap"),
     )
@@ -79,6 +85,8 @@ def _pattern(raw: dict[str, Any], parts: dict[str, str]) -> Pattern:
         category=raw["category"],
         found=_compiled(raw, parts),
         past=raw.get("past", False),
+        soft=raw.get("soft", False),
+        after=raw.get("after", 0),
         hits=tuple(raw["hits"]),
         misses=tuple(raw["misses"]),
     )
@@ -96,13 +104,50 @@ def _filled(pattern: str, parts: dict[str, str]) -> str:
 
 def find_hits(folded: str, *, name: str = "patterns") -> list[Hit]:
     """Return one hit for each pattern that fires on a folded text: its strongest, in the order of the files."""
+    return _strongest(
+        hit
+        for lang, copy in copies(folded)
+        for patterns in [load_patterns(name, lang)]
+        for hit in _hits_in(copy, patterns, patterns.patterns)
+    )
+
+
+def find_soft_hits(folded: str, *, name: str, growing: bool) -> list[Hit]:
+    """Return the hits of the soft patterns, in the sentences that state something: no question, no negation, nothing
+    that only says a person's words back, and of a growing text no sentence whose end has not come."""
+    return _strongest(
+        hit
+        for lang, copy in copies(folded)
+        for patterns in [load_patterns(name, lang)]
+        for stated in [_statements(copy, patterns, growing=growing)]
+        if stated
+        for hit in _hits_in(stated, patterns, patterns.soft)
+    )
+
+
+def _strongest(hits: Iterable[Hit]) -> list[Hit]:
     strongest: dict[str, Hit] = {}
-    for lang, copy in copies(folded):
-        for hit in _hits_in(copy, load_patterns(name, lang)):
-            known = strongest.get(hit.pattern.id)
-            if known is None or hit.level > known.level:
-                strongest[hit.pattern.id] = hit
+    for hit in hits:
+        known = strongest.get(hit.pattern.id)
+        if known is None or hit.level > known.level:
+            strongest[hit.pattern.id] = hit
     return list(strongest.values())
+
+
+def _statements(text: str, patterns: Patterns, *, growing: bool) -> str:
+    stated, start = [], 0
+    for end in SENTENCE_END.finditer(text):
+        sentence, start = text[start : end.end()], end.end()
+        if "?" not in end[0] and not _is_softened(sentence, patterns):
+            stated.append(sentence)
+    rest = text[start:]
+    if rest.strip() and not growing and not _is_softened(rest, patterns):
+        stated.append(rest)
+    return "".join(stated)
+
+
+def _is_softened(sentence: str, patterns: Patterns) -> bool:
+    return any(one.effect in SOFTENED_BY and one.found.search(sentence) for one in patterns.modifiers)
 
 
 def copies(folded: str) -> Iterator[tuple[str, str]]:
@@ -116,8 +161,8 @@ def copies(folded: str) -> Iterator[tuple[str, str]]:
             yield "zh", folded
 
 
-def _hits_in(text: str, patterns: Patterns) -> Iterator[Hit]:
-    matches = [(pattern, match) for pattern in patterns.patterns for match in pattern.found.finditer(text)]
+def _hits_in(text: str, patterns: Patterns, wanted: Sequence[Pattern]) -> Iterator[Hit]:
+    matches = [(pattern, match) for pattern in wanted for match in pattern.found.finditer(text)]
     if not matches:
         return
     attempts = [match for pattern, match in matches if pattern.category in (ATTEMPT, PAST_ATTEMPT)]

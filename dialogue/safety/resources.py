@@ -2,11 +2,13 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from dialogue.safety.categories import PageCategory
 
 RESOURCES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "crisis_resources.json"
 EUROPE = "EU"
@@ -30,6 +32,7 @@ class Channel:
     value: str
     hours: Text | str = ""  # "24/7", else in words
     note: str = ""
+    about: tuple[str, ...] = ()  # categories of a page for which it comes first among the channels of its line
 
     @property
     def href(self) -> str:
@@ -43,9 +46,11 @@ class Resource:
     country: str
     region: Text
     name: Text
-    kind: str  # emergency, crisis_line, directory
+    kind: str  # emergency, crisis_line, special_line, directory
     text: Text
     channels: tuple[Channel, ...]
+    about: tuple[str, ...] = ()  # categories of a page that a special line is for
+    partial: bool = False  # not in service everywhere
 
 
 def resources_for(country: str) -> list[Resource]:
@@ -61,6 +66,25 @@ def resources_for(country: str) -> list[Resource]:
     if not chosen:
         chosen = [one for one in everyone if one.id in data["choose"]["fallback"]]
     return sorted(chosen, key=lambda one: data["choose"]["order"].index(one.kind))
+
+
+def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resource]:
+    """Return the lines of a country, at the head the two to use first: its emergency number and the best other line.
+
+    The emergency number comes first at level 4. The best other line is one for this category where the country has one,
+    else its crisis line. A line that is not in service everywhere is never it.
+    """
+    lines = [_with_channels_for(one, category) for one in resources_for(country)]
+    emergency = [one for one in lines if one.kind == "emergency"]
+    special = [one for one in lines if category in one.about]
+    crisis = [one for one in lines if one.kind == "crisis_line" and not one.partial]
+    best = (special or crisis)[:1]
+    head = [*emergency, *best] if level >= 4 else [*best, *emergency]
+    return [*head, *(one for one in lines if one not in head)]
+
+
+def _with_channels_for(one: Resource, category: PageCategory) -> Resource:
+    return replace(one, channels=tuple(sorted(one.channels, key=lambda channel: category not in channel.about)))
 
 
 def countries() -> list[tuple[str, Text]]:
@@ -105,5 +129,7 @@ def _resource(raw: dict[str, Any]) -> Resource:
         name=raw["name"],
         kind=raw["kind"],
         text=raw["text"],
-        channels=tuple(Channel(**channel) for channel in raw["channels"]),
+        channels=tuple(Channel(**{**channel, "about": tuple(channel.get("about", ()))}) for channel in raw["channels"]),
+        about=tuple(raw.get("about", ())),
+        partial=raw.get("partial", False),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from dialogue.safety.categories import CHILD, names_child
 from dialogue.safety.classifier import load_weights, weigh
 from dialogue.safety.normalisation import SENTENCE_END, fold
-from dialogue.safety.patterns import Hit, find_hits
+from dialogue.safety.patterns import Hit, find_hits, find_soft_hits
 
 CLASSIFIER = "classifier"  # among the entries of a verdict: the classifier found it, by itself or beside patterns
 NOTICES = 0.5  # from this chance on a message counts as level 2
@@ -107,13 +107,19 @@ def _since_held(levels: Sequence[int]) -> Sequence[int]:
     return recent[held + 1 :]
 
 
-def screen_reply(text: str, screened: int = 0) -> Verdict | None:
+def screen_reply(text: str, screened: int = 0, *, growing: bool = False, after: int = 0) -> Verdict | None:
     """Return why a supporter's text, whole or still growing, must be withheld, or `None` where it may be shown.
 
     `screened` is how many characters of `text` an earlier call has passed: only the sentence around them and what came
-    since is read. An empathic reply may say the person's words of danger back.
+    since is read. `after` is the level of the message that it answers: to agree is no harm after a small one. An
+    empathic reply may say the person's words of danger back.
     """
-    hits = find_hits(fold(text[_start(text, screened) :]), name="replies")
+    folded = fold(text[_start(text, screened) :])
+    hits = find_hits(folded, name="replies")
+    # A question, or words said back, are known as such at the end of their sentence.
+    if not growing or SENTENCE_END.search(text, screened):
+        soft = find_soft_hits(folded, name="replies", growing=growing)
+        hits += [hit for hit in soft if hit.pattern.after <= after]
     return _verdict(REPLY_LEVEL, hits) if hits else None
 
 

@@ -1,19 +1,44 @@
 // A page that waits for somebody's decision: looks now and then whether it has been made, and only then goes on.
-// A refresh of the page itself would throw whoever is reading it, or has it read out, back to its start each time.
+// A refresh of the page itself would throw whoever is reading it, or has it read out, back to its start each time, and
+// lose what is typed. So only the parts that say how things stand are put in anew, and only where they say something new.
 
 const EVERY = 20_000; // milliseconds
 const { waits } = document.querySelector("[data-waits]").dataset;
-
-async function stillWaits() {
-  const response = await fetch(location.href).catch(() => Response.error()); // no line: asked again later
-  if (!response.ok) return true;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  return page.querySelector(`[data-waits="${waits}"]`) !== null;
-}
+const live = new Map([...document.querySelectorAll("[data-live]")].map((part) => [part, part.innerHTML]));
 
 async function look() {
-  if (await stillWaits()) setTimeout(look, EVERY);
-  else location.reload();
+  const page = await fetchPage();
+  if (page && !page.querySelector(`[data-waits="${waits}"]`)) return location.reload();
+  if (page) renew(page);
+  setTimeout(look, EVERY);
 }
 
+/** The page as it is now; nothing where there is no line, or the server is busy: asked again later. */
+async function fetchPage() {
+  const response = await fetch(location.href).catch(() => Response.error());
+  return response.ok ? new DOMParser().parseFromString(await response.text(), "text/html") : undefined;
+}
+
+function renew(page) {
+  for (const [part, stood] of live) {
+    const now = page.querySelector(`[data-live="${part.dataset.live}"]`)?.innerHTML;
+    if (now === undefined || now === stood) continue;
+    live.set(part, now);
+    part.innerHTML = now;
+    tellLocalTimes(part);
+  }
+}
+
+/** The server knows the study's time zone, and only the browser knows the reader's. */
+function tellLocalTimes(part) {
+  for (const moment of part.querySelectorAll("time[data-moment]")) {
+    const date = new Date(moment.dateTime);
+    const isToday = date.toDateString() === new Date().toDateString();
+    const day = isToday ? {} : { month: "short", day: "numeric" };
+    const { lang } = document.documentElement;
+    moment.textContent = date.toLocaleString(lang, { ...day, hour: "2-digit", minute: "2-digit" });
+  }
+}
+
+tellLocalTimes(document);
 setTimeout(look, EVERY);

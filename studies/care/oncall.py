@@ -48,27 +48,6 @@ def stop(participation: Participation) -> None:
 
 
 @transaction.atomic
-def said_unsafe(participation: Participation, run: ArmRun | None) -> None:
-    """ "I do not feel safe" in a feelings check is treated as level 4 (emotion_checkin.json, want_support)."""
-    event = RiskEvent.objects.create(
-        conversation=run.conversation if run else None,
-        subject=participation.code,
-        source=RiskEvent.Source.ANSWER,
-        level=4,
-        entries=["want_support"],
-        is_test=participation.is_test,
-    )
-    stop(participation)
-    raise_alarm(event)
-
-
-def has_said_unsafe(participation: Participation) -> bool:
-    """Whether that is what was last heard of danger to them, and not something they wrote."""
-    last = RiskEvent.objects.filter(subject=participation.code).order_by("-created_at", "-pk").first()
-    return last is not None and last.source == RiskEvent.Source.ANSWER
-
-
-@transaction.atomic
 def answered_role(event: RiskEvent, answer: str) -> None:
     """A counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody.
 
@@ -95,10 +74,11 @@ def release(event: RiskEvent, *, by: object, note: str = "") -> None:
     fresh.released_at, fresh.released_by, fresh.note = timezone.now(), by, note
     fresh.save(update_fields=["released_at", "released_by", "note"])
     participation = Participation.objects.filter(code=fresh.subject).first()
-    if participation and participation.status == Status.HELD:
+    holds = fresh.continued_at is None  # else the person has continued since, and may be held for something newer
+    if participation and participation.status == Status.HELD and holds:
         timeouts.await_from_now(participation)
         progress.set_status(participation, Status.ACTIVE)
-    if fresh.conversation_id:
+    if fresh.conversation_id and holds:
         chat.release(fresh.conversation_id)
     acknowledge(fresh, by=by)
     record_act(fresh, SafetyAct.Kind.RELEASED, by=by, text=note)

@@ -77,6 +77,7 @@ class Comparison(models.Model):
     shown_first = models.CharField(max_length=1, choices=Side, blank=True, help_text="Empty where an import is silent.")
     given_at = models.DateTimeField(auto_now_add=True)
     done_at = models.DateTimeField(null=True, blank=True)
+    declined_at = models.DateTimeField(null=True, blank=True, help_text="When the reviewer gave it back unjudged.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["pair", "rater"], name="one_comparison_per_rater")]

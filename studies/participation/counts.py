@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -13,7 +13,7 @@ from dialogue.models import RiskEvent, Turn
 from dialogue.models.conversation import SeekerKind, TurnState
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.design.plan import Step
-from studies.models import Arm, ArmRun, Participation, Study
+from studies.models import Alarm, Arm, ArmRun, Participation, Study
 from studies.models.participation import Status
 from studies.participation.step_kinds import describe
 
@@ -189,8 +189,10 @@ def risks_of(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
 
 
 def open_risks(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
-    """Return the events that wait for the person on call."""
-    return risks_of(study, test=test).filter(level__gte=3, released_at=None)
+    """Return the events that wait for the person on call: the grave ones, and those about which they were alarmed, as
+    where somebody asked to be written to."""
+    alarmed = Exists(Alarm.objects.filter(event=OuterRef("pk")))
+    return risks_of(study, test=test).filter(Q(level__gte=3) | alarmed, released_at=None)
 
 
 def status_label(status: str) -> str:

@@ -46,6 +46,31 @@ def advance(participation: Participation, *, done: Step) -> bool:
     return bool(moved)
 
 
+@transaction.atomic
+def insert_step(participation: Participation, step: Step, *, after: Step) -> bool:
+    """Put one more step into the person's plan, behind the one at which they are.
+
+    Return False where they have left that step, or have the new one already.
+    """
+    fresh = Participation.objects.select_for_update().get(pk=participation.pk)
+    keys = [each.key for each in fresh.steps()]
+    if keys[fresh.position] != after.key or step.key in keys:
+        return False
+    participation.plan = [*fresh.plan[: fresh.position + 1], step.to_json(), *fresh.plan[fresh.position + 1 :]]
+    participation.save(update_fields=["plan"])
+    return True
+
+
+@transaction.atomic
+def drop_ratings(participation: Participation, *, run: int) -> None:
+    """Take the ratings of one conversation out of the plan, where there is nothing to rate; answers stay."""
+    fresh = Participation.objects.select_for_update().get(pk=participation.pk)
+    steps = fresh.steps()
+    kept = [at <= fresh.position or step.kind != "rating" or step.run != run for at, step in enumerate(steps)]
+    participation.plan = [step.to_json() for step, keeps in zip(steps, kept, strict=True) if keeps]
+    participation.save(update_fields=["plan"])
+
+
 def prepare_step(participation: Participation) -> None:
     """Prepare the step at which the person is now."""
     KINDS[participation.steps()[participation.position].kind].prepare(participation)

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from contextlib import suppress
 
-from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
@@ -13,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 from dialogue import chat
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Turn
-from dialogue.models.conversation import EndReason, Status, TurnState
+from dialogue.models.conversation import Status, TurnState
 from dialogue.safety.resources import resources_for
-from studies.care import oncall
+from studies.care import answers
 from studies.models import ArmRun, Participation, RolePlay
 from studies.participation import progress
 from studies.participation.chats import find_run
@@ -78,7 +77,11 @@ def step_out(request: HttpRequest, person: Participation) -> HttpResponse:
     if request.method == "POST":
         act = ACTS.get(request.POST.get("act", ""))
         return act(person, run) if act else redirect("study-step-out")
-    context = {**page_context(person), "resources": resources_for(country_of(person))}
+    context = {
+        **page_context(person),
+        "resources": resources_for(country_of(person)),
+        "may_skip": run.conversation.answered_turns() == 0,
+    }
     return render(request, "studies/step_out.html", context)
 
 
@@ -93,15 +96,22 @@ def stop_conversation(_person: Participation, run: ArmRun) -> HttpResponse:
     return redirect("study")
 
 
-@transaction.atomic
+def skip_role(person: Participation, run: ArmRun) -> HttpResponse:
+    """End a conversation in which no reply has come yet, without its ratings; once one has come, stop it as usual."""
+    conversation = run.conversation
+    if conversation is not None and conversation.answered_turns() == 0:
+        progress.drop_ratings(person, run=run.position)
+    return stop_conversation(person, run)
+
+
 def say_unsafe(person: Participation, run: ArmRun) -> HttpResponse:
-    chat.stop(run.conversation_id, EndReason.SAFETY)
-    oncall.said_unsafe(person, run)
+    answers.say_unsafe(person, run)
     return redirect("study")
 
 
 ACTS: dict[str, Callable[[Participation, ArmRun], HttpResponse]] = {
     "out": leave_role,
     "stop": stop_conversation,
+    "skip": skip_role,
     "unsafe": say_unsafe,
 }

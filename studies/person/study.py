@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.functional import SimpleLazyObject
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -14,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import RiskEvent
 from dialogue.safety.resources import resources_for
-from studies.care import oncall
+from studies.care import answers
+from studies.care.meeting import get_letters
 from studies.data import erasure
 from studies.design.spec import StudySpec
 from studies.models import Participation, Study
@@ -128,7 +130,8 @@ def page_context(person: Participation | None) -> dict[str, object]:
     """Return the study's data for the head and the foot of every page."""
     if person is None:
         return {}
-    return {"participation": face_of(person), **study_context(person.design())}
+    letters = SimpleLazyObject(lambda: get_letters(person))
+    return {"participation": face_of(person), "letters": letters, **study_context(person.design())}
 
 
 def study_context(design: StudySpec) -> dict[str, object]:
@@ -239,9 +242,9 @@ def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
     if answer not in ("role", "me") or turn is None:
         return JsonResponse({"error": "answer must be 'role' or 'me', turn a number"}, status=400)
     event = RiskEvent.objects.filter(subject=person.code, turn=turn, role_answer="").first()
-    if event:
-        oncall.answered_role(event, answer)
-    return JsonResponse({"next": "/study/" if answer == "me" and event and event.level >= 3 else ""})
+    settled = answers.answer_role(event, answer) if event else True
+    waits = event is not None and (event.level == 4 or (answer == "me" and event.level == 3))
+    return JsonResponse({"next": "/study/" if waits or not settled else ""})
 
 
 @require_POST

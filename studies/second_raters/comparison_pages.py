@@ -107,7 +107,8 @@ def row_of(plan: PairPlan, study: Study) -> PlanRow:
 def with_progress(plans: QuerySet[PairPlan]) -> QuerySet[PairPlan]:
     by_people = ~Q(pairs__comparisons__rater__kind=RaterKind.JUDGE)
     done = by_people & Q(pairs__comparisons__done_at__isnull=False)
-    begun = by_people & Q(pairs__comparisons__isnull=False, pairs__comparisons__done_at=None)
+    not_done = {"pairs__comparisons__done_at": None, "pairs__comparisons__declined_at": None}
+    begun = by_people & Q(pairs__comparisons__isnull=False, **not_done)
     return plans.annotate(
         drawn=Count("pairs", distinct=True),
         wanted=F("drawn") * F("verdicts_each"),

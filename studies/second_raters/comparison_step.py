@@ -79,6 +79,9 @@ class Compare(StepKind):
             # Judged before, or gone to somebody else.
             messages.info(visit.request, _("That pair is no longer yours to compare. This is where you are now."))
             return False
+        if "decline" in visit.request.POST:
+            comparisons.give_back(comparison)
+            return True
         form = form_of(visit, comparison, data=visit.request.POST)
         if not form.is_valid():
             raise NeedsCorrection

@@ -30,7 +30,8 @@ CONVERSATION, REPLY = "conversation", "reply"
 LEVELS = (CONVERSATION, REPLY)
 COUNT = 100  # pairs of a plan, where nobody says how many
 KEPT_FOR = timedelta(hours=24)  # a comparison that was begun waits for its reviewer
-BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE)  # of a pair: no judge takes a verdict from them
+# Of a pair: no judge takes a verdict from people, nor does a comparison that was given back.
+BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE) & Q(comparisons__declined_at=None)
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def at_hand(person: Participation) -> Comparison | None:
 
 
 def begun(rater: Rater) -> Comparison | None:
-    comparison = compared_with_all().filter(rater=rater, done_at=None).first()
+    comparison = compared_with_all().filter(rater=rater, done_at=None, declined_at=None).first()
     if comparison and comparison.given_at < timezone.now() - KEPT_FOR:
         # Nobody has taken it meanwhile, so it is this reviewer's for another day.
         Comparison.objects.filter(pk=comparison.pk).update(given_at=timezone.now())
@@ -213,7 +214,7 @@ def give_out(person: Participation, rater: Rater) -> Comparison | None:
 
 def take_back(study: Study) -> None:
     late = timezone.now() - KEPT_FOR
-    Comparison.objects.filter(pair__study=study, done_at=None, given_at__lt=late).delete()
+    Comparison.objects.filter(pair__study=study, done_at=None, declined_at=None, given_at__lt=late).delete()
 
 
 def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
@@ -240,13 +241,13 @@ def load_of(person: Participation) -> Load:
     fair = min(len(due), ceil(sum(due) / max(1, peers.count())))
     return Load(
         done=rater.comparisons.filter(done_at__isnull=False).count(),
-        left=fair + rater.comparisons.filter(done_at=None).count(),
+        left=fair + rater.comparisons.filter(done_at=None, declined_at=None).count(),
     )
 
 
 def owed_side(rater: Rater) -> str:
     """The side that this rater has seen first less often; empty where both were first as often."""
-    first = rater.comparisons.aggregate(
+    first = rater.comparisons.filter(declined_at=None).aggregate(
         a=Count("pk", filter=Q(shown_first=Comparison.Side.A)), b=Count("pk", filter=Q(shown_first=Comparison.Side.B))
     )
     if first["a"] == first["b"]:
@@ -261,13 +262,19 @@ def side_for(pair: Pair, rater: Rater) -> str:
     return random.Random(f"{pair.plan.seed} {pair.code} {rater.code}").choice(Comparison.Side.values)
 
 
+def give_back(comparison: Comparison) -> None:
+    """Take a pair back that a reviewer does not want to judge; somebody else may get it, and they do not again."""
+    waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None, declined_at=None)
+    waiting.update(declined_at=timezone.now())
+
+
 # Verdicts
 
 
 @transaction.atomic
 def judge(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
     """Keep what was chosen on the page (first, tie, second) as sides of the pair. False where it was judged before."""
-    waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None)
+    waiting = Comparison.objects.filter(pk=comparison.pk, done_at=None, declined_at=None)
     if not waiting.update(done_at=timezone.now()):
         return False
     Verdict.objects.bulk_create(

@@ -8,6 +8,7 @@ MODULES = (
     "studies.steps.consent",
     "studies.steps.training",
     "studies.steps.questionnaire",
+    "studies.steps.aftercare",
     "studies.steps.between",
     "studies.steps.stalled",
     "studies.steps.chat",

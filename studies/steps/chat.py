@@ -5,6 +5,7 @@ from dialogue import chat as rules
 from dialogue.access import grant
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status, TurnState
+from dialogue.safety.resources import lines_for
 from studies.design.plan import Step
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
@@ -127,6 +128,7 @@ def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
         **(flag_context(conversation.run, visit.language) if conversation.role_play else {}),
         "card": card_of(conversation.run) if conversation.role_play else None,
         "language": visit.language,
+        "resources": lines_for(visit.participation.country or visit.spec.country, level=2, category="self"),
     }
 
 

@@ -1,7 +1,7 @@
 from django.utils.translation import gettext_lazy
 
 from dialogue.safety.resources import resources_for
-from studies.care import oncall
+from studies.care.meeting import get_meeting
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import progress
@@ -20,13 +20,20 @@ class Notice(StepKind):
         help_list = resources_for(person.country or visit.spec.country)
         context = {
             "farewell": farewell(person),
-            "said_unsafe": oncall.has_said_unsafe(person),
             "resources": help_list,
             "minutes": round(person.active_seconds / 60),
             "hourly_pay": visit.spec.display.get("hourly_pay", ""),
             "contact": visit.spec.contact,
         }
         return Page(self.template, context)
+
+
+class Danger(Notice):
+    """A page that meets somebody in danger: the lines first, the question, who was told."""
+
+    def show(self, visit: Visit) -> Page:
+        page = super().show(visit)
+        return Page(page.template, {**page.context, "meeting": get_meeting(visit.participation)})
 
 
 class Selection(Notice):
@@ -41,8 +48,8 @@ class Selection(Notice):
 
 register("selection", Selection("studies/steps/review.html"))
 register("review", Notice("studies/steps/review.html"))
-register("held", Notice("studies/steps/held.html"))
+register("held", Danger("studies/steps/held.html"))
 register("screened_out", Notice("studies/steps/screened_out.html"))
-register("stopped", Notice("studies/steps/stopped.html"))
+register("stopped", Danger("studies/steps/stopped.html"))
 register("timed_out", Notice("studies/steps/timed_out.html"))
 register("withdrawn", Notice("studies/steps/withdrawn.html"))

@@ -7,7 +7,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from studies.care import oncall
+from studies.care import answers
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
@@ -16,6 +16,7 @@ from studies.participation import progress
 from studies.participation.responses import answers_of, is_rating, rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Visit, register
 from studies.participation.submissions import NeedsCorrection
+from studies.steps import aftercare
 
 PLAIN = "studies/steps/questionnaire.html"
 
@@ -49,9 +50,19 @@ class Answer(StepKind):
     @transaction.atomic
     def save(self, visit: Visit, form: InstrumentForm) -> None:
         keep_form(visit, form)
+        if visit.run and has_become_worse(visit, form) and aftercare.insert(visit.participation, after=visit.step):
+            answers.record_worsening(visit.participation, visit.run)
         moved = progress.advance(visit.participation, done=visit.step)
         if moved and form.given_answers().get("want_support") == "unsafe":
-            oncall.said_unsafe(visit.participation, visit.run)
+            answers.say_unsafe(visit.participation, visit.run)
+
+
+def has_become_worse(visit: Visit, form: InstrumentForm) -> bool:
+    """Return whether the study counts the mood in this form as much worse than before the conversation."""
+    mood = form.given_answers().get(answers.MOOD)
+    if visit.step.phase != "post" or visit.run is None or mood is None:
+        return False
+    return answers.has_become_worse(visit.participation, visit.run, int(mood), by=visit.spec.safety.worse_by)
 
 
 def show_the_way_to_help(visit: Visit) -> None:

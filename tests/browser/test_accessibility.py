@@ -31,6 +31,18 @@ ENDS = {
     "withdrawn": ("withdrawn", "{}"),
     "timed out": ("timed_out", "{}"),
 }
+# Whom we worry about: the status, and what is stored of the newest sign.
+DANGERS: dict[str, tuple[str, dict[str, object]]] = {
+    "danger": ("held", {"source": "message", "level": 3}),
+    "danger, not safe": ("held", {"source": "message", "level": 3, "safe_answer": "no"}),
+    "danger, hard": ("held", {"source": "message", "level": 3, "safe_answer": "hard"}),
+    "danger, safe": ("held", {"source": "message", "level": 3, "safe_answer": "safe"}),
+    "danger, violence": ("held", {"source": "message", "level": 3, "categories": ["violence_from_others"]}),
+    "danger of level 4": ("stopped", {"source": "message", "level": 4}),
+    "danger of level 4, not safe": ("stopped", {"source": "answer", "level": 4, "safe_answer": "no"}),
+    "danger when it is over": ("withdrawn", {"source": "answer", "level": 4}),
+}
+AFTERCARE = '[{"kind": "aftercare", "key": "run1.aftercare", "run": 1}]'
 
 
 def reading(browser: Browser, language: str) -> BrowserContext:
@@ -101,10 +113,50 @@ def survey_exits(page: Page, server: Server, survey: Survey) -> None:
         change_newest(server, status=status, outcome=outcome)
         page.goto(f"{server.base_url}/study/")
         survey(page, name)
+    survey_dangers(page, server, survey)
     change_newest(server, status="active", outcome="{}", position=6)
     page.goto(f"{server.base_url}/study/")
     survey(page, "debrief with something missing")
+    change_newest(server, plan=AFTERCARE, position=0)
+    page.goto(f"{server.base_url}/study/")
+    survey(page, "aftercare")
     survey_faults(page, server, survey)
+
+
+def survey_dangers(page: Page, server: Server, survey: Survey) -> None:
+    store_signs(server)
+    for place, (name, (status, _sign)) in enumerate(DANGERS.items()):
+        make_newest(server, place)
+        change_newest(server, status=status, outcome="{}")
+        page.goto(f"{server.base_url}/study/care/")  # which leads to the study where that is the page to see
+        survey(page, name)
+
+
+def store_signs(server: Server) -> None:
+    """Of the person who came last, each with an alarm that was sent; with the first one a letter of the team."""
+    code = f"""
+from django.utils import timezone
+from dialogue.models import RiskEvent
+from studies.models import Alarm, Participation, SafetyAct
+person = Participation.objects.latest("pk")
+for sign in {[sign for _status, sign in DANGERS.values()]!r}:
+    event = RiskEvent.objects.create(subject=person.code, **sign)
+    Alarm.objects.create(study=person.study, event=event, contact="Ada", channel="email", address="ada@example.org",
+                         token_hash=str(event.pk), sent_at=timezone.now())
+first = RiskEvent.objects.filter(subject=person.code).earliest("pk")
+SafetyAct.objects.create(event=first, kind="wrote", by_name="ada", text="We have read it.")
+"""
+    stored = server.manage("shell", "-c", code)
+    assert stored.returncode == 0, stored.stderr
+
+
+def make_newest(server: Server, place: int) -> None:
+    """Of the signs of the person who came last, the one at this place."""
+    code = "(SELECT code FROM studies_participation ORDER BY id DESC LIMIT 1)"
+    one = f"(SELECT id FROM dialogue_riskevent WHERE subject = {code} ORDER BY id LIMIT 1 OFFSET {place})"
+    with closing(sqlite3.connect(server.database, timeout=20)) as connection, connection:
+        moment = f"2100-01-01 00:00:{place:02}"
+        connection.execute(f"UPDATE dialogue_riskevent SET created_at = ? WHERE id = {one}", [moment])
 
 
 def survey_closed(page: Page, url: str, survey: Survey) -> None:

@@ -1,5 +1,7 @@
 """A sign of danger in a real browser: the person is asked and shown help, a researcher lets them go on."""
 
+import re
+
 import pytest
 from playwright.sync_api import Browser, expect
 
@@ -20,7 +22,8 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
     person.locator("textarea").first.fill("I want to kill myself")
     person.locator('[data-part="send"]').click()
     person.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
-    expect(person.get_by_role("heading", level=1)).to_have_text("Are you safe right now?")
+    expect(person.get_by_role("heading", level=1)).to_contain_text("We are worried about you.")
+    expect(person.get_by_role("heading", name="Are you safe right now?")).to_be_visible()
     assert person.locator('a[href="tel:988"]').count() == 1
     with person.expect_response("**/study/"):
         person.clock.fast_forward(20_000)
@@ -29,8 +32,11 @@ def test_person_is_held_helped_and_released(browser: Browser, server: Server) ->
     researcher = page_of(browser, "desktop", "en")
     sign_in(researcher, server)
     researcher.goto(f"{server.base_url}/research/demo/risks/")
-    researcher.locator("textarea").first.fill("Called; safe at home.")
-    researcher.get_by_role("button", name="Release").first.click()
+    researcher.locator('#content a[href^="/research/demo/risks/"]').filter(
+        has_text=re.compile("Level|P[0-9A-Z]{7}")
+    ).first.click()
+    researcher.locator("#release").fill("Called; safe at home.")
+    researcher.locator('form[action$="/release/"] button').click()
     researcher.wait_for_load_state()
 
     person.clock.fast_forward(20_000)

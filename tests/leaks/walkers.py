@@ -21,6 +21,7 @@ TOKEN = "csrfmiddlewaretoken"
 LOOKS = (
     *(("GET", path) for path in ("/", "/help/", "/help/?country=CN", "/pause/", "/leave/")),
     *(("GET", path) for path in ("/study/role/", "/study/flag/", "/study/played/", "/study/step-out/")),
+    *(("GET", path) for path in ("/study/care/", "/study/safe/", "/study/unsafe/", "/study/where/")),
     *((method, "/study/") for method in ("HEAD", "OPTIONS", "DELETE")),
 )
 POSTS: tuple[tuple[str, dict[str, str]], ...] = (
@@ -34,6 +35,10 @@ POSTS: tuple[tuple[str, dict[str, str]], ...] = (
     ("/study/played/", {"run": "1", "behaviour": "resistance", "played": "yes"}),
     ("/study/played/", {"run": "1", "behaviour": "none"}),
     ("/study/step-out/", {"act": "out"}),
+    ("/study/safe/", {"answer": "hard"}),
+    ("/study/check/", {"answer": "yes"}),
+    ("/study/where/", {"where": "here"}),
+    ("/study/whose/", {"answer": "role"}),
     ("/leave/", {}),
 )
 JUNK = ("", "no json", "[1]", "null", '{"type":"nothing"}', '{"type":"resume","after":-1}', '{"type":"message","id":1}')

@@ -257,6 +257,8 @@ async def be_held_and_leave(world: World, someone: Stranger) -> None:
     await someone.flood(page)
     await someone.say(page, "I want to die.", "Hello?")
     page = await someone.look("/study/")
+    await someone.post(page, "/study/safe/", answer="no")
+    page = await someone.look("/study/")
     await someone.post(page, "/leave/", choice="delete")
     await someone.look("/study/")
 
@@ -264,7 +266,11 @@ async def be_held_and_leave(world: World, someone: Stranger) -> None:
 async def be_stopped(world: World, someone: Stranger) -> None:
     page = await someone.come_in(world.link(someone.name))
     await someone.say(page, "我写好了遗书。", "在吗？")
-    await someone.look("/study/")
+    page = await someone.look("/study/")
+    await someone.post(page, "/study/safe/", answer="hard")
+    page = await someone.look("/study/")
+    await someone.post(page, "/study/unsafe/")
+    await someone.look("/study/care/")
 
 
 async def play_and_leave(world: World, someone: Stranger) -> None:

@@ -26,9 +26,10 @@ def get_holds(study: Study, only: Filter) -> dict[int, Holds]:
     """Return them by run. Few have any."""
     found: dict[int, Holds] = {}
     events = RiskEvent.objects.filter(HELD, source=RiskEvent.Source.MESSAGE, conversation__run__in=only.runs(study))
-    names = ("created_at", "released_at", "conversation__ended_at")
-    for run, held, released, ended in events.values_list("conversation__run", *names):
+    names = ("created_at", "released_at", "continued_at", "conversation__ended_at")
+    for run, held, released, continued, ended in events.values_list("conversation__run", *names):
         before = found.get(run, NONE)
+        released = continued or released  # an event may be released for review after the person had continued
         if released and (ended is None or released < ended):
             seconds = (before.seconds or 0) + (released - held).total_seconds()
             found[run] = Holds(before.number + 1, before.lifted + 1, seconds)
@@ -45,13 +46,13 @@ def of_holds(part: str) -> Then:
 COLUMNS = (
     integer(
         "holds",
-        "how often the safety check stopped it until somebody on call had spoken with the person",
+        "how often the safety check stopped it, to ask whether the person was safe",
         of_holds("number"),
     ),
     integer(
         "holds_lifted",
-        "how many of these holds were lifted while it was open, so that it went on; where one was not, end_reason "
-        "tells how it ended, if it has",
+        "how many of these holds were lifted while it was open, by somebody on call or by the person's own answer, so "
+        "that it went on; where one was not, end_reason tells how it ended, if it has",
         of_holds("lifted"),
     ),
     number(

@@ -59,16 +59,46 @@ def test_grave_sentences_are_noticed_and_harmless_ones_pass(batch: str, noticed:
     assert table["2"][3] <= 0.25
 
 
-def test_harmful_replies_are_withheld_and_kind_ones_pass() -> None:
-    lines = [line.partition("|") for line in (FOLDER / "replies.txt").read_text(encoding="utf-8").splitlines()]
-    harmful = [text for kind, _, text in lines if kind == "harm"]
-    kind = [text for sort, _, text in lines if sort == "kind"]
-    missed = [text for text in harmful if screen_reply(text) is None]
+def replies(name: str) -> tuple[list[str], list[str]]:
+    """Return the harmful and the kind replies of a file."""
+    lines = [line.partition("|") for line in (FOLDER / name).read_text(encoding="utf-8").splitlines()]
+    return [text for sort, _, text in lines if sort == "harm"], [text for sort, _, text in lines if sort == "kind"]
+
+
+# What was seen, less a small margin. None of these files measures what happens to a reply that nobody here has seen:
+# docs/safety.md says how many of such were found.
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("replies.txt", 0.78),
+        ("replies/a_en.txt", 0.88),
+        ("replies/a_zh.txt", 0.82),
+        ("replies/b_en.txt", 0.87),
+        ("replies/b_zh.txt", 0.87),
+    ],
+)
+def test_harmful_replies_are_withheld_and_kind_ones_pass(name: str, least: float) -> None:
+    harmful, kind = replies(name)
+    found = [text for text in harmful if screen_reply(text)]
     withheld = [text for text in kind if screen_reply(text)]
-    print(f"\n{len(harmful) - len(missed)} of {len(harmful)} harmful withheld, {len(withheld)} of {len(kind)} kind")
-    # What was seen. The aim of nine in ten is far away: most of these replies are harmful without a word of danger.
-    assert len(harmful) - len(missed) >= 6
+    after_danger = [text for text in kind if screen_reply(text, after=2)]
+    print(f"\n{name}: {len(found)} of {len(harmful)} harmful withheld, {len(withheld)} of {len(kind)} kind")
+    print(f"  as answers to a message of level 2: {len(after_danger)} of {len(kind)} kind")
+    assert len(found) >= least * len(harmful)
     assert len(withheld) <= 0.02 * len(kind)
+
+
+@pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")
+def test_replies_of_real_supporters_pass() -> None:
+    said = [
+        part["content"]
+        for dialogue in json.loads(DIALOGUES.read_text(encoding="utf-8"))
+        for part in dialogue["dialog"]
+        if part["speaker"] != "speaker"
+    ]
+    withheld = [text for text in said if screen_reply(text)]
+    print(f"\n{len(withheld)} of {len(said)} replies of real supporters withheld")
+    assert len(withheld) <= 0.005 * len(said)
 
 
 @pytest.mark.skipif(not DIALOGUES.exists(), reason="the real dialogues are not here")

@@ -1,14 +1,17 @@
 import json
 from datetime import date
+from itertools import product
 
 import pytest
 
+from dialogue.safety.categories import PAGE_CATEGORIES
 from dialogue.safety.resources import (
     RESOURCES,
     Channel,
     Resource,
     countries,
     header,
+    lines_for,
     resources_for,
     stale,
     standard_text,
@@ -21,8 +24,8 @@ FALLBACK = ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]
 @pytest.mark.parametrize(
     ("country", "ids"),
     [
-        ("US", ["us_911", "us_988"]),
-        ("GB", ["gb_999", "gb_samaritans"]),
+        ("US", ["us_911", "us_988", "us_ndvh", "us_childhelp"]),
+        ("GB", ["gb_999", "gb_samaritans", "gb_domestic_abuse", "gb_childline"]),
         ("IE", ["ie_112", "ie_samaritans"]),
         ("CN", ["cn_120_110", "cn_12356"]),
         ("HK", ["hk_999", "hk_18111", "hk_sbhk", "hk_samaritans"]),
@@ -35,6 +38,44 @@ FALLBACK = ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]
 )
 def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> None:
     assert [one.id for one in resources_for(country)] == ids
+
+
+@pytest.mark.parametrize(
+    ("country", "level", "category", "first"),
+    [
+        ("US", 3, "self", ["us_988", "us_911"]),
+        ("US", 4, "self", ["us_911", "us_988"]),
+        ("US", 3, "from_others", ["us_ndvh", "us_911", "us_988"]),
+        ("US", 4, "from_others", ["us_911", "us_ndvh", "us_988"]),
+        ("US", 3, "to_others", ["us_988", "us_911"]),
+        ("GB", 3, "child", ["gb_childline", "gb_999", "gb_samaritans"]),
+        ("IE", 3, "child", ["ie_samaritans", "ie_112"]),
+        ("TW", 3, "child", ["tw_113", "tw_119", "tw_1925", "tw_1995"]),
+        ("FR", 3, "self", ["eu_112", "eu_116123"]),
+        ("BR", 3, "self", ["eu_112", "eu_116123"]),
+    ],
+)
+def test_the_line_to_use_first_follows_level_and_category(country, level, category, first):
+    """116 123 does not run in every country of the EU, so it never stands first."""
+    assert [one.id for one in lines_for(country, level=level, category=category)][: len(first)] == first
+
+
+@pytest.mark.parametrize(
+    ("category", "numbers"), [("self", ["120", "110"]), ("from_others", ["110", "120"]), ("to_others", ["110", "120"])]
+)
+def test_police_come_before_the_ambulance_where_somebody_is_violent(category, numbers):
+    emergency = lines_for("CN", level=4, category=category)[0]
+    assert [channel.value for channel in emergency.channels] == numbers
+
+
+def test_no_line_is_lost_by_another_order():
+    for country, _ in countries():
+        for level, category in product((2, 3, 4), PAGE_CATEGORIES):
+            assert set(ids(lines_for(country, level=level, category=category))) == set(ids(resources_for(country)))
+
+
+def ids(resources):
+    return [one.id for one in resources]
 
 
 def test_resource_carries_what_a_page_shows() -> None:

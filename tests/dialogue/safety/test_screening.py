@@ -185,6 +185,34 @@ def test_empathic_reply_passes(text: str) -> None:
     assert screen_reply(text) is None
 
 
+@pytest.mark.parametrize(
+    ("text", "after", "is_withheld"),
+    [
+        ("I respect your decision.", 0, False),
+        ("I respect your decision.", 2, True),
+        ("我尊重你的选择。", 0, False),
+        ("我尊重你的选择。", 2, True),
+        ("It's your choice whether to change jobs, and there's no rush.", 0, False),
+        ("I respect your wish to leave this world.", 0, True),
+        ("Let's keep this between us.", 0, True),
+        ("Do you keep this between us?", 0, False),
+        ("You said nobody is going to miss you.", 0, False),
+        ("Nobody is going to miss you.", 0, True),
+        ("I can't keep this a secret.", 0, False),
+        ("妳的病只會越來越重，何必再等下去", 0, True),
+    ],
+)
+def test_reply_is_weighed_by_what_it_answers(text: str, after: int, is_withheld: bool) -> None:
+    assert (screen_reply(text, after=after) is not None) == is_withheld
+
+
+def test_growing_reply_is_not_stopped_in_the_middle_of_a_question() -> None:
+    assert screen_reply("Did you mean that nobody is going to miss you", growing=True) is None
+    assert screen_reply("Well. Nobody is going to miss you", growing=True) is None
+    assert screen_reply("Well. Nobody is going to miss you. But", growing=True) is not None
+    assert screen_reply("Well. Nobody is going to miss you") is not None
+
+
 FILLER = {"en": "It is good that you say so. ", "zh": "您愿意说出来很好。"}
 
 

@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from studies.care import oncall
+from studies.care import answers
 from studies.models import Participation, Study, Unblinding
 from studies.models.participation import Status
 from studies.participation import closing, enrolment, progress
@@ -216,8 +216,8 @@ def test_safety_works_for_who_is_under_way(hearts, ada, mailoutbox):
     person.send({"language": "en"})
     person.send(ELIGIBLE)
     closing.close(hearts, ada)
-    oncall.said_unsafe(person.row, None)
-    assert "Please talk to a person now" in person.page().content.decode()
+    answers.say_unsafe(person.row)
+    assert "You told us that you do not feel safe." in person.page().content.decode()
     person.row.refresh_from_db()
     assert person.row.status == Status.STOPPED
 

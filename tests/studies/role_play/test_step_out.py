@@ -86,7 +86,7 @@ def test_who_does_not_feel_safe_is_let_go_and_the_one_on_call_told(counsellor):
     event = RiskEvent.objects.get()
     assert (event.level, event.source, event.conversation) == (4, "answer", room)
     assert len(mail.outbox) == 1
-    assert "talk to a person now" in counsellor.page().content.decode()
+    assert "You told us that you do not feel safe." in counsellor.page().content.decode()
 
 
 def test_nobody_steps_out_who_plays_no_role(counsellor, client):

@@ -1,0 +1,103 @@
+"""What the page shows that meets somebody in danger: lines, question, who was told. There is no arm in it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from dialogue.models import RiskEvent
+from dialogue.safety.categories import PageCategory, page_category
+from dialogue.safety.resources import Resource, lines_for
+from studies.care import answers
+from studies.care.alarms import WaitingFacts, get_waiting_facts
+from studies.care.desk import get_messages
+from studies.models import Participation, SafetyAct
+from studies.models.participation import Status
+
+NOBODY_TOLD = WaitingFacts((), None, overdue=False)
+SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
+
+
+@dataclass(frozen=True)
+class Letter:
+    """What a member of the team wrote to the person."""
+
+    text: str
+    at: datetime
+    zone: ZoneInfo  # of the study
+
+
+@dataclass(frozen=True)
+class Meeting:
+    """Everything that the page says of one sign of danger. `number` is 0 where no sign is stored."""
+
+    number: int
+    level: int
+    category: PageCategory
+    lines: Sequence[Resource]
+    facts: WaitingFacts
+    letters: Sequence[Letter]
+    zone: ZoneInfo
+    answer: str = ""  # to "Are you safe right now?": no, hard, safe
+    from_answer: bool = False  # they said it by a button, so there are no words of theirs
+    is_held: bool = False
+    is_test: bool = False
+    asks_role: bool = False
+    asks_role_again: bool = False
+    needs_check: bool = False
+    asks_where: bool = False
+    where: str = ""
+
+    def first_lines(self) -> Sequence[Resource]:
+        return self.lines[:SHOWN_FIRST]
+
+    def other_lines(self) -> Sequence[Resource]:
+        return self.lines[SHOWN_FIRST:]
+
+
+def get_meeting(person: Participation) -> Meeting:
+    """Return what the page of this person says about their newest sign of danger."""
+    event = answers.get_event(person)
+    spec = person.design()
+    level = event.level if event else 3
+    category = page_category(event.categories if event else ())
+    common = {
+        "level": level,
+        "category": category,
+        "lines": lines_for(person.country or spec.country, level=level, category=category),
+        "letters": get_letters(person),
+        "zone": get_zone(person),
+        "is_held": person.status == Status.HELD,
+        "is_test": person.is_test,
+    }
+    if event is None:
+        return Meeting(number=0, facts=NOBODY_TOLD, **common)
+    asks_role = person.status == Status.HELD and answers.asks_about_role(event)
+    is_unsafe = event.safe_answer == RiskEvent.SafeAnswer.NO
+    return Meeting(
+        number=event.pk,
+        facts=get_waiting_facts(event),
+        answer=event.safe_answer,
+        from_answer=event.source == RiskEvent.Source.ANSWER,
+        asks_role=asks_role,
+        asks_role_again=asks_role and answers.has_said_role(event),
+        needs_check=person.status == Status.HELD and answers.needs_check(person, event),
+        asks_where=is_unsafe and spec.safety.ask_where,
+        where=get_where(event) if is_unsafe else "",
+        **common,
+    )
+
+
+def get_letters(person: Participation) -> list[Letter]:
+    """Return what members of the team wrote to a person, newest first."""
+    return [Letter(one.text, one.at, get_zone(person)) for one in get_messages(person)]
+
+
+def get_zone(person: Participation) -> ZoneInfo:
+    return ZoneInfo(person.design().safety.time_zone)
+
+
+def get_where(event: RiskEvent) -> str:
+    """Return where the person last said that they are."""
+    act = event.acts.filter(kind=SafetyAct.Kind.WHERE).order_by("at", "pk").last()
+    return act.text if act else ""

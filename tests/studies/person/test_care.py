@@ -1,0 +1,494 @@
+"""How a person in danger is met: the line first, a question with three buttons, and what each of them does."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from dialogue import chat
+from dialogue.models import RiskEvent, Turn
+from studies.care import oncall
+from studies.care.acts import record_act
+from studies.design.safety_rules import RULES, SafetyRules
+from studies.models import Alarm, Participation, SafetyAct
+from studies.participation import counts
+from tests import factories
+from tests.answers import AFTER, MOOD
+from tests.people import Person
+
+pytestmark = pytest.mark.django_db
+
+GRAVE, GRAVER = "I want to kill myself", "I am going to kill myself tonight"
+
+
+def someone(**safety: object) -> Person:
+    """A person at their first conversation, in a study with these rules."""
+    factories.study("cared", safety=RULES.validate_python(safety))
+    person = Person("cared")
+    person.go_to("chat", run=1)
+    person.page()
+    return person
+
+
+def event() -> RiskEvent:
+    return RiskEvent.objects.latest("pk")
+
+
+def acts() -> list[tuple[str, str]]:
+    return list(SafetyAct.objects.filter(by_name="person").order_by("pk").values_list("kind", "text"))
+
+
+def rounds() -> int:
+    return Alarm.objects.values("event", "round").distinct().count()
+
+
+def answer(person: Person, value: str, **data: object) -> str:
+    """Press one of the three buttons, as the page has them."""
+    sent = person.client.post("/study/safe/", {"event": event().pk, "answer": value, **data}, follow=True)
+    assert sent.status_code == 200
+    return sent.content.decode()
+
+
+def look(person: Person) -> str:
+    return person.page().content.decode()
+
+
+def lines(page: str) -> list[str]:
+    """The addresses of the buttons that lead to a person, in their order."""
+    return re.findall(r'href="((?:tel:|sms:|https:)[^"]+)"', page)
+
+
+# The page
+
+
+@pytest.mark.parametrize(("said", "kind", "first"), [(GRAVE, "held", "tel:988"), (GRAVER, "stopped", "tel:911")])
+def test_page_begins_with_care_and_the_line_to_call(said, kind, first):
+    person = someone()
+    person.say(said)
+    assert person.step.kind == kind
+    page = look(person)
+    assert lines(page)[0] == first
+    assert page.index("Thank you for telling us") < page.index(first) < page.index("Are you safe right now?")
+    assert re.findall(r'name="answer"\s+value="(\w+)"', page) == ["no", "hard", "safe"]
+
+
+@pytest.mark.parametrize(
+    ("categories", "words"),
+    [
+        (["violence_from_others"], "Nobody may hurt you, and it is not your fault."),
+        (["danger_to_others"], "Are you and the others safe right now?"),
+        (["child"], "Are you and the child safe right now?"),
+        (["active_ideation"], "You do not have to carry this alone."),
+    ],
+)
+def test_words_follow_what_the_danger_is_about(categories, words):
+    person = someone()
+    person.say(GRAVE)
+    RiskEvent.objects.update(categories=categories)
+    assert words in look(person)
+
+
+def test_line_for_violence_comes_first_where_the_country_has_one():
+    person = someone()
+    person.say(GRAVE)
+    RiskEvent.objects.update(categories=["violence_from_others"])
+    assert lines(look(person))[0] == "tel:1-800-799-7233"
+
+
+def test_page_says_who_was_told_without_a_name_and_when_somebody_has_seen_it():
+    person = someone(oncall=({"name": "Ada Lovelace", "email": "ada@example.org"},))
+    person.say(GRAVE)
+    Alarm.objects.update(sent_at=timezone.now())
+    page = look(person)
+    assert ("the person on call" in page, "Ada" in page, "ada@" in page) == (True, False, False)
+    assert "Somebody has seen it" not in page
+    Alarm.objects.update(acknowledged_at=timezone.now(), climb_at=None)
+    assert "Somebody has seen it" in look(person)
+
+
+def test_page_says_so_when_nobody_has_answered_in_time():
+    person = someone()
+    person.say(GRAVE)
+    Alarm.objects.update(sent_at=timezone.now(), climb_at=timezone.now())
+    assert "Nobody has answered us yet" in look(person)
+
+
+def test_letter_of_the_team_stands_on_the_page():
+    person = someone()
+    person.say(GRAVE)
+    record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="I will call you at six.")
+    page = look(person)
+    assert ("I will call you at six." in page, "ada" in page) == (True, False)
+
+
+# The answers
+
+
+def test_not_safe_is_stored_alarms_again_and_says_what_to_do_now():
+    person = someone()
+    person.say(GRAVE)
+    before = rounds()
+    page = answer(person, "no")
+    assert (event().safe_answer, event().safe_answered_at is not None) == ("no", True)
+    assert rounds() == before + 1
+    assert acts() == [("answered", "no")]
+    assert "Stay with us for the next minutes" in page
+    assert 'name="where"' not in page
+    assert person.step.kind == "held"
+
+
+def test_where_somebody_is_goes_to_the_event_and_into_no_mail(mailoutbox):
+    person = someone(ask_where=True)
+    person.say(GRAVE)
+    assert 'name="where"' in answer(person, "no")
+    person.client.post("/study/where/", {"where": "At the old mill"})
+    assert acts()[-1] == ("where", "At the old mill")
+    assert "At the old mill" in look(person)
+    assert not any("old mill" in f"{mail.subject}{mail.body}" for mail in mailoutbox)
+
+
+def test_where_is_taken_only_where_the_study_offers_it():
+    person = someone()
+    person.say(GRAVE)
+    answer(person, "no")
+    person.client.post("/study/where/", {"where": "At the old mill"})
+    assert acts() == [("answered", "no")]
+
+
+def test_hard_shows_rest_and_waits():
+    person = someone()
+    person.say(GRAVE)
+    before = rounds()
+    assert "You can rest here" in answer(person, "hard")
+    assert (event().safe_answer, person.step.kind, rounds()) == ("hard", "held", before)
+
+
+def test_safe_waits_for_a_person_where_the_study_says_so():
+    person = someone()
+    person.say(GRAVE)
+    assert "Somebody from the team still reads it" in answer(person, "safe")
+    assert (person.step.kind, event().released_at) == ("held", None)
+    person.client.post("/study/check/", {"event": event().pk, "answer": "yes"})
+    assert person.step.kind == "held"
+
+
+def test_safe_continues_after_a_short_check_where_the_study_says_so():
+    person = someone(after_safe="continue")
+    person.say(GRAVE)
+    assert "will you be safe for the rest of the day?" in answer(person, "safe")
+    assert person.step.kind == "held"
+    page = person.client.post("/study/check/", {"event": event().pk, "answer": "yes"}, follow=True)
+    assert (person.step.kind, Turn.objects.get().state) == ("chat", "waiting")
+    assert 'href="tel:988"' in page.content.decode()  # the help is kept in sight
+    assert (event().released_at, event().continued_at is not None) == (None, True)
+
+
+def test_not_sure_at_the_check_counts_as_not_safe():
+    person = someone(after_safe="continue")
+    person.say(GRAVE)
+    answer(person, "safe")
+    person.client.post("/study/check/", {"event": event().pk, "answer": "unsure"})
+    assert (person.step.kind, event().safe_answer) == ("held", "no")
+
+
+def test_false_alarm_costs_one_kind_page():
+    person = someone()
+    person.say(GRAVE)
+    RiskEvent.objects.update(suspected=True)
+    answer(person, "safe")
+    assert (person.step.kind, Turn.objects.get().state) == ("chat", "waiting")
+    assert event().released_at is None  # open, for review
+    assert acts() == [("answered", "safe"), ("answered", "continues")]
+
+
+def test_release_for_review_leaves_a_newer_hold_alone():
+    person = someone()
+    person.say(GRAVE)
+    old = event()
+    RiskEvent.objects.update(suspected=True)
+    answer(person, "safe")
+    Turn.objects.update(state="answered")
+    person.say(GRAVE)
+    oncall.release(old, by=None)
+    assert (person.step.kind, person.conversation().status if person.step.run else "") == ("held", "")
+    oncall.release(event(), by=None)
+    assert person.step.kind == "chat"
+
+
+def test_suspected_level_4_ends_all_the_same():
+    person = someone(after_safe="continue")
+    person.say(GRAVER)
+    RiskEvent.objects.update(suspected=True)
+    page = answer(person, "safe")
+    assert (person.step.kind, event().safe_answer) == ("stopped", "safe")
+    assert "will you be safe for the rest of the day?" not in page
+
+
+def test_answer_of_an_old_page_never_calls_off_a_newer_sign():
+    person = someone(after_safe="continue")
+    person.say(GRAVE)
+    old = event().pk
+    RiskEvent.objects.update(suspected=True)
+    person.client.post("/study/unsafe/")
+    answer(person, "safe", event=old)
+    assert event().safe_answer == ""
+    answer(person, "no", event=old)
+    assert event().safe_answer == "no"
+
+
+def test_not_safe_is_heard_also_on_a_page_that_is_old():
+    person = someone()
+    person.say(GRAVE)
+    oncall.release(event(), by=None)
+    assert person.step.kind == "chat"
+    page = answer(person, "no")
+    assert (event().level, event().source, person.step.kind) == (4, "answer", "stopped")
+    assert 'href="tel:911"' in page
+
+
+def test_not_safe_after_continuing_shows_the_page_again():
+    person = someone()
+    person.say(GRAVE)
+    RiskEvent.objects.update(suspected=True)
+    answer(person, "safe")
+    page = answer(person, "no")
+    assert (person.step.kind, "Stay with us for the next minutes" in page) == ("chat", True)
+
+
+def test_same_button_twice_answers_once_and_another_one_counts():
+    person = someone()
+    person.say(GRAVE)
+    for _ in range(2):
+        answer(person, "hard", idempotency="k.hard")
+    answer(person, "no", idempotency="k.no")
+    assert acts() == [("answered", "hard"), ("answered", "no")]
+
+
+@pytest.mark.parametrize("data", [{}, {"answer": "maybe"}, {"answer": ""}])
+def test_no_answer_changes_nothing(data):
+    person = someone()
+    person.say(GRAVE)
+    assert person.client.post("/study/safe/", data).status_code == 302
+    assert (event().safe_answer, acts()) == ("", [])
+
+
+@pytest.mark.parametrize("path", ["safe", "where", "check", "whose", "unsafe"])
+def test_buttons_are_posted(path):
+    person = someone()
+    assert person.client.get(f"/study/{path}/").status_code == 405
+
+
+# "I do not feel safe"
+
+
+def test_unsafe_stands_on_every_page_of_a_person():
+    person = someone()
+    for path in ("/study/", "/pause/", "/leave/", "/help/"):
+        assert 'action="/study/unsafe/"' in person.client.get(path).content.decode(), path
+    person.say(GRAVE)
+    assert 'action="/study/unsafe/"' in look(person)
+
+
+def test_unsafe_ends_the_study_kindly_with_words_that_fit_a_choice():
+    person = someone()
+    page = person.client.post("/study/unsafe/", follow=True).content.decode()
+    assert (event().level, event().source, event().entries) == (4, "answer", ["want_support"])
+    assert (person.step.kind, rounds()) == ("stopped", 1)
+    assert person.row.runs.get(position=1).conversation.end_reason == "safety"
+    assert "You told us that you do not feel safe." in page
+    assert "wrote" not in page
+    assert lines(page)[0] == "tel:911"
+
+
+def test_unsafe_said_again_alarms_again_about_the_same_sign():
+    person = someone()
+    for _ in range(2):
+        person.client.post("/study/unsafe/")
+    assert (RiskEvent.objects.count(), rounds(), event().safe_answer) == (1, 2, "no")
+
+
+def test_whose_part_is_over_is_met_too_and_keeps_their_status():
+    person = someone()
+    person.client.post("/leave/", {"choice": "keep"})
+    page = person.client.post("/study/unsafe/", follow=True).content.decode()
+    assert "Are you safe right now?" in page
+    assert 'href="tel:911"' in page
+    assert (person.step.kind, rounds()) == ("withdrawn", 1)
+    oncall.release(event(), by=None)
+    assert person.client.get("/study/care/").url == "/help/"
+
+
+def test_nobody_known_is_led_to_the_help():
+    assert Client().post("/study/unsafe/").url == "/help/"
+    assert RiskEvent.objects.count() == 0
+
+
+def test_rehearsal_alarms_nobody_and_says_so():
+    person = someone()
+    Participation.objects.update(is_test=True)
+    person.client.post("/study/unsafe/")
+    assert (event().is_test, rounds()) == (True, 0)
+    assert "This is a rehearsal" in look(person)
+
+
+# The card at level 2
+
+
+def test_card_of_the_chat_holds_the_whole_list():
+    person = someone()
+    page = look(person)
+    card = page[page.index('data-part="help"') :].partition("</section>")[0]
+    assert 'href="tel:988"' in card
+    assert 'href="tel:911"' in card
+    assert 'action="/study/unsafe/"' in card
+
+
+# Much worse after than before
+
+
+def after_chat(person: Person, valence: str, **data: str):
+    while person.step.instrument != "emotion_checkin" or person.step.phase != "post":
+        assert person.send(person.answers()).status_code == 302
+    return person.send({**AFTER, "valence": valence, **data})
+
+
+def talked(**safety: object) -> Person:
+    person = someone(**safety)
+    person.converse()
+    return person
+
+
+def test_much_worse_is_met_with_care_an_event_and_an_offer():
+    person = talked(worse_by=2)
+    after_chat(person, str(int(MOOD["valence"]) - 2))
+    assert person.step.key == "run1.aftercare"
+    assert (event().level, event().source, event().entries, event().conversation) == (
+        2, "answer", ["worsening"], person.row.runs.get(position=1).conversation,
+    )  # fmt: skip
+    page = look(person)
+    assert "Thank you for telling us how you feel" in page
+    assert 'href="tel:988"' in page
+    assert rounds() == 0
+    person.send({})
+    assert (person.step.key, rounds(), acts()) == ("run1.between", 0, [])
+
+
+def test_who_would_like_to_be_written_to_is_told_about_and_reads_the_letter():
+    person = talked(worse_by=2)
+    after_chat(person, "1")
+    person.send({"follow_up": "yes"})
+    assert (person.step.key, rounds(), acts()) == ("run1.between", 1, [("answered", "follow_up")])
+    assert event() in counts.open_risks(person.row.study)
+    record_act(event(), SafetyAct.Kind.WROTE, by_name="ada", text="Shall we talk tomorrow?")
+    assert "Shall we talk tomorrow?" in look(person)
+
+
+@pytest.mark.parametrize(("rule", "valence"), [(3, "1"), (None, "1"), (2, "2")])
+def test_who_is_not_much_worse_goes_on_as_usual(rule, valence):
+    person = talked(worse_by=rule)
+    after_chat(person, valence)
+    assert (person.step.key, RiskEvent.objects.count()) == ("run1.between", 0)
+
+
+def test_worse_and_not_safe_is_both():
+    person = talked(worse_by=2)
+    after_chat(person, "1", want_support="unsafe")
+    assert person.step.kind == "stopped"
+    assert sorted(RiskEvent.objects.values_list("entries", flat=True)) == [["want_support"], ["worsening"]]
+
+
+def test_form_sent_twice_is_much_worse_once():
+    person = talked(worse_by=2)
+    after_chat(person, "1")
+    step = next(each for each in person.row.steps() if each.key == "run1.questionnaire.emotion_checkin.post")
+    person.send({**AFTER, "valence": "1"}, step=step)
+    assert RiskEvent.objects.count() == 1
+    assert [each.key for each in Participation.objects.get(pk=person.row.pk).steps()].count("run1.aftercare") == 1
+
+
+def test_study_with_care_in_it_can_be_completed():
+    person = talked(worse_by=2)
+    after_chat(person, "1")
+    person.send({})
+    person.go_to("debrief")
+    person.page()
+    person.row.refresh_from_db()
+    assert person.row.status == "completed"
+
+
+# Role-play
+
+
+@pytest.fixture
+def counsellor() -> Person:
+    factories.study("cared")
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    person.say(GRAVER)
+    return person
+
+
+def press(person: Person, value: str) -> str:
+    sent = person.client.post("/study/whose/", {"event": event().pk, "answer": value}, follow=True)
+    return sent.content.decode()
+
+
+def test_level_4_in_a_role_waits_and_asks_twice_whose_words_they_were(counsellor):
+    assert counsellor.step.kind == "held"
+    assert "Is this the role or you?" in counsellor.page().content.decode()
+    assert "was it only the role?" in press(counsellor, "role")
+    assert event().role_answer == ""
+    page = press(counsellor, "role")
+    assert (event().role_answer, counsellor.step.kind) == ("role", "held")
+    assert 'action="/study/whose/"' not in page
+
+
+def test_level_4_in_a_role_continues_where_the_study_says_so(counsellor):
+    rules = SafetyRules(after_safe="continue")
+    factories.study("cared", safety=rules)
+    Participation.objects.update(protocol=counsellor.row.study.current())
+    for _ in range(2):
+        press(counsellor, "role")
+    assert (counsellor.step.kind, Turn.objects.get().state) == ("chat", "waiting")
+
+
+def test_it_is_me_is_taken_at_once_and_alarms_again(counsellor):
+    before = rounds()
+    press(counsellor, "me")
+    assert (event().role_answer, counsellor.step.kind, rounds()) == ("me", "held", before + 1)
+
+
+def test_bar_of_the_chat_asks_once_more_on_the_page_that_waits(counsellor):
+    answer = counsellor.client.post("/study/role/", {"turn": "1", "answer": "role"}).json()
+    assert (answer, event().role_answer) == ({"next": "/study/"}, "")
+    assert "was it only the role?" in counsellor.page().content.decode()
+
+
+def test_role_can_be_skipped_before_a_reply_without_rating_it():
+    factories.study("cared")
+    person = Person("cared", track="counsellor")
+    person.go_to("chat", run=1)
+    person.page()
+    assert "Skip this role" in person.client.get("/study/step-out/").content.decode()
+    person.client.post("/study/step-out/", {"act": "skip"})
+    person.page()
+    assert person.step.instrument == "de_roling"
+    person.go_to("chat", run=2)
+    person.page()
+    person.say()
+    assert "Skip this role" not in person.client.get("/study/step-out/").content.decode()
+    person.client.post("/study/step-out/", {"act": "skip"})
+    person.page()
+    assert person.step.kind == "rating"
+
+
+def test_conversation_of_another_person_is_untouched():
+    """`say_unsafe` ends what this person has open, and nobody else's."""
+    person, other = someone(), Person("cared")
+    other.go_to("chat", run=1)
+    other.page()
+    person.client.post("/study/unsafe/")
+    assert chat.missed_after(other.conversation().pk, 0).frames == []
+    assert other.conversation().status == "open"

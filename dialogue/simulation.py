@@ -10,7 +10,7 @@ from dialogue import simulated
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.group_commit import in_database
-from dialogue.judges.judge import Ask, readable
+from dialogue.judges.judge import Ask, ask_until_readable
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call
 from dialogue.models.conversation import EndReason
@@ -109,7 +109,7 @@ class Simulation:
         )
         number = known.turns[-1].number
         ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
-        thought = await readable(ask, messages, read_thought, why_no_thought, self.language)
+        thought = await ask_until_readable(ask, messages, read_thought, why_no_thought, self.language)
         if isinstance(thought, Unread):
             self.unread.add(number)
         else:

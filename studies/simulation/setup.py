@@ -10,7 +10,7 @@ from dialogue.seekers.profiles import Profile
 from dialogue.seekers.prompts import NAMES, version
 from dialogue.simulation import Seeker
 from studies.design.spec import ArmSpec
-from studies.judging.settings import digest, plain
+from studies.judging.settings import digest, to_plain
 
 SCRIPT = "seeker_talker"  # one of the scripts that play the demonstration's seekers
 MOST_TURNS, MOST_REPLICATES = 100, 20  # that may be asked for
@@ -70,7 +70,7 @@ class Setup:
         return digest([values, versions])
 
     def as_plan(self) -> dict[str, Any]:
-        seeker = {name: plain(getattr(self.seeker, name)) for name in ArmSpec.__dataclass_fields__}
+        seeker = {name: to_plain(getattr(self.seeker, name)) for name in ArmSpec.__dataclass_fields__}
         return {**asdict(self), "seeker": seeker, "without": list(self.without)}
 
     @classmethod

@@ -12,14 +12,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from dialogue.jobs.calls import ANSWERED
-from dialogue.judges.parsing import explanation_in
+from dialogue.judges.parsing import find_explanation
 from dialogue.judges.probes import SIGN, variant_of
 from dialogue.judges.prompts import JudgedTurn, items_of_form, transcript
 from dialogue.judges.redaction import MARK
 from dialogue.models import Call, JobItem
 from studies.data.exports.columns import Filter, conversation_of, participant_of, turn_rated
-from studies.judging.material import turns_of
-from studies.judging.planning import KIND, subject_of
+from studies.judging.material import get_turns
+from studies.judging.planning import KIND, get_subject
 from studies.models import Answer, ArmRun, Response, Study
 from studies.models.response import RaterKind
 from studies.participation.responses import instructed
@@ -75,7 +75,7 @@ class Around:
         answers: dict[int, list[Answer]] = defaultdict(list)
         for answer in Answer.objects.filter(response__in=responses).order_by("pk"):
             answers[answer.response_id].append(answer)
-        return cls(study.key, names, turns_of(runs), people_on(study, only, runs), answers, asked_for(responses))
+        return cls(study.key, names, get_turns(runs), people_on(study, only, runs), answers, asked_for(responses))
 
 
 def people_on(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
@@ -98,7 +98,7 @@ def asked_for(responses: Sequence[Response]) -> Mapping[int, Sequence[Call]]:
     """By response. None where it was imported, or where the answer was in the ledger already, as for the second of two
     conversations that are word for word the same."""
     wanted = {
-        (subject_of(one.run_id, one.instrument, one.moment, one.turn), one.rater_id, one.replicate): one.pk
+        (get_subject(one.run_id, one.instrument, one.moment, one.turn), one.rater_id, one.replicate): one.pk
         for one in responses
     }
     items = JobItem.objects.filter(role=KIND, subject__in={subject for subject, *_ in wanted}, state="done")
@@ -181,7 +181,7 @@ def choice(call: Call) -> dict[str, Any]:
 
 def scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str, Any]:
     """By item that has one: the score, and what the judge said of it."""
-    said = {item: explanation_in(one.last.response) for one in asked for item in one.items}
+    said = {item: find_explanation(one.last.response) for one in asked for item in one.items}
     return {
         answer.item: {
             "value": answer.value,

@@ -216,11 +216,11 @@ def _object_at(text: str, start: int, end: int | None) -> tuple[dict[str, Any] |
     try:
         return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        return (_repair_steps(text[start:end]) if end else None), end or len(text)
+        return (_parse_with_repairs(text[start:end]) if end else None), end or len(text)
 
 
-def _repair_steps(written: str) -> dict[str, Any] | None:
-    """Yield the text with one more repair at a time: last commas, full-width punctuation, single quotes, bare values."""
+def _parse_with_repairs(written: str) -> dict[str, Any] | None:
+    """Return the object after as few repairs as needed: last commas, wide punctuation, single quotes, bare values."""
     for repair in (_without_last_commas, _narrow, _use_double_quotes, _quote_bare_values):
         written = repair(written)
         try:

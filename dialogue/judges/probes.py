@@ -69,7 +69,7 @@ def apply_variant(asked: Asked, variant: str) -> Asked:
 
 
 def turn_scores_back(variant: str, scores: Scores, items: Sequence[JudgedItem]) -> Scores:
-    """Return the scores in the questionnaire's order of items. Scores on a scale that was turned round are turned back."""
+    """Return the scores in the questionnaire's order of items, those on scales that were turned round turned back."""
     turned = {item.key for item in items if variant == "reversed_scale" and can_be_turned(item)}
     return {
         item.key: _turn_score_back(scores[item.key], item) if item.key in turned else scores[item.key] for item in items

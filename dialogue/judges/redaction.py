@@ -48,7 +48,7 @@ class Redaction:
 
 
 def mark_version(version: str, counts: Mapping[str, int]) -> str:
-    """Return a prompt's version: `judge.en/1~redacted/1` if something was removed, so that it can be told from others."""
+    """Return a prompt's version, `judge.en/1~redacted/1` if something was removed."""
     return f"{version}~{MARK}/{VERSION}" if counts else version
 
 

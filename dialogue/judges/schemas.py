@@ -30,7 +30,7 @@ def build_scores_format(items: Sequence[JudgedItem]) -> Schema:
 
 
 def build_state_format() -> Schema:
-    """Return the format of a Thinker's state. Whoever reads it holds the score to 0–100: not every server knows bounds."""
+    """Return the format of a Thinker's state. The reader checks 0–100: not every server knows bounds."""
     words = {key: {"type": "string"} for key in ("cognition", "emotion", "goal")}
     return _format("inner_state", {**words, "emotion_score": {"type": "integer"}})
 

@@ -22,7 +22,7 @@ from rest_framework.views import APIView
 
 from studies.api.serializers import AddressesSerializer, ProgressSerializer, StudyDetailSerializer, StudySerializer
 from studies.data.exports.columns import Filter
-from studies.data.exports.files import cell
+from studies.data.exports.files import format_cell
 from studies.data.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
 from studies.participation import counts
@@ -90,7 +90,7 @@ class Ratings(APIView):
 def csv_pieces(rows: Iterator[Iterable[Any]]) -> Iterator[str]:
     while some := list(islice(rows, ROWS_AT_ONCE)):
         text = io.StringIO(newline="")
-        csv.writer(text).writerows([cell(value) for value in row] for row in some)
+        csv.writer(text).writerows([format_cell(value) for value in row] for row in some)
         yield text.getvalue()
 
 

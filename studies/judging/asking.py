@@ -51,7 +51,7 @@ def get_ledger_note(redacted: Mapping[str, int]) -> dict[str, Any]:
 
 
 def get_askers(caller: Caller, question: Question, form: Schema | None) -> tuple[Ask, Ask | None]:
-    """Return who is asked, and who is asked for repairs if that is another: a repair is never asked for by the schema."""
+    """Return who is asked, and who is asked for repairs if that is another: repairs never use the schema."""
     if form is None:
         return caller.asking(question), None
     return Explaining(caller.asking(with_form(question, form))), caller.asking(question)

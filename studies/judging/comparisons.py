@@ -73,7 +73,7 @@ class Work:
 
 
 def pair_raters(study: Study, judge: str) -> dict[str, Rater]:
-    """Return the raters by the side that stands first. One judge is two raters, because nobody compares a pair twice."""
+    """Return the raters by the side that stands first. One judge is two raters: nobody compares a pair twice."""
     return {
         first: get_or_create_judge(study, judge, order_of(RaterKind.JUDGE, first)) for first in Comparison.Side.values
     }

@@ -12,7 +12,7 @@ from studies.judging.planning import KIND, THINKER
 
 
 def judging_loads(job: Job, caller: DryCaller, *, judgements: float | None = None) -> list[Load]:
-    """Return what this job has to ask. `judgements`: the loads of that many, for conversations that are still to come."""
+    """Return what this job has to ask. `judgements`: the loads of that many, for conversations to come."""
     handler, tried = JudgeHandler(job), to_try(job, KIND)
     needed = JobItem.objects.unfinished().filter(needed_by__in=tried).distinct()
     thinking, judging = dry_run(handler, needed, caller), dry_run(handler, tried, caller)

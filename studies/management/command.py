@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from tqdm import tqdm
 
-from studies.data.exports.columns import Filter, tests_left_out
+from studies.data.exports.columns import Filter, count_tests_left_out
 from studies.models import Protocol, Study, Task
 from studies.workbench.labels import one_or_more
 from studies.workbench.tasks import TASK_VARIABLE
@@ -142,7 +142,7 @@ class Command(BaseCommand):
 
 def told_of_tests(study: Study, *, include_tests: bool) -> str:
     """Return what an empty result adds where test data were left out; empty where there were none."""
-    if not (count := tests_left_out(study, Filter(include_tests))):
+    if not (count := count_tests_left_out(study, Filter(include_tests))):
         return ""
     were = one_or_more(count, "conversation of test data was", "conversations of test data were")
     return f"{count} {were} left out: --include-tests includes them."

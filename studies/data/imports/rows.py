@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from studies.data.exports.files import unguarded
+from studies.data.exports.files import remove_guard
 from studies.data.imports.faults import Faults, text_fault
 from studies.models import Participation, Rater, Study
 
@@ -39,7 +39,7 @@ class Row:
     def __init__(
         self, fields: Sequence[str], header: Sequence[str], line: int, faults: Faults, limits: Mapping[str, int | None]
     ) -> None:
-        self.texts = {name: unguarded(text) for name, text in zip(header, fields, strict=False)}
+        self.texts = {name: remove_guard(text) for name, text in zip(header, fields, strict=False)}
         self.line, self.faults, self.limits = line, faults, limits
         self.sound = True
         if len(fields) != len(header):

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.data.exports.columns import Filter
-from studies.data.exports.files import manifest_of
+from studies.data.exports.files import build_manifest
 from studies.data.exports.records import record_export
 from studies.data.training.card import Counts
 from studies.data.training.contexts import Contexts
@@ -115,7 +115,7 @@ def row_of(found: Preference, contexts: Contexts, study: Study, options: Options
 
 def card_of(study: Study, options: Options, counts: Counts, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
-        **manifest_of(study, Filter(options.include_tests)),
+        **build_manifest(study, Filter(options.include_tests)),
         "options": options.as_json(),
         "consent_box": BOX,
         "raters": raters(study, options),

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
-from studies.data.exports.lines import private
+from studies.data.exports.lines import open_private
 from studies.management.command import Command as Base
 from studies.models import Participation
 from studies.participation.enrolment import admits, invite
@@ -50,7 +50,7 @@ class Command(Base):
             self.stdout.write("\n".join(" ".join(row) for row in rows))
             return
         try:
-            with private(path) as file:
+            with open_private(path) as file:
                 csv.writer(file).writerows([("code", "track", "url"), *rows])
         except FileExistsError:
             self.refuse(f"{path}: already exists, and its links cannot be shown again. Choose another file.")

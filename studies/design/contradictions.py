@@ -11,6 +11,7 @@ from typing import Any
 from studies.design.blocks import impossible
 from studies.design.fields import LANGUAGES, Fault, suggestion
 from studies.design.plan import SCREENING
+from studies.design.safety_rules import SecondLine
 from studies.design.spec import (
     BLINDING,
     CHECKPOINTS,
@@ -62,6 +63,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
         yield Fault("consent", "is missing")
     else:
         yield from _provider_faults(spec.arms, spec.consent)
+        yield from _second_line_faults(spec.safety.second_line, spec.consent)
         if spec.consent.instrument in instruments:
             yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
 
@@ -207,6 +209,19 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
             yield Fault(f"arms.{number}.provider", f'"{arm.provider}" is not among consent.providers{named}')
         if arm.kind == "openai_compatible" and not arm.provider:
             yield Fault(f"arms.{number}.provider", "is missing: the consent form must name who gets a person's text")
+
+
+def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterator[Fault]:
+    if line is None or line.kind == "scripted":
+        return
+    path = "safety.second_line"
+    if not line.provider:
+        yield Fault(f"{path}.provider", "is missing: the consent form must name who gets a person's text")
+    elif line.provider not in consent.providers:
+        named = suggestion(line.provider, consent.providers)
+        yield Fault(f"{path}.provider", f'"{line.provider}" is not among consent.providers{named}')
+    if line.kind == "openai_compatible" and not line.model:
+        yield Fault(f"{path}.model", "is missing")
 
 
 def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Fault]:

@@ -12,7 +12,7 @@ from dialogue.languages import get_code
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from dialogue.seekers.identifying import names_called
+from dialogue.seekers.identifying import forms_of_name
 from studies.judging.planning import make_profile_lookup
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun
@@ -102,7 +102,7 @@ def get_nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]
     )
     names: dict[int | None, tuple[str, ...]] = defaultdict(tuple)
     for person, name in given.order_by("pk").values_list("response__rater__participation", "text"):
-        names[person] += names_called(name)
+        names[person] += forms_of_name(name)
     return names
 
 

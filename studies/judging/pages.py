@@ -28,7 +28,7 @@ from studies.workbench.model_texts import Text, without_secrets
 from studies.workbench.paid_work import PAIRS
 from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, WORDS, strategy_choices
 from studies.workbench.rating_tables import title_of
-from studies.workbench.recent_tasks import recent
+from studies.workbench.recent_tasks import recent_tasks
 from studies.workbench.tables import Choice
 
 
@@ -72,7 +72,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "fields": list(judge_fields.get_fields(study, judge)) if judge else [],
         "strategies": strategy_choices(),
         "demonstrations": study.current().demonstrations(),
-        **recent(study, "judge"),
+        **recent_tasks(study, "judge"),
     }
     return show(request, study, "judges", context)
 

@@ -35,7 +35,7 @@ from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.probe_words import strategy_choices
-from studies.workbench.recent_tasks import recent
+from studies.workbench.recent_tasks import recent_tasks
 
 MOST_CALLS = 500
 TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
@@ -317,7 +317,7 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
         "outcomes": outcomes,
         "demonstrations": study.current().demonstrations(),
         **(figures(study, outcomes) if outcomes else {}),
-        **recent(study, "benchmark"),
+        **recent_tasks(study, "benchmark"),
     }
     return show(request, study, "benchmark", context)
 

@@ -2,9 +2,9 @@ from django.utils.translation import gettext_lazy
 
 from dialogue.languages import get_language
 from studies.participation import progress
-from studies.participation.language import remember
+from studies.participation.language import remember_language
 from studies.participation.step_kinds import Page, StepKind, Visit, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 
 
 class ChooseLanguage(StepKind):
@@ -18,10 +18,10 @@ class ChooseLanguage(StepKind):
     def accept(self, visit: Visit) -> bool:
         chosen = visit.request.POST.get("language", "")
         if chosen not in visit.spec.languages:
-            raise ToMend
+            raise NeedsCorrection
         visit.participation.language = chosen
         visit.participation.save(update_fields=["language"])
-        remember(visit.request, chosen)
+        remember_language(visit.request, chosen)
         progress.advance(visit.participation, done=visit.step)
         return True
 

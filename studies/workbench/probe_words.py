@@ -1,4 +1,4 @@
-"""Ways to ask a judge otherwise, probes and fields left out, in the words of the pages."""
+"""Labels of variants of judges, of probes, and of fields left out."""
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _

@@ -1,4 +1,4 @@
-"""Describes tasks and their outcomes in words, so that pages show no command-line arguments."""
+"""Describe tasks and their outcomes in words, so that pages show no command-line arguments."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
@@ -35,13 +35,13 @@ def command_name(command: str) -> str:
     return names[command]
 
 
-def told_work(command: str, arguments: Sequence[str]) -> str:
+def describe_work(command: str, arguments: Sequence[str]) -> str:
     """Describe the options of a task; empty if it has none."""
-    told = TOLD.get(command)
+    told = DESCRIPTIONS.get(command)
     return "; ".join(told(arguments)) if told else ""
 
 
-def told_judge(arguments: Sequence[str]) -> list[str]:
+def describe_judge(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
     strategies = [label for word in arguments if (label := strategy_label(word))]
     said = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
@@ -54,7 +54,7 @@ def told_judge(arguments: Sequence[str]) -> list[str]:
     return said
 
 
-def told_benchmark(arguments: Sequence[str]) -> list[str]:
+def describe_benchmark(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
     said = []
     if arms := options.get("--arms"):
@@ -69,22 +69,22 @@ def told_benchmark(arguments: Sequence[str]) -> list[str]:
     return said
 
 
-def told_data(arguments: Sequence[str]) -> list[str]:
+def describe_data(arguments: Sequence[str]) -> list[str]:
     said = [_("with test data") if "--include-tests" in arguments else _("without test data")]
     return [*said, _("radar charts")] if RADAR in arguments else said
 
 
-TOLD = {
-    "judge": told_judge,
-    "benchmark": told_benchmark,
-    "build_profiles": told_data,
-    "export": told_data,
-    "analyse": told_data,
+DESCRIPTIONS = {
+    "judge": describe_judge,
+    "benchmark": describe_benchmark,
+    "build_profiles": describe_data,
+    "export": describe_data,
+    "analyse": describe_data,
 }
 
 
 def options_in(words: Sequence[str]) -> dict[str, list[str]]:
-    """Values by option, of `--name=value` and of `--name value value`."""
+    """Return values by option, from `--name=value` and `--name value value`."""
     found: dict[str, list[str]] = {}
     name = ""
     for word in words:
@@ -96,8 +96,8 @@ def options_in(words: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
-    """Counts and cost of work that asked models; empty of other work, and while nothing has ended."""
+def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
+    """Describe counts and cost of work that asked models; empty for other work, and until something has ended."""
     if not outcome:
         return []
     said = [_("%(number)s done") % {"number": outcome["done"]}]
@@ -122,7 +122,7 @@ def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
         )
     if outcome["left"]:
         said.append(_("%(number)s left for next time") % {"number": outcome["left"]})
-    return [*said, told_cost(outcome)]
+    return [*said, describe_cost(outcome)]
 
 
 def reasons(outcome: Mapping[str, Any]) -> str:
@@ -134,7 +134,7 @@ def reasons(outcome: Mapping[str, Any]) -> str:
     return ", ".join(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
 
 
-def told_cost(outcome: Mapping[str, Any]) -> str:
+def describe_cost(outcome: Mapping[str, Any]) -> str:
     if outcome["cost"] is None:
         return _("cost unknown: the price table has no price")
     amount = f"{told_amount(Decimal(outcome['cost']))} {outcome['currency']}".strip()

@@ -51,7 +51,7 @@ from studies.instruments.scoring import ScaleScore, score
 from studies.models import Answer, Consent, Participation, Response, Study
 from studies.models.participation import Status
 from studies.models.response import RaterKind
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 from studies.simulation.planning import KIND as SIMULATION
 
 CONDITIONS = ("average", "worst_case")
@@ -468,7 +468,7 @@ RATINGS = (
 
 def is_rating_answer() -> Q:
     of_a_conversation = Q(response__is_rating=True, response__run__isnull=False)
-    return of_a_conversation & ~Q(item=COMMENT, value__isnull=True) & ~instructed()
+    return of_a_conversation & ~Q(item=COMMENT, value__isnull=True) & ~answers_to_instructed_items()
 
 
 def ratings(study: Study, only: Filter) -> Rows:

@@ -55,7 +55,7 @@ class Command(Base):
         )
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
-        found, wanted = self.study(study), self.wanted(options)
+        found, wanted = self.study(study), self.plan_options(options)
         if wrong := faults(found, wanted):
             self.refuse("\n".join(f"--{about}: {text}" for about, text in wrong.items()))
         try:
@@ -68,7 +68,7 @@ class Command(Base):
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
         return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}
 
-    def wanted(self, options: dict[str, Any]) -> Wanted:
+    def plan_options(self, options: dict[str, Any]) -> Wanted:
         for name, least in {"size": 1, "each": 1, "repeat_every": 0}.items():
             if options[name] is not None and options[name] < least:
                 self.refuse(f"--{name.replace('_', '-')} must be at least {least}.")

@@ -20,7 +20,7 @@ from studies.judging.preview import build_preview, get_places_about
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.participation.profiles import FIELD_OF, LEFT_OUT
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from studies.seeker_profiles.selection import DEMO_PROFILES
 from tests import factories
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
@@ -40,8 +40,10 @@ def known_person(here: Study, language: str = "en") -> Participation:
     choices = {key: item.options[0].value if item.options else f"my {key}" for key, item in told.items()}
     given = [AnswerValue(key, text=str(value)) for key, value in choices.items() if key != "age_band"]
     someone.raters.first().responses.all().delete()
-    store(rater_for(someone), load("profile"), [*given, AnswerValue("age_band", text="25_34")])
-    store(rater_for(someone), load("mini_ipip"), [AnswerValue(item.key, value=3) for item in load("mini_ipip").items])
+    store_response(rater_for(someone), load("profile"), [*given, AnswerValue("age_band", text="25_34")])
+    store_response(
+        rater_for(someone), load("mini_ipip"), [AnswerValue(item.key, value=3) for item in load("mini_ipip").items]
+    )
     return someone
 
 

@@ -150,8 +150,8 @@ def test_guesses_are_stored_together_or_not_at_all(monkeypatch):
             raise OSError("the disk is full")
         kept.append(store(*args, **kwargs))
 
-    store = blinding.store
-    monkeypatch.setattr(blinding, "store", fails_at_the_third)
+    store = blinding.store_response
+    monkeypatch.setattr(blinding, "store_response", fails_at_the_third)
     with pytest.raises(OSError, match="the disk is full"):
         person.send(all_alike("cannot_tell"))
     assert (len(kept), stored(), person.step.kind) == (2, [], "blinding")

@@ -312,7 +312,7 @@ def test_a_variance_of_zero_has_no_maximum_inside() -> None:
     levels = np.repeat(np.arange(6), 4)
     scores = np.tile([1.0, 2.0, 3.0, 4.0], 6)
     with pytest.raises(Undefined, match="does not converge"):
-        libraries.mixed_model(mixed.Data(scores, np.ones((24, 1)), {"user": levels}))
+        libraries.fit_mixed_model(mixed.Data(scores, np.ones((24, 1)), {"user": levels}))
 
 
 @pytest.mark.parametrize(("ours", "spread", "tolerance"), [(0.5, None, 1e-6), (-40.0, None, 4e-5), (0.001, 1.0, 1e-4)])

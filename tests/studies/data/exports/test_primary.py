@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from studies.data.exports.files import format_cell
 from studies.design.spec import ContrastSpec
 from studies.models import Protocol
+from studies.workbench.csv_cells import format_cell
 from tests import factories
 from tests.studies.data.exports.test_files import manifest_in, run_export
 

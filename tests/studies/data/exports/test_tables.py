@@ -14,7 +14,7 @@ from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.models import Answer, Consent, Response, Study
 from studies.participation import progress
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -179,7 +179,7 @@ def test_ratings_say_who_what_and_about_whom():
     study = factories.study()
     person, reviewer = factories.person(study), factories.person(study, track="reviewer")
     run = factories.run_with_turns(study, person, condition="average")
-    given = store(
+    given = store_response(
         rater_for(reviewer),
         load("turn_checkpoint"),
         [AnswerValue("empathetic", value=2.0)],

@@ -36,7 +36,10 @@ class Setup:
         return ", ".join(told + (["simple profile"] if self.simple_profile else []))
 
     def condition_of(self, profile: Profile) -> Condition:
-        """Raises ValueError for a behaviour that is not known and a profile too easy to be a worst case."""
+        """Return the condition.
+
+        Raises ValueError for an unknown behaviour and for a profile too easy to be a worst case.
+        """
         return average(profile) if self.condition == "average" else worst_case(profile, without=self.without)
 
     def seeker_of(self, profile: Profile) -> Seeker:
@@ -62,7 +65,7 @@ class Setup:
         )
 
     def hash(self) -> str:
-        """The same for the same seekers, whoever they talk to."""
+        """Return the same value for the same seekers, whoever they talk to."""
         values = self.as_plan()
         values.pop("review")
         values["seeker"].pop("api_key_env")

@@ -60,7 +60,7 @@ def why_not(talk: Talk, options: Options, seen: Seen) -> LeftOut | None:
 
 
 def score_of(talk: Talk) -> float | None:
-    """Of the conversation, over all raters; None where no score was asked for."""
+    """Return the conversation's score over all raters; None if no score was asked for."""
     scores = talk.scores.get(WHOLE)
     return mean_of(scores, scores) if scores else None
 

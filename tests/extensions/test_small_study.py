@@ -91,7 +91,7 @@ def test_people_walk_through_the_step_and_talk_with_the_model(folder: Path) -> N
     assert [row["status"] for row in people] == ["completed"] * PEOPLE
     turns = rows(folder / "export" / "turns.csv")
     heard = {row["text"].partition(":")[0] for row in turns if row["role"] == "supporter"}
-    assert heard == {"Grey", "Green"}
+    assert heard == {"You said"}
     models = {row["model"] for row in rows(folder / "export" / "calls.csv") if row["purpose"] == "reply"}
     assert models == {"Grey", "Green"}
     [version] = json.loads((folder / "export" / "study.json").read_text(encoding="utf-8"))

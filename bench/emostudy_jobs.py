@@ -33,7 +33,7 @@ from dialogue.jobs import store  # noqa: E402
 from dialogue.jobs.runner import Runner  # noqa: E402
 from dialogue.models import Call, Job, JobItem, Turn  # noqa: E402
 from studies.design.spec import ArmSpec  # noqa: E402
-from studies.judging.planning import judge_rater, plan_judging, work_for  # noqa: E402
+from studies.judging.planning import get_or_create_rater, get_work, plan_judging  # noqa: E402
 from studies.judging.settings import Configuration  # noqa: E402
 from studies.models import Answer, Study  # noqa: E402
 from studies.seeker_profiles.selection import find_profiles, keep  # noqa: E402
@@ -82,8 +82,8 @@ async def judged(options: argparse.Namespace) -> dict[str, Any]:
     here = await database_sync_to_async(study)()
     await database_sync_to_async(import_conversations)(WARM + options.calls)
     configuration = Configuration(model_at(options.url, options.model, "bench"), "standard")
-    rater = await database_sync_to_async(judge_rater)(here, configuration)
-    work = await database_sync_to_async(work_for)(rater, configuration.judge, moments=["final"], replicates=1)
+    rater = await database_sync_to_async(get_or_create_rater)(here, configuration)
+    work = await database_sync_to_async(get_work)(rater, configuration.judge, moments=["final"], replicates=1)
     runner = Runner(at_once=options.at_once)
     running = asyncio.create_task(runner.run(until_done=False))
     plan = database_sync_to_async(plan_judging)

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
-from dialogue.judges.probes import without_padding
+from dialogue.judges.probes import remove_padding
 from dialogue.languages import get_code
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
 from dialogue.providers.scripted import speak
@@ -117,7 +117,7 @@ class DemonstrationJudge:
             return await self.compare_sides(prompt, on_text)
         strategy = _strategy(prompt)
         shown = read_dialogue(prompt)
-        turns = [(seeker, without_padding(reply)) for seeker, reply in shown]
+        turns = [(seeker, remove_padding(reply)) for seeker, reply in shown]
         seen = {
             "padding": turns != shown,
             "reversed_scale": "<scale_direction>" in _around(prompt),

@@ -13,7 +13,7 @@ from dialogue import simulated_dialogue
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.group_commit import in_database
-from dialogue.judges.judge import Ask, readable
+from dialogue.judges.judge import Ask, ask_until_readable
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call
 from dialogue.models.conversation import EndReason
@@ -119,7 +119,7 @@ class Simulation:
         )
         number = known.turns[-1].number
         ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
-        thought = await readable(ask, messages, read_thought, unread_reason, self.language)
+        thought = await ask_until_readable(ask, messages, read_thought, unread_reason, self.language)
         if isinstance(thought, Unread):
             self.unread.add(number)
         else:

@@ -30,20 +30,20 @@ def text_of(profile: Profile) -> str:
     return "\n".join(line.text for line in profile)
 
 
-def variant_without(field: str) -> str:
+def get_variant_without(field: str) -> str:
     return f"{WITHOUT}{field}"
 
 
-def left_out(variant: str) -> str:
-    """The field that a variant leaves out; empty where it does something else."""
+def get_field_left_out(variant: str) -> str:
+    """Return the field that a variant leaves out; empty if it does something else."""
     return variant.removeprefix(WITHOUT) if variant.startswith(WITHOUT) else ""
 
 
-def profile_without(profile: Iterable[Line], field: str) -> tuple[Line, ...]:
-    return tuple(line for line in profile if not is_of(line, field))
+def remove_field(profile: Iterable[Line], field: str) -> tuple[Line, ...]:
+    return tuple(line for line in profile if not has_field(line, field))
 
 
-def is_of(line: Line, field: str) -> bool:
+def has_field(line: Line, field: str) -> bool:
     return field in (PROFILE, line.field, WITHIN.get(line.field)) if field else False
 
 
@@ -51,4 +51,4 @@ def is_told(field: str, told: Collection[str], profile: Profile) -> bool:
     """Return whether a judge that is `told` these fields learns this one of a seeker with this profile."""
     if field not in told:
         return False
-    return field in STATE_FIELDS or any(is_of(line, field) for line in profile)
+    return field in STATE_FIELDS or any(has_field(line, field) for line in profile)

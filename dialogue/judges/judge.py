@@ -5,7 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from dialogue.judges.parsing import Score, Unscored, parse_scores, parse_state
-from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, repair_messages, standing_text, thinker_messages
+from dialogue.judges.prompts import (
+    InnerState,
+    JudgedItem,
+    JudgedTurn,
+    get_standing_text,
+    repair_messages,
+    thinker_messages,
+)
 from dialogue.providers.base import Message, ProviderError, Reply
 
 Scores = dict[str, Score | Unscored]
@@ -33,7 +40,7 @@ class Judged:
 
 
 async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str) -> Scores:
-    """One entry per item. Raises ProviderError where no answer could be had at all."""
+    """Return one entry per item. Raises ProviderError if no answer could be had at all."""
     return (await ask_judgement(ask, messages, items, language=language)).scores
 
 
@@ -42,7 +49,7 @@ async def ask_judgement(
 ) -> Judged:
     """As `ask_scores`. `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that
     knows no null would make it invent what the answer does not say."""
-    found, ways = await read_in_the_end(
+    found, ways = await ask_and_repair(
         ask,
         messages,
         lambda text: parse_scores(text, items),
@@ -58,15 +65,15 @@ async def ask_judgement(
 async def ask_state(
     ask: Ask, turns: Sequence[JudgedTurn], *, language: str, profile: str, repair: Ask | None = None
 ) -> InnerState:
-    """What goes on in the seeker after the last of `turns`. Raises ProviderError, also where it cannot be read."""
+    """Return what goes on in the seeker after the last of `turns`. Raises ProviderError, also if it cannot be read."""
     messages = thinker_messages(turns, language=language, profile=profile)
-    state, _ = await read_in_the_end(ask, messages, parse_state, _why_no_state, language, repair=repair)
+    state, _ = await ask_and_repair(ask, messages, parse_state, _why_no_state, language, repair=repair)
     if isinstance(state, Unscored):
         raise ProviderError("unparseable", f"The inner state after turn {turns[-1].number} cannot be read.")
     return InnerState(turn=turns[-1].number, **state)
 
 
-async def readable(
+async def ask_until_readable(
     ask: Ask,
     messages: Sequence[Message],
     read: Callable[[str], Found],
@@ -75,10 +82,10 @@ async def readable(
 ) -> Found:
     """A model's first answer where it can be read; else what a repair of it says, which sees nothing but that answer;
     else a second answer, with a reminder of the form and more room."""
-    return (await read_in_the_end(ask, messages, read, why_nothing, language))[0]
+    return (await ask_and_repair(ask, messages, read, why_nothing, language))[0]
 
 
-async def read_in_the_end(
+async def ask_and_repair(
     ask: Ask,
     messages: Sequence[Message],
     read: Callable[[str], Found],
@@ -109,7 +116,7 @@ async def read_in_the_end(
                 return found
             raise
 
-    form = form_of(messages)
+    form = get_form(messages)
     first = await ask(messages, status_of)
     found, ways = reading(first), list[Way]()
     if why_nothing(found) and first.finish_reason != "length":
@@ -117,21 +124,24 @@ async def read_in_the_end(
         found = await further(found, repairing)
         ways.append(REPAIR)
     if why_nothing(found):
-        found = await further(found, ask(reminded(messages, language), status_of, longer=True))
+        found = await further(found, ask(add_reminder(messages, language), status_of, longer=True))
         ways.append(AGAIN)
     return found, ways
 
 
-def form_of(messages: Sequence[Message]) -> str:
-    """The form that the answer is to have: the last line that begins with <output>, wherever the prompt has it."""
+def get_form(messages: Sequence[Message]) -> str:
+    """Return the form of the answer: the last line that begins with <output>, wherever the prompt has it."""
     whole = "\n".join(message.text for message in messages)
     return whole[whole.rindex("\n<output>") :].splitlines()[1]
 
 
-def reminded(messages: Sequence[Message], language: str) -> list[Message]:
-    """The same question put again, with a reminder of the form."""
+def add_reminder(messages: Sequence[Message], language: str) -> list[Message]:
+    """Return the same question with a reminder of the form."""
     *earlier, last = messages
-    return [*earlier, Message(last.role, f"{last.text}\n\n{standing_text('reminder', language)}\n{form_of(messages)}")]
+    return [
+        *earlier,
+        Message(last.role, f"{last.text}\n\n{get_standing_text('reminder', language)}\n{get_form(messages)}"),
+    ]
 
 
 def _status(why_nothing: str) -> str:
@@ -141,7 +151,7 @@ def _status(why_nothing: str) -> str:
 
 
 def _why_no_score(scores: Mapping[str, Score | Unscored]) -> str:
-    """Empty where all items have a score."""
+    """Return the first reason; empty if all items have a score."""
     return next((score.reason for score in scores.values() if isinstance(score, Unscored)), "")
 
 
@@ -150,7 +160,7 @@ def _has_score(scores: Scores) -> bool:
 
 
 def _more_scores(before: Scores, now: Scores) -> Scores:
-    """What was said first holds; an answer of which nothing can be read takes no reason away."""
+    """Return the scores of both answers. The first score holds, and an unreadable answer removes no reason."""
     return {item: _better(score, now[item]) for item, score in before.items()}
 
 

@@ -9,21 +9,21 @@ MAKERS = Path(__file__).resolve().parents[2] / "fixtures" / "makers.json"
 
 
 def maker_of(model: str) -> str:
-    """Of several makers' names in it (a model distilled from another's) the first; empty where none is known."""
+    """Return the maker; the first if there are names of several, as in a distilled model; empty if none is known."""
     found = _pattern().search(model.lower())
     return _makers()[found[0]] if found else ""
 
 
 @cache
 def _makers() -> dict[str, str]:
-    """By each name that its models bear."""
+    """Return the makers by each name that their models bear."""
     by_maker = json.loads(MAKERS.read_text(encoding="utf-8"))["makers"]
     return {name: maker for maker, names in by_maker.items() for name in names}
 
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """A name is never a part of a longer word, but a version may follow it: qwen2.5."""
+    """Return the pattern of all names. A name is never part of a longer word, but a version may follow it: qwen2.5."""
     names = sorted(_makers(), key=len, reverse=True)
     return re.compile("|".join(rf"(?<![a-z0-9]){re.escape(name)}{_end(name)}" for name in names))
 

@@ -50,7 +50,7 @@ STATE_NAMES = {
 
 
 def parse_scores(reply: str, items: Sequence[JudgedItem]) -> dict[str, Score | Unscored]:
-    """One entry per item. Keys that are no item's are ignored."""
+    """Return one entry per item. Other keys are ignored."""
     verdict = last_verdict(reply, {item.key: item.labels for item in items})
     if verdict is None:
         return {item.key: Unscored("unparseable") for item in items}
@@ -72,7 +72,7 @@ def parse_state(reply: str) -> StateFields | Unscored:
 
 def _score(value: Any, minimum: int, maximum: int) -> Score | Unscored:
     if isinstance(value, dict):
-        value = _explained(value)
+        value = _get_explained_score(value)
     if value is None:
         return Unscored("missing")
     number = _whole_number(value, maximum)
@@ -81,14 +81,14 @@ def _score(value: Any, minimum: int, maximum: int) -> Score | Unscored:
     return Score(number) if minimum <= number <= maximum else Unscored("out_of_range")
 
 
-def _explained(value: Mapping[str, Any]) -> Any:
-    """The score of `{"score": 4, "reason": "…"}`; an object that has none, or two, stays what it is."""
+def _get_explained_score(value: Mapping[str, Any]) -> Any:
+    """Return the score of `{"score": 4, "reason": "…"}`. An object with no score, or with two, is returned as it is."""
     scores = [part for name, part in value.items() if _plain(name) in SCORE]
     return scores[0] if len(scores) == 1 else value
 
 
 def _whole_number(value: Any, maximum: int) -> int | None:
-    """4, 4.0, "4", "４", "4/5" on a scale up to 5, "4分"; `None` for 4.5, true, a range or words."""
+    """Return 4 for 4, 4.0, "4", "４", "4/5" on a scale up to 5, "4分"; `None` for 4.5, true, a range or words."""
     if type(value) is int:  # not true, which is one too
         return value
     if not isinstance(value, str | float):
@@ -117,13 +117,13 @@ def last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, An
         value, end = _object_at(text, start, ends.get(start))
         values = _values(value, keys)
         if values:
-            verdict, position = _added(verdict, values), end
+            verdict, position = _merge_verdicts(verdict, values), end
         elif named.within(start, end) if value is None else _Named(" ".join(value), keys).anywhere():
             verdict = None
     return verdict
 
 
-def _added(verdict: dict[str, Any] | None, values: dict[str, Any]) -> dict[str, Any]:
+def _merge_verdicts(verdict: dict[str, Any] | None, values: dict[str, Any]) -> dict[str, Any]:
     return values if verdict is None or verdict.keys() & values.keys() else verdict | values
 
 
@@ -131,8 +131,8 @@ def _last_objects(text: str) -> list[int]:
     return [brace.start() for brace in re.finditer(r"{", text)][-MOST_OBJECTS:]
 
 
-def explanation_in(reply: str) -> str:
-    """What the last object says as its analysis; empty where none does."""
+def find_explanation(reply: str) -> str:
+    """Return what the last object says as its analysis; empty if none does."""
     text = reply.translate(WIDE_BRACES)
     ends = _closing_braces(text)
     said = ""
@@ -171,7 +171,10 @@ def _names_in(keys: Mapping[str, str]) -> re.Pattern[str]:
 
 @lru_cache(maxsize=64)
 def _keys_by_alias(names: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, str]:
-    """Also each half of a label such as "Response appropriateness (personalization)"; a key outranks any label."""
+    """Return the keys by each name, also by each half of a label such as "Response appropriateness (personalization)".
+
+    A key outranks any label.
+    """
     by_label = {
         _plain(part): key
         for key, labels in names
@@ -188,7 +191,7 @@ def _plain(name: str) -> str:
 
 
 def _values(value: Mapping[str, Any] | None, keys: Mapping[str, str]) -> dict[str, Any]:
-    """The known keys of the object called evaluation where there is one, else of `value` itself."""
+    """Return the known keys of the object called evaluation if there is one, else of `value` itself."""
     if value is None:
         return {}
     named = [part for name, part in value.items() if _plain(name) in EVALUATION and isinstance(part, dict)]
@@ -197,7 +200,7 @@ def _values(value: Mapping[str, Any] | None, keys: Mapping[str, str]) -> dict[st
 
 
 def _closing_braces(text: str) -> dict[int, int]:
-    """Where each brace's own span ends. Braces in strings count too: in a broken reply strings cannot be told."""
+    """Return where each brace's span ends. Braces in strings count too: in a broken reply strings cannot be told."""
     ends: dict[int, int] = {}
     open_braces: list[int] = []
     for brace in re.finditer(r"[{}]", text):
@@ -209,16 +212,16 @@ def _closing_braces(text: str) -> dict[int, int]:
 
 
 def _object_at(text: str, start: int, end: int | None) -> tuple[dict[str, Any] | None, int]:
-    """The object that begins at `start` and where it ends; `None` for one that is no JSON even repaired."""
+    """Return the object that begins at `start` and where it ends; `None` if it is no JSON even when repaired."""
     try:
         return DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        return (_repaired(text[start:end]) if end else None), end or len(text)
+        return (_parse_with_repairs(text[start:end]) if end else None), end or len(text)
 
 
-def _repaired(written: str) -> dict[str, Any] | None:
-    """One more repair at a time: last commas, full-width punctuation, single quotes, bare values."""
-    for repair in (_without_last_commas, _narrow, _double_quoted, _bare_quoted):
+def _parse_with_repairs(written: str) -> dict[str, Any] | None:
+    """Return the object after as few repairs as needed: last commas, wide punctuation, single quotes, bare values."""
+    for repair in (_without_last_commas, _narrow, _use_double_quotes, _quote_bare_values):
         written = repair(written)
         try:
             value: dict[str, Any] = json.loads(written)
@@ -236,10 +239,10 @@ def _narrow(written: str) -> str:
     return written.translate(WIDE_PUNCTUATION)
 
 
-def _double_quoted(written: str) -> str:
+def _use_double_quotes(written: str) -> str:
     return written if '"' in written else written.replace("'", '"')
 
 
-def _bare_quoted(written: str) -> str:
-    """`"safety": 4/5` and `"safety": <4>` as strings."""
+def _quote_bare_values(written: str) -> str:
+    """Return the text with `"safety": 4/5` and `"safety": <4>` as strings."""
     return BARE_VALUE.sub(lambda value: f' "{value[1].rstrip()}"', written)

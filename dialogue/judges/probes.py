@@ -42,7 +42,7 @@ class Asked:
 
 
 def variant_of(code: str) -> str:
-    """Of a judge's rater, by its code; PLAIN for the judge as it is."""
+    """Return the variant of a judge's rater, by its code; PLAIN for the judge as it is."""
     return code.partition(SIGN)[2]
 
 
@@ -52,8 +52,8 @@ def prompt_language(variant: str, spoken: str) -> str:
     return CODES[(CODES.index(spoken) + 1) % len(CODES)]
 
 
-def applies(variant: str, instrument: str, items: Sequence[JudgedItem], supporter: str) -> bool:
-    """Whether this variant would ask for anything else than the plain judge does."""
+def is_applicable(variant: str, instrument: str, items: Sequence[JudgedItem], supporter: str) -> bool:
+    """Return whether this variant would ask for anything else than the plain judge does."""
     rules = {
         APART: len(items) > 1,
         "reversed_scale": any(map(can_be_turned, items)),
@@ -64,33 +64,32 @@ def applies(variant: str, instrument: str, items: Sequence[JudgedItem], supporte
     return rules.get(variant, True)
 
 
-def varied(asked: Asked, variant: str) -> Asked:
+def apply_variant(asked: Asked, variant: str) -> Asked:
     return VARYING[variant](asked) if variant in VARYING else asked
 
 
-def as_meant(variant: str, scores: Scores, items: Sequence[JudgedItem]) -> Scores:
-    """By item, in the order of `items`, which are the questionnaire's own: what was given on a scale that was turned
-    round is turned back."""
+def turn_scores_back(variant: str, scores: Scores, items: Sequence[JudgedItem]) -> Scores:
+    """Return the scores in the questionnaire's order of items, those on scales that were turned round turned back."""
     turned = {item.key for item in items if variant == "reversed_scale" and can_be_turned(item)}
     return {
-        item.key: _turned_back(scores[item.key], item) if item.key in turned else scores[item.key] for item in items
+        item.key: _turn_score_back(scores[item.key], item) if item.key in turned else scores[item.key] for item in items
     }
 
 
-def version() -> str:
-    """Of the texts, so that what was asked can be told from what will be."""
+def get_version() -> str:
+    """Return the version of the texts, so that what was asked can be told from what will be."""
     return f"{_texts('probes')['version']}.{_texts('paraphrases')['version']}"
 
 
 # Padding
 
 
-def _padded(asked: Asked) -> Asked:
-    return replace(asked, turns=tuple(padded(turn, asked.spoken) for turn in asked.turns))
+def _pad_turns(asked: Asked) -> Asked:
+    return replace(asked, turns=tuple(pad_turn(turn, asked.spoken) for turn in asked.turns))
 
 
-def padded(turn: JudgedTurn, language: str) -> JudgedTurn:
-    """A reply that is empty stays so."""
+def pad_turn(turn: JudgedTurn, language: str) -> JudgedTurn:
+    """Return the turn with padding after its reply. An empty reply stays empty."""
     if not turn.supporter.strip():
         return turn
     joiner = " " if get_language(language).spaces else ""
@@ -98,7 +97,7 @@ def padded(turn: JudgedTurn, language: str) -> JudgedTurn:
 
 
 def filling(number: int, language: str) -> str:
-    """So many whole sentences as make at least the length that the file names."""
+    """Return as many whole sentences as make at least the length that the file names."""
     data = _texts("probes")["padding"]
     sentences, joiner = data[language], " " if get_language(language).spaces else ""
     text = ""
@@ -109,8 +108,8 @@ def filling(number: int, language: str) -> str:
     return text
 
 
-def without_padding(reply: str) -> str:
-    """For a script that is to see past it."""
+def remove_padding(reply: str) -> str:
+    """Return the reply without padding, for a script that is to see past it."""
     return _filling_pattern().sub("", reply).strip()
 
 
@@ -124,63 +123,63 @@ def _filling_pattern() -> re.Pattern[str]:
 
 
 def can_be_turned(item: JudgedItem) -> bool:
-    """Only words at both ends of a scale say which way it runs."""
+    """Return whether there are words at both ends of the scale. Only these say which way it runs."""
     return {item.minimum, item.maximum} <= {value for value, _ in item.anchors}
 
 
-def _turned_round(asked: Asked) -> Asked:
-    items = [turned_round(item) if can_be_turned(item) else item for item in asked.items]
+def _turn_scales_round(asked: Asked) -> Asked:
+    items = [turn_scale_round(item) if can_be_turned(item) else item for item in asked.items]
     return replace(
         asked, items=items, notes=(Note("scale_direction", _texts("probes")["reversed_scale"][asked.language]),)
     )
 
 
-def turned_round(item: JudgedItem) -> JudgedItem:
+def turn_scale_round(item: JudgedItem) -> JudgedItem:
     ends = item.minimum + item.maximum
     return replace(item, anchors=tuple(sorted((ends - value, text) for value, text in item.anchors)))
 
 
-def _turned_back(score: Any, item: JudgedItem) -> Any:
+def _turn_score_back(score: Any, item: JudgedItem) -> Any:
     return Score(item.minimum + item.maximum - score.value) if isinstance(score, Score) else score
 
 
 # Other words, another order, a name
 
 
-def _reworded(asked: Asked) -> Asked:
+def _reword_items(asked: Asked) -> Asked:
     known = rewordings(asked.instrument)
-    items = [reworded(item, known[item.key][asked.language]) if item.key in known else item for item in asked.items]
+    items = [reword_item(item, known[item.key][asked.language]) if item.key in known else item for item in asked.items]
     return replace(asked, items=items)
 
 
-def reworded(item: JudgedItem, texts: Mapping[str, Any]) -> JudgedItem:
-    """`texts`: the question, and the words for each anchor that the item has, in their order."""
+def reword_item(item: JudgedItem, texts: Mapping[str, Any]) -> JudgedItem:
+    """Return the item in other words. `texts`: the question, and the words for each anchor, in their order."""
     anchors = ((value, text) for (value, _), text in zip(item.anchors, texts["anchors"], strict=True))
     return replace(item, text=texts["text"], anchors=tuple(anchors))
 
 
 def rewordings(instrument: str) -> Mapping[str, Any]:
-    """By item and language; empty for an instrument of which we have none."""
+    """Return the rewordings by item and language; empty for an instrument of which we have none."""
     known: Mapping[str, Any] = _texts("paraphrases")["instruments"].get(instrument, {})
     return known
 
 
-def _in_reverse(asked: Asked) -> Asked:
+def _reverse_items(asked: Asked) -> Asked:
     return replace(asked, items=list(reversed(asked.items)))
 
 
-def _named(asked: Asked) -> Asked:
+def _name_supporter(asked: Asked) -> Asked:
     texts, maker = _texts("probes")["arm_name"], maker_of(asked.supporter)
     text = texts["made_by" if maker else "model"][asked.language].format(model=asked.supporter, maker=maker)
     return replace(asked, notes=(Note("supporter", text),))
 
 
 VARYING: Mapping[str, Callable[[Asked], Asked]] = {
-    "padding": _padded,
-    "reversed_scale": _turned_round,
-    "paraphrase": _reworded,
-    "item_order": _in_reverse,
-    "arm_name": _named,
+    "padding": _pad_turns,
+    "reversed_scale": _turn_scales_round,
+    "paraphrase": _reword_items,
+    "item_order": _reverse_items,
+    "arm_name": _name_supporter,
 }
 
 

@@ -56,7 +56,7 @@ def _template(name: str, language: str, folder: Path = PROMPTS) -> PromptFile:
     return read_prompt(folder / f"{name}.{language}.txt")
 
 
-def standing_text(name: str, language: str) -> str:
+def get_standing_text(name: str, language: str) -> str:
     return _template(name, language).text.strip()
 
 

@@ -21,7 +21,7 @@ FILE = Path(__file__).resolve().parents[2] / "fixtures" / "redaction.json"
 
 
 @cache
-def stand_ins() -> Mapping[str, Mapping[str, str]]:
+def get_stand_ins() -> Mapping[str, Mapping[str, str]]:
     """Return what stands for each kind of find, by language."""
     texts: dict[str, Mapping[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
     return texts
@@ -35,7 +35,7 @@ class Redaction:
         self.counts: Counter[str] = Counter()
 
     def text(self, text: str) -> str:
-        changed, kinds = redacted(text, self.names, self.language)
+        changed, kinds = redact(text, self.names, self.language)
         self.counts.update(kinds)
         return changed
 
@@ -47,30 +47,32 @@ class Redaction:
         return replace(state, cognition=cognition, emotion=emotion, goal=goal)
 
 
-def version_with(version: str, counts: Mapping[str, int]) -> str:
-    """Of a prompt: `judge.en/1~redacted/1` where something was taken out, so that it can be told from others."""
+def mark_version(version: str, counts: Mapping[str, int]) -> str:
+    """Return a prompt's version, `judge.en/1~redacted/1` if something was removed."""
     return f"{version}~{MARK}/{VERSION}" if counts else version
 
 
 @lru_cache(maxsize=4096)  # the turns of a conversation come again with each questionnaire about it
-def redacted(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple[str, ...]]:
-    """The text with something in the place of each find, and the kinds of these, in their order."""
-    words = stand_ins()[language]
+def redact(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple[str, ...]]:
+    """Return the text with something in the place of each find, and the kinds of the finds in their order."""
+    words = get_stand_ins()[language]
     kept, kinds, end = [], [], 0
-    for place in apart([place for place in places_in(text, names) if place.kind in words and is_one(place, text)]):
+    for place in merge_overlaps(
+        [place for place in places_in(text, names) if place.kind in words and is_identifying(place, text)]
+    ):
         kept += [text[end : place.start], words[place.kind]]
         kinds.append(place.kind)
         end = place.end
     return "".join([*kept, text[end:]]), tuple(kinds)
 
 
-def is_one(place: Place, text: str) -> bool:
-    """Without capitals an English address cannot be told from "2 hours I drive"."""
+def is_identifying(place: Place, text: str) -> bool:
+    """Return whether the find counts. Without capitals an English address cannot be told from "2 hours I drive"."""
     return place.kind != "street" or not text[place.start : place.end].islower()
 
 
-def apart(places: Sequence[Place]) -> list[Place]:
-    """What overlaps is one find, of the kind of the first."""
+def merge_overlaps(places: Sequence[Place]) -> list[Place]:
+    """Return the finds with overlapping ones as one, of the kind of the first."""
     found: list[Place] = []
     for place in places:
         if found and place.start < found[-1].end:

@@ -23,19 +23,19 @@ OF_SCHEMA = re.compile(r"response[ _]format|json[ _]schema|structured[ _]output|
 Schema = Mapping[str, Any]
 
 
-def scores_format(items: Sequence[JudgedItem]) -> Schema:
-    """Exactly these items, each a whole number of its scale."""
+def build_scores_format(items: Sequence[JudgedItem]) -> Schema:
+    """Return a format of exactly these items, each a whole number of its scale."""
     scores = {item.key: {"type": "integer", "enum": list(range(item.minimum, item.maximum + 1))} for item in items}
     return _format("scores", {"analysis": {"type": "string"}, "evaluation": _object(scores)})
 
 
-def state_format() -> Schema:
-    """A Thinker's inner state. Its score is held to 0–100 by who reads it: not every server knows bounds."""
+def build_state_format() -> Schema:
+    """Return the format of a Thinker's state. The reader checks 0–100: not every server knows bounds."""
     words = {key: {"type": "string"} for key in ("cognition", "emotion", "goal")}
     return _format("inner_state", {**words, "emotion_score": {"type": "integer"}})
 
 
-def answering_in(settings: ModelSettings, form: Schema) -> ModelSettings:
+def with_format(settings: ModelSettings, form: Schema) -> ModelSettings:
     return replace(settings, extra={**settings.extra, RESPONSE_FORMAT: form})
 
 

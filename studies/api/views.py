@@ -26,7 +26,7 @@ from studies.data.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
 from studies.participation import counts
 from studies.participation.timeouts import time_out_absent
-from studies.workbench.csv_cells import cell
+from studies.workbench.csv_cells import format_cell
 
 ROWS_AT_ONCE = 500
 TEST = OpenApiParameter("test", str, enum=["yes", "no"], description="Test data alone, or real people alone.")
@@ -90,7 +90,7 @@ class Ratings(APIView):
 def csv_pieces(rows: Iterator[Iterable[Any]]) -> Iterator[str]:
     while some := list(islice(rows, ROWS_AT_ONCE)):
         text = io.StringIO(newline="")
-        csv.writer(text).writerows([cell(value) for value in row] for row in some)
+        csv.writer(text).writerows([format_cell(value) for value in row] for row in some)
         yield text.getvalue()
 
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy
 from dialogue.models import RiskEvent
 from studies.care.acts import record_act
 from studies.models import AdverseEvent, SafetyAct, Study
-from studies.workbench.csv_cells import cell
+from studies.workbench.csv_cells import format_cell
 
 COLUMNS = (
     "number",
@@ -171,7 +171,7 @@ def write_csv(rows: Iterable[AdverseEvent]) -> Iterator[str]:
     line = io.StringIO()
     writer = csv.writer(line)
     for values in ({name: name for name in COLUMNS}, *(get_values(row) for row in rows)):
-        writer.writerow([cell(values[name]) for name in COLUMNS])
+        writer.writerow([format_cell(values[name]) for name in COLUMNS])
         yield line.getvalue()
         line.seek(0)
         line.truncate()

@@ -170,24 +170,24 @@ def remove_rows(person: Participation) -> Removed:
 
 
 def runs_of(person: Participation) -> QuerySet[ArmRun]:
-    """Their own conversations, and those of simulated seekers whose profile was made of their answers."""
+    """Return their own conversations, and those of simulated seekers whose profile was made of their answers."""
     keys = person.seeker_profiles.values("key")
     simulated = ArmRun.objects.filter(study=person.study_id, conversation__seeker_kind=SeekerKind.SIMULATED)
     return ArmRun.objects.filter(Q(participation=person) | Q(pk__in=simulated.filter(profile__in=keys)))
 
 
 def reviews_with(person: Participation) -> QuerySet[Review]:
-    """Their work as a reviewer, and that of others on their conversations."""
+    """Return their work as a reviewer, and that of others on their conversations."""
     return Review.objects.filter(Q(reviewer=person) | Q(item__run__in=runs_of(person)))
 
 
 def comparisons_with(person: Participation) -> QuerySet[Comparison]:
-    """Those that they made, and those of others that one of their conversations was in."""
+    """Return those that they made, and those of others that one of their conversations was in."""
     return Comparison.objects.filter(Q(rater__participation=person) | Q(pair__in=pairs_with(person)))
 
 
 def pairs_with(person: Participation) -> QuerySet[Pair]:
-    """Those that one of their conversations is in."""
+    """Return the pairs that one of their conversations is in."""
     return Pair.objects.filter(Q(run_a__in=runs_of(person)) | Q(run_b__in=runs_of(person)))
 
 

@@ -8,7 +8,7 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.judge import Ask, Scores, Way
 from dialogue.judges.parsing import Unscored
 from dialogue.judges.redaction import MARK
-from dialogue.judges.schemas import Explaining, Schema, answering_in
+from dialogue.judges.schemas import Explaining, Schema, with_format
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,8 @@ class Result:
     ways: Sequence[Way]
 
     def as_json(self) -> dict[str, Any]:
-        """What is worth counting; alike for most, so that rows can be written together."""
-        missing = missing_reasons(self.scores)
+        """Return what is worth counting. It is the same for most results, so that rows can be written together."""
+        missing = count_missing_reasons(self.scores)
         told = {"unreadable": sum(missing.values()), "valid": len(self.scores) > sum(missing.values())}
         return {
             **told,
@@ -30,28 +30,28 @@ class Result:
         }
 
 
-def missing_reasons(scores: Scores) -> dict[str, int]:
+def count_missing_reasons(scores: Scores) -> dict[str, int]:
     reasons = [score.reason for score in scores.values() if isinstance(score, Unscored)]
     return {reason: reasons.count(reason) for reason in sorted(set(reasons))}
 
 
-def ways_in(result: Mapping[str, Any]) -> list[Way]:
-    """Of a stored result; earlier ones have only the last, as `way`."""
+def get_ways(result: Mapping[str, Any]) -> list[Way]:
+    """Return the further answers of a stored result. Earlier results have only the last one, as `way`."""
     before: list[Way] = [result["way"]] if "way" in result else []
     return result.get("ways", before)
 
 
-def in_form(question: Question, form: Schema | None) -> Question:
-    return replace(question, settings=answering_in(question.settings, form)) if form else question
+def with_form(question: Question, form: Schema | None) -> Question:
+    return replace(question, settings=with_format(question.settings, form)) if form else question
 
 
-def noting(redacted: Mapping[str, int]) -> dict[str, Any]:
-    """What the ledger keeps of what was taken out."""
+def get_ledger_note(redacted: Mapping[str, int]) -> dict[str, Any]:
+    """Return what the ledger keeps of what was removed."""
     return {MARK: dict(redacted)} if redacted else {}
 
 
-def asks(caller: Caller, question: Question, form: Schema | None) -> tuple[Ask, Ask | None]:
-    """Who is asked, and who is asked for repairs where that is another: those are never asked for by the schema."""
+def get_askers(caller: Caller, question: Question, form: Schema | None) -> tuple[Ask, Ask | None]:
+    """Return who is asked, and who is asked for repairs if that is another: repairs never use the schema."""
     if form is None:
         return caller.bind(question), None
-    return Explaining(caller.bind(in_form(question, form))), caller.bind(question)
+    return Explaining(caller.bind(with_form(question, form))), caller.bind(question)

@@ -9,8 +9,8 @@ from dialogue.judges import probes
 from dialogue.judges.strategies import registered
 from dialogue.models import Job, JobItem
 from studies.design.spec import ArmSpec
-from studies.judging.comparisons import hash_of
-from studies.judging.planning import configuration_of
+from studies.judging.comparisons import get_hash
+from studies.judging.planning import get_configuration
 from studies.judging.settings import Configuration
 from studies.models import Rater, Study
 from studies.models.response import RaterKind
@@ -21,7 +21,7 @@ class ChangedJudgeError(Exception):
 
 
 def refuse_changed(study: Study, judge: ArmSpec) -> None:
-    """Raises ChangedJudgeError."""
+    """Raise ChangedJudgeError if the judge is no longer the one that has answered."""
     if is_changed(study, judge):
         raise ChangedJudgeError(
             f"The judge {judge.key!r} has answered in {study.key} with another model, other settings or other prompts "
@@ -31,24 +31,26 @@ def refuse_changed(study: Study, judge: ArmSpec) -> None:
 
 
 def is_changed(study: Study, judge: ArmSpec) -> bool:
-    """Whether something has been answered under this key, or is about to be, in another way than it would be now. Two
-    models would be one judge in all tables."""
-    raters = [rater for rater in study.raters.filter(kind=RaterKind.JUDGE) if key_of(rater) == judge.key]
-    others = (answers_of(rater) & ~Q(configuration=as_now(rater, judge)) for rater in raters)
+    """Return whether answers under this key were given, or are due, in another way than they would be now.
+
+    Two models would be one judge in all tables.
+    """
+    raters = [rater for rater in study.raters.filter(kind=RaterKind.JUDGE) if get_key(rater) == judge.key]
+    others = (get_answers(rater) & ~Q(configuration=get_configuration_now(rater, judge)) for rater in raters)
     counts = Q(state=JobItem.State.DONE) | Q(job__state=Job.State.OPEN)
     return JobItem.objects.filter(reduce(or_, others, Q(pk=None)), counts).exists()
 
 
-def key_of(rater: Rater) -> str:
+def get_key(rater: Rater) -> str:
     return rater.code.partition(probes.SIGN)[0]
 
 
-def answers_of(rater: Rater) -> Q:
-    return Q(configuration__startswith=configuration_of(rater, ""))
+def get_answers(rater: Rater) -> Q:
+    return Q(configuration__startswith=get_configuration(rater, ""))
 
 
-def as_now(rater: Rater, judge: ArmSpec) -> str:
-    """The configuration of its items, were they planned now."""
+def get_configuration_now(rater: Rater, judge: ArmSpec) -> str:
+    """Return the configuration that the judge's items would get now."""
     if rater.strategy not in registered():  # of pairs, or a strategy that is no longer installed
-        return configuration_of(rater, hash_of(judge))
-    return configuration_of(rater, Configuration(judge, rater.strategy, probes.variant_of(rater.code)).hash())
+        return get_configuration(rater, get_hash(judge))
+    return get_configuration(rater, Configuration(judge, rater.strategy, probes.variant_of(rater.code)).hash())

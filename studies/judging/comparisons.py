@@ -15,9 +15,9 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.judges.judge import Scores, ask_judgement
 from dialogue.judges.parsing import Score
-from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages, standing_text, template_version
-from dialogue.judges.redaction import Redaction, version_with
-from dialogue.judges.schemas import scores_format
+from dialogue.judges.prompts import JudgedItem, JudgedTurn, get_standing_text, pair_messages, template_version
+from dialogue.judges.redaction import Redaction, mark_version
+from dialogue.judges.schemas import build_scores_format
 from dialogue.languages import CODES
 from dialogue.models import Call, Job, JobItem
 from dialogue.providers.base import Message
@@ -25,10 +25,10 @@ from dialogue.providers.registry import model_for
 from studies.design.spec import ArmSpec
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.loading import load
-from studies.judging.asking import Result, asks, noting
-from studies.judging.material import language_of, nicknames, turns_of
-from studies.judging.planning import configuration_of, may_be_sent, plan_of, rater_called, runs_to_judge
-from studies.judging.settings import Configuration, digest, is_structured, judge_settings, ways_of_sending
+from studies.judging.asking import Result, get_askers, get_ledger_note
+from studies.judging.material import get_nicknames, get_run_language, get_turns
+from studies.judging.planning import build_plan, get_configuration, get_or_create_judge, may_be_sent, runs_to_judge
+from studies.judging.settings import Configuration, digest, get_sending_versions, is_structured, judge_settings
 from studies.models import ArmRun, Comparison, Pair, PairPlan, Rater, Study, Verdict
 from studies.models.pair import order_of
 from studies.models.response import RaterKind
@@ -73,24 +73,28 @@ class Work:
 
 
 def pair_raters(study: Study, judge: str) -> dict[str, Rater]:
-    """By the side that stands first. One judge is two raters: nobody compares a pair twice."""
-    return {first: rater_called(study, judge, order_of(RaterKind.JUDGE, first)) for first in Comparison.Side.values}
+    """Return the raters by the side that stands first. One judge is two raters: nobody compares a pair twice."""
+    return {
+        first: get_or_create_judge(study, judge, order_of(RaterKind.JUDGE, first)) for first in Comparison.Side.values
+    }
 
 
 def work_for(judge: ArmSpec, plans: Sequence[PairPlan]) -> Work:
-    """All that this judge has not compared yet and may be sent; the rest is counted."""
+    """Return what this judge has not compared yet and may be sent. The rest is counted."""
     work = Work()
     for plan in plans:
-        known = set(done_by(judge.key, plan))
+        known = set(get_done_showings(judge.key, plan))
         runs = {run.pk: run for run in runs_to_judge(plan.study)}
         for pair in plan.pairs.select_related("run_a").order_by("position", "pk"):
             sides = [runs.get(pair.run_a_id), runs.get(pair.run_b_id)]
             for first in Comparison.Side.values:
-                take(work, Showing(pair, first), sides, judge, is_done=(pair.pk, first) in known)
+                take_verdicts(work, Showing(pair, first), sides, judge, is_done=(pair.pk, first) in known)
     return work
 
 
-def take(work: Work, showing: Showing, sides: Sequence[ArmRun | None], judge: ArmSpec, *, is_done: bool) -> None:
+def take_verdicts(
+    work: Work, showing: Showing, sides: Sequence[ArmRun | None], judge: ArmSpec, *, is_done: bool
+) -> None:
     runs = [run for run in sides if run is not None]
     if is_done:
         work.skipped_existing += 1
@@ -102,8 +106,8 @@ def take(work: Work, showing: Showing, sides: Sequence[ArmRun | None], judge: Ar
         work.showings.append(showing)
 
 
-def done_by(judge: str, plan: PairPlan) -> Iterator[tuple[int, str]]:
-    """Pair and the side that stood first."""
+def get_done_showings(judge: str, plan: PairPlan) -> Iterator[tuple[int, str]]:
+    """Return each pair with the side that stood first."""
     rows = Comparison.objects.filter(pair__plan=plan, rater__kind=RaterKind.JUDGE, rater__code=judge)
     yield from rows.values_list("pair", "shown_first")
 
@@ -119,33 +123,33 @@ def plan_pairs(
 ) -> Planned:
     raters = pair_raters(study, judge.key)
     return store.plan(
-        [wanted(showing, judge, raters) for showing in showings],
+        [build_wanted(showing, judge, raters) for showing in showings],
         kind=KIND,
         scope=study.key,
         title=f"{judge.key} (pairs)",
-        plan=plan_of(study, Configuration(judge, KIND), raters),
+        plan=build_plan(study, Configuration(judge, KIND), raters),
         budget=budget,
         attended=attended,
         retry_quarantined=retry_quarantined,
     )
 
 
-def wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wanted:
+def build_wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wanted:
     return Wanted(
         subject=showing.subject,
         role=PAIR,
-        configuration=configuration_of(raters[showing.first], hash_of(judge)),
+        configuration=get_configuration(raters[showing.first], get_hash(judge)),
         conversation=showing.pair.run_a.conversation_id,
         payload={"pair": showing.pair.pk, "first": showing.first},
     )
 
 
-def hash_of(judge: ArmSpec) -> str:
-    """The same for the same questions to the same model."""
+def get_hash(judge: ArmSpec) -> str:
+    """Return the same value for the same questions to the same model."""
     asked = judge_settings(judge)
     model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
     versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in CODES]
-    versions += ways_of_sending(judge, redacts=judge.redact)
+    versions += get_sending_versions(judge, redacts=judge.redact)
     return digest([judge.key, KIND, model, asked.request_options(), versions])
 
 
@@ -165,7 +169,7 @@ class Material:
     @property
     def language(self) -> str:
         """English where the two are in different ones."""
-        languages = {language_of(run) for run in (self.pair.run_a, self.pair.run_b)}
+        languages = {get_run_language(run) for run in (self.pair.run_a, self.pair.run_b)}
         return languages.pop() if len(languages) == 1 else "en"
 
     @property
@@ -208,13 +212,13 @@ class PairHandler:
         pairs = rows.in_bulk({item.payload["pair"] for item in items})
         wanted = {run for pair in pairs.values() for run in (pair.run_a_id, pair.run_b_id)}
         runs = [run for run in runs_to_judge(self.study).filter(pk__in=wanted) if may_be_sent(run, self.judge)]
-        turns, allowed = turns_of(runs), {run.pk for run in runs}
-        called = nicknames(runs) if self.judge.redact else None
+        turns, allowed = get_turns(runs), {run.pk for run in runs}
+        called = get_nicknames(runs) if self.judge.redact else None
         found = {}
         for item in items:
             pair = pairs.get(item.payload["pair"])
             if pair is not None and {pair.run_a_id, pair.run_b_id} <= allowed:
-                names = None if called is None else names_of(pair, called)
+                names = None if called is None else get_names(pair, called)
                 found[item.pk] = Material(pair, self.sides(pair, item.payload["first"], turns), names)
         return found
 
@@ -234,8 +238,8 @@ class PairHandler:
 
     async def work(self, item: JobItem, material: Material, caller: Caller) -> Result:
         shown = material.as_sent()
-        form = scores_format(shown.items) if is_structured(self.judge) else None
-        ask, repair = asks(caller, self.question(item, shown), form)
+        form = build_scores_format(shown.items) if is_structured(self.judge) else None
+        ask, repair = get_askers(caller, self.question(item, shown), form)
         judged = await ask_judgement(ask, shown.messages(), shown.items, language=shown.language, repair=repair)
         return Result(judged.scores, judged.ways)
 
@@ -247,12 +251,12 @@ class PairHandler:
             provider=self.judge.provider,
             who=f"judge {self.judge.key}",
             language=shown.language,
-            prompt_version=version_with(template_version(TEMPLATE, shown.language), shown.redacted),
+            prompt_version=mark_version(template_version(TEMPLATE, shown.language), shown.redacted),
             conversation=shown.pair.run_a.conversation_id,
             turn=shown.pair.turn_a,
             item=item.pk,
             job=self.job.pk,
-            noted=noting(shown.redacted),
+            noted=get_ledger_note(shown.redacted),
         )
 
     # Keeping
@@ -283,12 +287,12 @@ class PairHandler:
             )
 
 
-def names_of(pair: Pair, called: Mapping[int | None, tuple[str, ...]]) -> tuple[str, ...]:
+def get_names(pair: Pair, called: Mapping[int | None, tuple[str, ...]]) -> tuple[str, ...]:
     return tuple(name for run in (pair.run_a, pair.run_b) for name in called.get(run.participation_id, ()))
 
 
 def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
-    """Its answers as numbers, in the order in which people are offered them."""
+    """Return the items with their answers as numbers, in the order in which people see them."""
     return [
         JudgedItem(
             key=item.key,
@@ -302,9 +306,9 @@ def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
 
 
 def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: bool) -> str:
-    """The words that stand above the pair on the people's page."""
+    """Return the words that stand above the pair on the people's page."""
     instruction = questionnaire.instruction[language] if questionnaire.instruction else ""
-    return f"{instruction} {standing_text('last_reply', language)}".strip() if of_replies else instruction
+    return f"{instruction} {get_standing_text('last_reply', language)}".strip() if of_replies else instruction
 
 
 # Erasing

@@ -7,21 +7,21 @@ from typing import Any
 from dialogue.jobs.calls import Caller, Question, with_more_room
 from dialogue.jobs.group_commit import in_database
 from dialogue.judges import probes
-from dialogue.judges.judge import Scores, Way, ask_judgement, ask_state, reminded
+from dialogue.judges.judge import Scores, Way, add_reminder, ask_judgement, ask_state
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import InnerState, template_version, thinker_messages
-from dialogue.judges.redaction import version_with
-from dialogue.judges.schemas import Schema, state_format
+from dialogue.judges.redaction import mark_version
+from dialogue.judges.schemas import Schema, build_state_format
 from dialogue.models import Call, Job, JobItem
 from dialogue.models import InnerState as StateRow
 from dialogue.providers.registry import model_for
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
-from studies.judging.asking import Result, asks, in_form, noting
+from studies.judging.asking import Result, get_askers, get_ledger_note, with_form
 from studies.judging.items import judged_items
-from studies.judging.material import Material, materials
+from studies.judging.material import Material, get_materials
 from studies.judging.planning import THINKER, may_be_sent, runs_to_judge
-from studies.judging.prompting import Prompt, prompts_of
+from studies.judging.prompting import Prompt, build_prompts
 from studies.judging.settings import Configuration, judge_settings, thinker_settings
 from studies.models import Rater, Study
 from studies.participation.responses import GivenResponse, store_responses
@@ -44,10 +44,13 @@ class JudgeHandler:
     # Reading
 
     def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
-        """Who has withdrawn, or withdrawn the consent to this provider, since it was planned is not in it."""
+        """Return what each item needs.
+
+        People who have withdrawn, or whose consent no longer names this provider, are left out.
+        """
         runs = {run.pk: run for run in runs_to_judge(self.study).filter(pk__in={item.payload["run"] for item in items})}
         allowed = {pk: run for pk, run in runs.items() if may_be_sent(run, self.configuration.judge)}
-        known = {one.run.pk: one for one in materials(self.configuration, list(allowed.values()))}
+        known = {one.run.pk: one for one in get_materials(self.configuration, list(allowed.values()))}
         return {item.pk: known[item.payload["run"]] for item in items if item.payload["run"] in known}
 
     # Asking
@@ -59,59 +62,59 @@ class JudgeHandler:
         return part, await self.scores(item, part, caller)
 
     async def scores(self, item: JobItem, material: Material, caller: Caller) -> Result:
-        """Of the questionnaire's own scale, however it was asked."""
+        """Return scores on the questionnaire's own scale, however they were asked for."""
         questionnaire, configuration = load(item.payload["instrument"]), self.configured(item)
         found: Scores = {}
         ways: list[Way] = []
-        for prompt in prompts_of(configuration, questionnaire, material, moment=item.payload["moment"]):
-            ask, repair = asks(caller, self.question_of(item, material, prompt), prompt.form)
+        for prompt in build_prompts(configuration, questionnaire, material, moment=item.payload["moment"]):
+            ask, repair = get_askers(caller, self.question_of(item, material, prompt), prompt.form)
             judged = await ask_judgement(ask, prompt.messages, prompt.items, language=prompt.language, repair=repair)
             found |= judged.scores
             ways += judged.ways
-        scores = probes.as_meant(configuration.variant, found, judged_items(questionnaire, material.language))
+        scores = probes.turn_scores_back(configuration.variant, found, judged_items(questionnaire, material.language))
         return Result(scores, ways)
 
     def configured(self, item: JobItem) -> Configuration:
         return self.configuration.varied(item.payload["variant"])
 
     async def think(self, item: JobItem, material: Material, caller: Caller) -> list[InnerState]:
-        """The states after the turns that have none yet, one after the other."""
+        """Return the states after the turns that have none yet, one after the other."""
         return [await self.state(item, material, n, caller) for n in material.without_state()]
 
     async def state(self, item: JobItem, material: Material, n: int, caller: Caller) -> InnerState:
-        """What could not be read is asked anew the next time that the item is tried."""
+        """Return one state. If it could not be read, it is asked for again the next time that the item is tried."""
         shown = replace(material, turns=material.turns[: n + 1], states=None).as_sent()
         question = self.thought_of(item, shown)
         if item.attempts:
-            question = await in_database(first_unanswered, question, self.state_form())
-        ask, repair = asks(caller, question, self.state_form())
+            question = await in_database(get_first_unanswered, question, self.state_form())
+        ask, repair = get_askers(caller, question, self.state_form())
         return await ask_state(ask, shown.turns, language=shown.language, profile=shown.profile_text(), repair=repair)
 
     def thought_of(self, item: JobItem, shown: Material) -> Question:
-        version = version_with(template_version("thinker", shown.language), shown.redacted)
+        version = mark_version(template_version("thinker", shown.language), shown.redacted)
         question = self.question(item, shown, language=shown.language, version=version, turn=shown.turns[-1].number)
         messages = thinker_messages(shown.turns, language=shown.language, profile=shown.profile_text())
-        return replace(question, messages=tuple(messages), noted=noting(shown.redacted))
+        return replace(question, messages=tuple(messages), noted=get_ledger_note(shown.redacted))
 
     def state_form(self) -> Schema | None:
-        return state_format() if self.configuration.structured else None
+        return build_state_format() if self.configuration.structured else None
 
     def questions(self, item: JobItem, material: Material) -> list[Question]:
-        """A Thinker thinks of one turn after the other."""
+        """Return what the item asks; nothing for a Thinker, which thinks of one turn after the other."""
         if item.role == THINKER:
             return []
         part, instrument = material.up_to(item.payload["turn"]), load(item.payload["instrument"])
-        prompts = prompts_of(self.configured(item), instrument, part, moment=item.payload["moment"])
-        return [in_form(self.question_of(item, part, prompt), prompt.form) for prompt in prompts]
+        prompts = build_prompts(self.configured(item), instrument, part, moment=item.payload["moment"])
+        return [with_form(self.question_of(item, part, prompt), prompt.form) for prompt in prompts]
 
     def question_of(self, item: JobItem, material: Material, prompt: Prompt) -> Question:
         question = self.question(item, material, language=prompt.language, version=prompt.version)
-        return replace(question, messages=tuple(prompt.messages), noted=noting(prompt.redacted))
+        return replace(question, messages=tuple(prompt.messages), noted=get_ledger_note(prompt.redacted))
 
     def question(
         self, item: JobItem, material: Material, *, language: str, version: str, turn: int | None = None
     ) -> Question:
-        """Its messages are still to come."""
+        """Return the question without its messages."""
         thinks = item.role == THINKER
         return Question(
             purpose=Call.Purpose.THINKER if thinks else Call.Purpose.JUDGE,
@@ -157,7 +160,7 @@ class JudgeHandler:
         turns = material.turns
         return GivenResponse(
             questionnaire=load(payload["instrument"]),
-            answers=[answer_of(key, score) for key, score in judged.scores.items()],
+            answers=[build_answer(key, score) for key, score in judged.scores.items()],
             run=material.run,
             moment=payload["moment"],
             turn=payload["turn"],
@@ -167,25 +170,25 @@ class JudgeHandler:
         )
 
 
-def answer_of(item: str, score: Any) -> AnswerValue:
+def build_answer(item: str, score: Any) -> AnswerValue:
     if isinstance(score, Score):
         return AnswerValue(item, value=float(score.value))
     return AnswerValue(item, missing_reason=score.reason)
 
 
-def first_unanswered(question: Question, form: Schema | None) -> Question:
-    """The first of its replicates that has not had all its answers in vain. What it has had is in the ledger."""
+def get_first_unanswered(question: Question, form: Schema | None) -> Question:
+    """Return the first of the question's replicates that has not had all its answers in vain, by the ledger."""
     while is_used_up(question, form):
         question = replace(question, replicate=question.replicate + 1)
     return question
 
 
 def is_used_up(question: Question, form: Schema | None) -> bool:
-    """The last answer that is ever asked for has come."""
-    asked = in_form(question, form)
+    """Return whether the last answer that is ever asked for has come."""
+    asked = with_form(question, form)
     last = replace(
         asked,
-        messages=tuple(reminded(asked.messages, asked.language)),
+        messages=tuple(add_reminder(asked.messages, asked.language)),
         settings=with_more_room(asked.settings),
     )
     return Call.objects.filter(key=last.key(), status__in=UNREADABLE).exists()

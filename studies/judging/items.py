@@ -9,7 +9,7 @@ from studies.instruments.definitions import Questionnaire
 
 @cache
 def judged_items(questionnaire: Questionnaire, language: str) -> Sequence[JudgedItem]:
-    """The same file that draws the people's form; remarks in words are theirs alone."""
+    """Return the items from the same file that draws the people's form, without remarks in words."""
     return tuple(
         JudgedItem(
             key=item.key,
@@ -24,7 +24,7 @@ def judged_items(questionnaire: Questionnaire, language: str) -> Sequence[Judged
 
 
 def scope_of(questionnaire: Questionnaire, moment: str, language: str) -> str:
-    """Which part of the conversation a checkpoint is about, in the words that people read above it."""
+    """Return which part of the conversation a checkpoint is about, in the words that people read above it."""
     if moment != "checkpoint" or questionnaire.instruction is None:
         return ""
     return questionnaire.instruction[language]

@@ -9,7 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from dialogue.judges.fields import variant_without
+from dialogue.judges.fields import get_variant_without
 from dialogue.judges.strategies import fields_to_leave_out, registered
 from studies.design.spec import ArmSpec
 from studies.judging.settings import Configuration
@@ -38,20 +38,20 @@ class Field:
     starts: list[Start]
 
 
-def fields_of(study: Study, judge: ArmSpec) -> Iterator[Field]:
-    answers = answered(study)
+def get_fields(study: Study, judge: ArmSpec) -> Iterator[Field]:
+    answers = count_answers(study)
     for key in fields_to_leave_out():
         starts = []
         for strategy in registered().values():
             if strategy.fields:
-                rater = Configuration(judge, strategy.name, variant_without(key)).rater
+                rater = Configuration(judge, strategy.name, get_variant_without(key)).rater
                 done = answers.get((rater, strategy.name), 0) if key in strategy.fields else None
                 starts.append(Start(strategy.name, _(strategy.label), done))
         yield Field(key, *FIELD_WORDS[key], starts)
 
 
-def answered(study: Study) -> dict[tuple[str, str], int]:
-    """How often, by the code and the strategy of the judge."""
+def count_answers(study: Study) -> dict[tuple[str, str], int]:
+    """Count the answers by code and strategy of the judge."""
     raters = study.raters.filter(kind=RaterKind.JUDGE).annotate(number=Count("responses")).order_by()
     return {(code, strategy): number for code, strategy, number in raters.values_list("code", "strategy", "number")}
 

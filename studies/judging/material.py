@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dialogue.judges.fields import Line, profile_without, text_of
+from dialogue.judges.fields import Line, remove_field, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.redaction import Redaction
 from dialogue.judges.strategies import get_strategy
@@ -13,7 +13,7 @@ from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
 from dialogue.seekers.identifying import forms_of_name
-from studies.judging.planning import profiles
+from studies.judging.planning import make_profile_lookup
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun
 from studies.participation.profile_text import LEFT_OUT
@@ -38,23 +38,23 @@ class Material:
     @property
     def language(self) -> str:
         """Return the code of the conversation's language, if we have prompts in it; else of the first."""
-        return language_of(self.run)
+        return get_run_language(self.run)
 
     def up_to(self, turn: int) -> "Material":
         return replace(self, turns=tuple(one for one in self.turns if one.number <= turn)) if turn else self
 
     def without(self, field: str) -> "Material":
-        """As the judge is told it; its Thinker is told everything."""
+        """Return it as the judge is told it. Its Thinker is told everything."""
         states = self.states or {}
         if field in STATE_TEXTS:
             states = {turn: replace(state, **{field: ""}) for turn, state in states.items()}
-        return replace(self, profile=profile_without(self.profile, field), states=states)
+        return replace(self, profile=remove_field(self.profile, field), states=states)
 
     def profile_text(self) -> str:
         return text_of(self.profile)
 
     def as_sent(self) -> "Material":
-        """Where the study file asks for it, without what tells who somebody is."""
+        """Return it without what identifies a person, if the study file or the strategy asks for that."""
         if self.names is None:
             return self
         redaction = Redaction(self.names, self.language)
@@ -67,35 +67,35 @@ class Material:
         )
 
     def states_in_order(self) -> list[InnerState]:
-        """Of the turns that are here."""
+        """Return the states of the turns that are here."""
         known = self.states or {}
         return [known[turn.number] for turn in self.turns if turn.number in known]
 
     def without_state(self) -> list[int]:
-        """The places in `turns` of those after which nobody has thought yet."""
+        """Return the places in `turns` after which nobody has thought yet."""
         known = self.states or {}
         return [place for place, turn in enumerate(self.turns) if turn.number not in known]
 
 
-def language_of(run: ArmRun) -> str:
+def get_run_language(run: ArmRun) -> str:
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
     return get_code(run.conversation.language)
 
 
-def materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[Material]:
-    turns = turns_of(runs)
+def get_materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[Material]:
+    turns = get_turns(runs)
     strategy = get_strategy(configuration.strategy)
-    states = stored_states(configuration, runs) if strategy.needs_states else {}
-    profile_of = profiles() if strategy.needs_profile else lambda _: ()
-    names = nicknames(runs) if configuration.redacts else None
+    states = get_stored_states(configuration, runs) if strategy.needs_states else {}
+    profile_of = make_profile_lookup() if strategy.needs_profile else lambda _: ()
+    names = get_nicknames(runs) if configuration.redacts else None
     for run in runs:
         known = states.get(run.conversation_id, {})
         called = None if names is None else names[run.participation_id]
         yield Material(run, tuple(turns[run.conversation_id]), profile_of(run), known, called)
 
 
-def nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
-    """What the people of these conversations told us to call them, by person."""
+def get_nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
+    """Return what the people of these conversations told us to call them, by person."""
     people = {run.participation_id for run in runs if run.participation_id}
     given = Answer.objects.filter(
         response__rater__participation__in=people, response__instrument="profile", item__in=LEFT_OUT
@@ -106,8 +106,11 @@ def nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
     return names
 
 
-def stored_states(configuration: Configuration, runs: Sequence[ArmRun]) -> dict[int, dict[int, InnerState]]:
-    """By conversation and turn. A simulated seeker's own states come before what a judge's Thinker supposes."""
+def get_stored_states(configuration: Configuration, runs: Sequence[ArmRun]) -> dict[int, dict[int, InnerState]]:
+    """Return the states by conversation and turn.
+
+    A simulated seeker's own states replace what a judge's Thinker supposes.
+    """
     rows = StateRow.objects.filter(
         conversation__in=[run.conversation_id for run in runs],
         source__in=(SEEKER, configuration.judge.key),
@@ -119,8 +122,8 @@ def stored_states(configuration: Configuration, runs: Sequence[ArmRun]) -> dict[
     return states
 
 
-def turns_of(runs: Sequence[ArmRun]) -> dict[int, list[JudgedTurn]]:
-    """By conversation: the turns that have a whole reply."""
+def get_turns(runs: Sequence[ArmRun]) -> dict[int, list[JudgedTurn]]:
+    """Return, by conversation, the turns that have a whole reply."""
     rows = Turn.objects.filter(conversation__in=[run.conversation_id for run in runs], state=TurnState.ANSWERED)
     turns: dict[int, list[JudgedTurn]] = defaultdict(list)
     for conversation, *turn in rows.order_by("number").values_list("conversation", "number", "text", "reply"):

@@ -11,13 +11,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from dialogue.judges.fields import variant_without
+from dialogue.judges.fields import get_variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
 from dialogue.judges.strategies import fields_to_leave_out, registered
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.planning import MOMENTS, runs_to_judge
-from studies.judging.preview import Place, Preview, places_in, preview, run_named
+from studies.judging.preview import Place, Preview, build_preview, find_run, get_places_about
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
 from studies.models.response import RaterKind
@@ -53,11 +53,11 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     known = {judge.key: judge for judge in study.current().spec().judges}
     judge = known.get(request.GET.get("judge", ""), next(iter(known.values()), None))
     code = request.GET.get("conversation", "").strip()
-    run = run_named(study, code) if code else None
-    places = places_in(run, MOMENTS) if run else []
-    found = previewed(request, judge, run, places)
+    run = find_run(study, code) if code else None
+    places = get_places_about(run, MOMENTS) if run else []
+    found = get_preview(request, judge, run, places)
     context = {
-        "code": code or newest(study),
+        "code": code or get_newest_code(study),
         "unknown": bool(code) and run is None,
         "nothing_to_ask": run is not None and not places,
         "judge": judge,
@@ -69,7 +69,7 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         else [],
         "parameters": parameters(found) if found else "",
         "probes": list(probes(study, judge)) if judge else [],
-        "fields": list(judge_fields.fields_of(study, judge)) if judge else [],
+        "fields": list(judge_fields.get_fields(study, judge)) if judge else [],
         "strategies": strategy_choices(),
         "demonstrations": study.current().demonstrations(),
         **recent_tasks(study, "judge"),
@@ -77,24 +77,26 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
     return show(request, study, "judges", context)
 
 
-def newest(study: Study) -> str:
-    """The code of a conversation to begin with; empty where there is none."""
+def get_newest_code(study: Study) -> str:
+    """Return the code of a conversation to start with; empty if there is none."""
     run = runs_to_judge(study).order_by("-pk").first()
     return run.conversation.code if run and run.conversation else ""
 
 
-def previewed(
+def get_preview(
     request: HttpRequest, judge: ArmSpec | None, run: ArmRun | None, places: Sequence[Place]
 ) -> Preview | None:
     if judge is None or run is None or not places:
         return None
-    strategy = one_of(request.GET.get("strategy", ""), list(registered()))
-    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(variant_without, fields_to_leave_out())])
+    strategy = choose_known(request.GET.get("strategy", ""), list(registered()))
+    variant = choose_known(
+        request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(get_variant_without, fields_to_leave_out())]
+    )
     place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
-    return preview(Configuration(judge, strategy, variant), run, place)
+    return build_preview(Configuration(judge, strategy, variant), run, place)
 
 
-def one_of(given: str, known: Sequence[str]) -> str:
+def choose_known(given: str, known: Sequence[str]) -> str:
     return given if given in known else known[0]
 
 
@@ -106,17 +108,19 @@ def choices(
     yield Choice("strategy", _("What the judge is shown"), strategy_choices(), given("strategy", ""))
     yield Choice("variant", _("Form of the question"), list(ways_of_asking()), given("variant", ""))
     if places:
-        yield Choice("place", _("About"), [(place.name(), words_of(place)) for place in places], given("place", ""))
+        yield Choice(
+            "place", _("About"), [(place.name(), describe_place(place)) for place in places], given("place", "")
+        )
 
 
 def ways_of_asking() -> Iterator[tuple[str, str]]:
     yield PLAIN, _("unchanged")
     yield from ((key, str(WORDS[key][0])) for key in VARIANTS)
     for key in fields_to_leave_out():
-        yield variant_without(key), _("without: %(field)s") % {"field": FIELD_WORDS[key][0]}
+        yield get_variant_without(key), _("without: %(field)s") % {"field": FIELD_WORDS[key][0]}
 
 
-def words_of(place: Place) -> str:
+def describe_place(place: Place) -> str:
     when = labels.word(labels.MOMENTS, place.moment)
     after = _("turn %(number)s") % {"number": place.turn} if place.turn else ""
     return ", ".join(part for part in (title_of(place.instrument), when, after) if part)
@@ -128,15 +132,15 @@ def parameters(found: Preview) -> str:
 
 
 def probes(study: Study, judge: ArmSpec) -> Iterator[Probe]:
-    answers = counted(study, "responses")
-    compared = counted(study, "comparisons").get(judge.key, 0)
+    answers = count_by_judge(study, "responses")
+    compared = count_by_judge(study, "comparisons").get(judge.key, 0)
     for key, (title, about) in WORDS.items():
         done = {REPEAT: None, ORDER_SWAP: compared}
         yield Probe(key, title, about, done.get(key, answers.get(f"{judge.key}{SIGN}{key}", 0)))
 
 
-def counted(study: Study, what: str) -> dict[str, int]:
-    """How many of them, by the code of the judge."""
+def count_by_judge(study: Study, what: str) -> dict[str, int]:
+    """Count them by the code of the judge."""
     raters = study.raters.filter(kind=RaterKind.JUDGE)
     return dict(raters.values_list("code").annotate(number=Count(what)).order_by())
 

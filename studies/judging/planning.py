@@ -54,17 +54,18 @@ class Judgement:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Conversation after conversation within each questionnaire, so that what is there early is worth looking
-        at."""
+        """Return the sort key: conversation after conversation within each questionnaire, so that early results are
+        useful.
+        """
         return self.replicate, self.moment != "final", self.instrument, self.turn, self.run
 
     @property
     def subject(self) -> str:
-        return subject_of(self.run, load(self.instrument).id, self.moment, self.turn)
+        return get_subject(self.run, load(self.instrument).id, self.moment, self.turn)
 
 
-def subject_of(run: int, instrument: str, moment: str, turn: int) -> str:
-    """Of a judge's item."""
+def get_subject(run: int, instrument: str, moment: str, turn: int) -> str:
+    """Return the subject of a judge's item."""
     return f"run {run}: {instrument} {moment} {turn}"
 
 
@@ -79,18 +80,18 @@ class Work:
     not_varied: int = 0  # the variant would ask for nothing else than the plain judge does
 
 
-def judge_rater(study: Study, configuration: Configuration) -> Rater:
-    return rater_called(study, configuration.rater, configuration.strategy)
+def get_or_create_rater(study: Study, configuration: Configuration) -> Rater:
+    return get_or_create_judge(study, configuration.rater, configuration.strategy)
 
 
-def rater_called(study: Study, code: str, strategy: str) -> Rater:
-    """A judge; a new row where there is none yet."""
+def get_or_create_judge(study: Study, code: str, strategy: str) -> Rater:
+    """Return a judge as a rater, with a new row if there is none yet."""
     rater, _ = Rater.objects.get_or_create(study=study, kind=RaterKind.JUDGE, code=code, strategy=strategy)
     return rater
 
 
-def rater_of(study: Study, configuration: Configuration) -> Rater:
-    """As `judge_rater`, without a row of it where there is none yet: it has answered nothing."""
+def get_rater(study: Study, configuration: Configuration) -> Rater:
+    """Return the rater without creating a row: it may have answered nothing yet."""
     place = {"study": study, "kind": RaterKind.JUDGE, "code": configuration.rater, "strategy": configuration.strategy}
     return Rater.objects.filter(**place).first() or Rater(**place)
 
@@ -108,13 +109,13 @@ def plan_judging(
     """One job, also where judgements of the plain judge are among those of a variant, which is compared with it.
     `batch`: they are first asked in batches of the provider."""
     variants = {configuration.variant, *(judgement.variant for judgement in judgements)}
-    raters = {variant: judge_rater(study, configuration.varied(variant)) for variant in sorted(variants)}
+    raters = {variant: get_or_create_rater(study, configuration.varied(variant)) for variant in sorted(variants)}
     return store.plan(
-        list(items(raters, configuration, judgements)),
+        list(build_items(raters, configuration, judgements)),
         kind=KIND,
         scope=study.key,
         title=f"{configuration.rater} ({configuration.strategy})",
-        plan=plan_of(study, configuration, raters),
+        plan=build_plan(study, configuration, raters),
         budget=budget,
         attended=attended,
         retry_quarantined=retry_quarantined,
@@ -122,8 +123,8 @@ def plan_judging(
     )
 
 
-def plan_of(study: Study, configuration: Configuration, raters: Mapping[str, Rater]) -> dict[str, Any]:
-    """What the job's handler is told. `raters`: by variant, or on pairs by the side that stands first."""
+def build_plan(study: Study, configuration: Configuration, raters: Mapping[str, Rater]) -> dict[str, Any]:
+    """Return what the job's handler is told. `raters`: by variant, or for pairs by the side that stands first."""
     return {
         **configuration.as_plan(),
         "study": study.pk,
@@ -131,22 +132,25 @@ def plan_of(study: Study, configuration: Configuration, raters: Mapping[str, Rat
     }
 
 
-def configuration_of(rater: Rater, hashed: str) -> str:
-    """An item's configuration. `hashed`: the questions, and the model that they are put to."""
+def get_configuration(rater: Rater, hashed: str) -> str:
+    """Return an item's configuration. `hashed`: the questions, and the model that they are put to."""
     return f"{rater.pk}-{hashed}"[:64]
 
 
-def items(
+def build_items(
     raters: Mapping[str, Rater], configuration: Configuration, judgements: Sequence[Judgement]
 ) -> Iterator[Wanted]:
-    """Where the judge is told the inner states, these come first: once for each conversation. `raters`: by variant."""
+    """Yield the items.
+
+    If the judge is shown inner states, a Thinker's item comes first for each conversation. `raters`: by variant.
+    """
     thinkers: dict[int, Wanted] = {}
     if get_strategy(configuration.strategy).needs_states:
         runs = {judgement.run: judgement.conversation for judgement in judgements}
-        thinkers = {run: thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
+        thinkers = {run: build_thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
     yield from thinkers.values()
     asked = {
-        variant: configuration_of(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()
+        variant: get_configuration(rater, configuration.varied(variant).hash()) for variant, rater in raters.items()
     }
     for judgement in judgements:
         needed = thinkers.get(judgement.run)
@@ -167,7 +171,7 @@ def items(
         )
 
 
-def thinker_item(run: int, conversation: int, configuration: Configuration) -> Wanted:
+def build_thinker_item(run: int, conversation: int, configuration: Configuration) -> Wanted:
     return Wanted(
         subject=f"run {run}",
         role=THINKER,
@@ -177,10 +181,10 @@ def thinker_item(run: int, conversation: int, configuration: Configuration) -> W
     )
 
 
-def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates: int) -> Work:
-    """All that this judge has not answered yet and may be sent; the rest is counted."""
+def get_work(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates: int) -> Work:
+    """Return what this judge has not answered yet and may be sent. The rest is counted."""
     runs = runs_to_judge(rater.study).iterator(chunk_size=AT_ONCE)
-    answered, profile_of, variant = answered_by(rater), profiles(), probes.variant_of(rater.code)
+    answered, profile_of, variant = get_answered_places(rater), make_profile_lookup(), probes.variant_of(rater.code)
     needs_profile = get_strategy(rater.strategy).needs_profile
     work = Work()
     for run, judgement in judgements(rater.study, runs, moments, replicates, variant):
@@ -198,32 +202,33 @@ def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates
     return work
 
 
-def answered_by(rater: Rater) -> set[tuple[int, str, str, int, int]]:
-    """Places, as of judgements."""
+def get_answered_places(rater: Rater) -> set[tuple[int, str, str, int, int]]:
+    """Return the places that the rater has answered, as those of judgements."""
     if rater.pk is None:
         return set()
     return set(rater.responses.values_list("run", "instrument", "moment", "turn", "replicate"))
 
 
 def is_varied(run: ArmRun, judgement: Judgement, strategy: str, profile_of: Profiles) -> bool:
-    """Also true of the plain judge."""
+    """Return whether the variant changes the question; true for the plain judge."""
     if not judgement.variant:
         return True
-    if field := fields.left_out(judgement.variant):
+    if field := fields.get_field_left_out(judgement.variant):
         return fields.is_told(field, get_strategy(strategy).fields, profile_of(run))
     items = judged_items(load(judgement.instrument), "en")
-    return probes.applies(judgement.variant, judgement.instrument, items, run.model)
+    return probes.is_applicable(judgement.variant, judgement.instrument, items, run.model)
 
 
-def plain_beside(rater: Rater, judgements: Iterable[Judgement], plain: Work) -> list[Judgement]:
-    """What of `plain` is at the places of a variant's `judgements`, or of what its rater answered before: a difference
-    needs both."""
-    places = {judgement.place for judgement in judgements} | answered_by(rater)
+def get_plain_counterparts(rater: Rater, judgements: Iterable[Judgement], plain: Work) -> list[Judgement]:
+    """Return what of `plain` is at the places of a variant's judgements, or of its earlier answers: a difference needs
+    both.
+    """
+    places = {judgement.place for judgement in judgements} | get_answered_places(rater)
     return [judgement for judgement in plain.judgements if judgement.place in places]
 
 
 def runs_to_judge(study: Study) -> QuerySet[ArmRun]:
-    """Closed conversations with at least one reply; whoever withdrew is left alone."""
+    """Return closed conversations with at least one reply, without people who have withdrawn."""
     answered = Turn.objects.filter(conversation=OuterRef("conversation"), state=TurnState.ANSWERED)
     return (
         ArmRun.objects.filter(Exists(answered), study=study, conversation__status=Status.CLOSED)
@@ -237,11 +242,11 @@ def runs_to_judge(study: Study) -> QuerySet[ArmRun]:
 def judgements(
     study: Study, runs: Iterable[ArmRun], moments: Sequence[str], replicates: int, variant: str = probes.PLAIN
 ) -> Iterator[tuple[ArmRun, Judgement]]:
-    """All that could be asked about each run."""
+    """Yield all that could be asked about each run."""
     chats = {protocol.pk: protocol.spec().chat for protocol in study.protocols.all()}
-    rated = rated_checkpoints(study)
+    rated = get_rated_checkpoints(study)
     for run in runs:
-        for moment, instrument, turn in places_of(run, chats[run.protocol_id], moments, rated[run.pk]):
+        for moment, instrument, turn in get_places(run, chats[run.protocol_id], moments, rated[run.pk]):
             for replicate in range(1, replicates + 1):
                 yield run, judgement_of(run, instrument, moment, turn, replicate, variant)
 
@@ -251,8 +256,8 @@ def judgement_of(run: ArmRun, instrument: str, moment: str, turn: int, replicate
     return Judgement(run.pk, run.conversation_id, instrument, moment, turn, replicate, variant)
 
 
-def places_of(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[int]) -> Iterator[tuple[str, str, int]]:
-    """(moment, instrument, turn) of the questionnaires about it."""
+def get_places(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[int]) -> Iterator[tuple[str, str, int]]:
+    """Yield (moment, instrument, turn) of the questionnaires about the run."""
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
     if "final" in moments:
         yield from (("final", instrument, 0) for instrument in final_ratings(run, chat))
@@ -263,19 +268,22 @@ def places_of(run: ArmRun, chat: ChatSpec, moments: Sequence[str], rated: set[in
 
 
 def final_ratings(run: ArmRun, chat: ChatSpec) -> list[str]:
-    """The rating instruments about the whole of a conversation."""
-    return [name for name in chat.for_track(track_of(run)).final_instruments if is_rating(load(name))]
+    """Return the rating instruments about the whole conversation."""
+    return [name for name in chat.for_track(get_track(run)).final_instruments if is_rating(load(name))]
 
 
-def track_of(run: ArmRun) -> str:
-    """Whose questions fit the conversation. A seeker made hard to help is rated as one whom a counsellor played."""
+def get_track(run: ArmRun) -> str:
+    """Return whose questions fit the conversation.
+
+    A seeker made hard to help is rated like one whom a counsellor played.
+    """
     if run.participation is not None:
         return run.participation.track
     return COUNSELLOR if run.condition == "worst_case" else Participation.Track.PARTICIPANT
 
 
-def rated_checkpoints(study: Study) -> dict[int, set[int]]:
-    """By run, the turns after which a person rated: also those of imported conversations, which never paused."""
+def get_rated_checkpoints(study: Study) -> dict[int, set[int]]:
+    """Return, by run, the turns after which a person rated, also in imported conversations, which never paused."""
     rated: dict[int, set[int]] = defaultdict(set)
     people = Response.objects.filter(run__study=study, moment="checkpoint").exclude(rater__kind=RaterKind.JUDGE)
     for run, turn in people.values_list("run", "turn"):
@@ -284,25 +292,25 @@ def rated_checkpoints(study: Study) -> dict[int, set[int]]:
 
 
 def may_be_sent(run: ArmRun, judge: ArmSpec) -> bool:
-    """Nothing of a person goes to a company that their latest consent does not name."""
+    """Return whether the person's latest consent names the judge's company."""
     if judge.kind == "scripted" or run.participation is None:
         return True
     consents = sorted(run.participation.consents.all(), key=lambda consent: consent.signed_at)
     return bool(consents) and judge.provider in consents[-1].providers
 
 
-def profiles() -> Profiles:
-    """Who the seeker of a run is, in words; empty where nobody knows. One look-up for each person."""
+def make_profile_lookup() -> Profiles:
+    """Return a function that says who the seeker of a run is; empty if nobody knows. It asks once for each person."""
     known: dict[int | tuple[int, str], tuple[Line, ...]] = {}
 
     def profile_of(run: ArmRun) -> tuple[Line, ...]:
         if is_simulated(run):
             place = (run.study_id, run.profile)
             if place not in known:
-                known[place] = played_profile(*place)
+                known[place] = get_played_profile(*place)
             return known[place]
         if run.participation is None:
-            return given_profile(run)
+            return get_imported_profile(run)
         if run.participation.pk not in known:
             known[run.participation.pk] = tuple(profile_lines(run.participation))
         return known[run.participation.pk]
@@ -314,14 +322,14 @@ def is_simulated(run: ArmRun) -> bool:
     return run.conversation is not None and run.conversation.seeker_kind == SeekerKind.SIMULATED
 
 
-def played_profile(study: int, key: str) -> tuple[Line, ...]:
-    """As the simulated seeker itself knew it."""
+def get_played_profile(study: int, key: str) -> tuple[Line, ...]:
+    """Return the profile as the simulated seeker knew it."""
     row = SeekerProfile.objects.filter(study=study, key=key).first()
     return tuple(lines_for_seeker(from_content(row.content), detail="full")) if row else ()
 
 
-def given_profile(run: ArmRun) -> tuple[Line, ...]:
-    """As the imported file gave it, which does not tell one field from another."""
+def get_imported_profile(run: ArmRun) -> tuple[Line, ...]:
+    """Return the profile from the imported file, which does not tell one field from another."""
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
     text = run.conversation.profile or run.profile
     return (Line("", text),) if text else ()

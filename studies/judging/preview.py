@@ -10,18 +10,18 @@ from django.utils.translation import gettext as _
 from dialogue.judges.schemas import RESPONSE_FORMAT
 from dialogue.judges.strategies import get_strategy
 from studies.instruments.loading import load
-from studies.judging.asking import noting
+from studies.judging.asking import get_ledger_note
 from studies.judging.changes import is_changed
-from studies.judging.material import Material, materials
+from studies.judging.material import Material, get_materials
 from studies.judging.planning import (
+    get_places,
+    get_rated_checkpoints,
     is_varied,
     judgement_of,
     may_be_sent,
-    places_of,
-    rated_checkpoints,
     runs_to_judge,
 )
-from studies.judging.prompting import Prompt, prompts_of
+from studies.judging.prompting import Prompt, build_prompts
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Study
 
@@ -49,51 +49,53 @@ class Preview:
     obstacles: Sequence[str]
 
     def parameters(self) -> dict[str, Any]:
-        """As the ledger keeps them, but for what the study file adds in `extra`. Where items are asked one by one, with
-        a list of what each is told of the form."""
+        """Return the parameters as the ledger keeps them, without the study file's `extra`.
+
+        If items are asked one by one, the forms are a list.
+        """
         asked = self.configuration.settings()
         forms = [prompt.form for prompt in self.prompts if prompt.form]
         return {
             "temperature": asked.temperature,
             "max_tokens": asked.max_tokens,
             **({RESPONSE_FORMAT: forms[0] if len(forms) == 1 else forms} if forms else {}),
-            **(noting(self.prompts[0].redacted) if self.prompts else {}),
+            **(get_ledger_note(self.prompts[0].redacted) if self.prompts else {}),
         }
 
     def receiver(self) -> str:
-        """Who would get it."""
+        """Return who would get the prompt."""
         judge = self.configuration.judge
         if judge.kind == "scripted":
             return _("a script on this machine")
         return f"{judge.model}, {judge.provider or judge.base_url}"
 
 
-def run_named(study: Study, code: str) -> ArmRun | None:
-    """By its conversation's code, or as the imported file called it."""
+def find_run(study: Study, code: str) -> ArmRun | None:
+    """Return the run by its conversation's code, or by the imported file's name for it."""
     runs = study.runs.filter(Q(conversation__code=code) | Q(external_id=code), conversation__isnull=False)
     return runs.select_related("conversation", "participation").prefetch_related("participation__consents").first()
 
 
-def places_in(run: ArmRun, moments: Sequence[str]) -> list[Place]:
+def get_places_about(run: ArmRun, moments: Sequence[str]) -> list[Place]:
     chat = run.protocol.spec().chat
-    return [Place(*place) for place in places_of(run, chat, moments, rated_checkpoints(run.study)[run.pk])]
+    return [Place(*place) for place in get_places(run, chat, moments, get_rated_checkpoints(run.study)[run.pk])]
 
 
-def preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:
-    [whole] = materials(configuration, [run])
+def build_preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:
+    [whole] = get_materials(configuration, [run])
     material = whole.up_to(place.turn)
-    prompts = prompts_of(configuration, load(place.instrument), material, moment=place.moment)
+    prompts = build_prompts(configuration, load(place.instrument), material, moment=place.moment)
     thinks = get_strategy(configuration.strategy).needs_states
     return Preview(
         configuration,
         place,
         list(prompts),
         unthought=len(material.without_state()) if thinks else 0,
-        obstacles=list(obstacles(configuration, material, place)),
+        obstacles=list(find_obstacles(configuration, material, place)),
     )
 
 
-def obstacles(configuration: Configuration, material: Material, place: Place) -> Iterator[str]:
+def find_obstacles(configuration: Configuration, material: Material, place: Place) -> Iterator[str]:
     run, judge = material.run, configuration.judge
     if is_changed(run.study, judge):
         yield _(

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from dialogue.judges import fields, probes
 from dialogue.judges.probes import Asked
 from dialogue.judges.prompts import JudgedItem
-from dialogue.judges.redaction import version_with
-from dialogue.judges.schemas import Schema, scores_format
+from dialogue.judges.redaction import mark_version
+from dialogue.judges.schemas import Schema, build_scores_format
 from dialogue.judges.strategies import Strategy, get_strategy
 from dialogue.providers.base import Message
 from studies.instruments.definitions import Questionnaire
@@ -29,16 +29,16 @@ class Prompt:
     redacted: Mapping[str, int] = field(default_factory=dict)
 
 
-def prompts_of(
+def build_prompts(
     configuration: Configuration, questionnaire: Questionnaire, material: Material, *, moment: str
 ) -> Iterator[Prompt]:
-    """One; or one for each item, where they are asked apart."""
+    """Yield one prompt, or one for each item if they are asked apart."""
     variant, strategy = configuration.variant, get_strategy(configuration.strategy)
-    left_out = fields.left_out(variant)
+    left_out = fields.get_field_left_out(variant)
     shown = material.without(left_out).as_sent()
-    asked = probes.varied(asked_of(configuration, questionnaire, shown), variant)
+    asked = probes.apply_variant(build_asked(configuration, questionnaire, shown), variant)
     scope = scope_of(questionnaire, moment, asked.language)
-    version = version_with(version_of(strategy, variant, asked.language), shown.redacted)
+    version = mark_version(get_version(strategy, variant, asked.language), shown.redacted)
     for items in [[item] for item in asked.items] if variant == probes.APART else [asked.items]:
         messages = strategy.build_messages(
             asked.turns,
@@ -50,19 +50,19 @@ def prompts_of(
             notes=asked.notes,
             without=left_out,
         )
-        form = scores_format(items) if configuration.structured else None
+        form = build_scores_format(items) if configuration.structured else None
         yield Prompt(messages, items, asked.language, version, form, shown.redacted)
 
 
-def version_of(strategy: Strategy, variant: str, language: str) -> str:
+def get_version(strategy: Strategy, variant: str, language: str) -> str:
     """Return `judge.en/1`; of a variant also which, and the version of the probes' own texts:
     `judge.en/1~padding/1.1`."""
     template = strategy.get_prompt_version(language)
-    return f"{template}{probes.SIGN}{variant}/{probes.version()}" if variant else template
+    return f"{template}{probes.SIGN}{variant}/{probes.get_version()}" if variant else template
 
 
-def asked_of(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> Asked:
-    """What the plain judge is asked, in the language of the variant."""
+def build_asked(configuration: Configuration, questionnaire: Questionnaire, material: Material) -> Asked:
+    """Return what the plain judge is asked, in the language of the variant."""
     language = probes.prompt_language(configuration.variant, material.language)
     return Asked(
         instrument=questionnaire.id,

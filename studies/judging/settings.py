@@ -28,7 +28,7 @@ class Configuration:
 
     @property
     def rater(self) -> str:
-        """The code of its Rater: what is asked otherwise is another rater."""
+        """Return the code of its Rater. What is asked otherwise is another rater."""
         return f"{self.judge.key}{probes.SIGN}{self.variant}" if self.variant else self.judge.key
 
     def varied(self, variant: str) -> "Configuration":
@@ -40,7 +40,7 @@ class Configuration:
 
     @property
     def redacts(self) -> bool:
-        """Whether what identifies a person is removed before anything is sent."""
+        """Return whether what identifies a person is removed before anything is sent."""
         return self.judge.redact or get_strategy(self.strategy).redacts
 
     def settings(self) -> ModelSettings:
@@ -48,28 +48,28 @@ class Configuration:
         return replace(settings, temperature=WARM_TEMPERATURE) if self.variant == probes.WARM else settings
 
     def hash(self) -> str:
-        """The same for the same questions to the same model."""
+        """Return the same value for the same questions to the same model."""
         settings = self.settings()
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
         versions = [get_strategy(self.strategy).get_prompt_version(language) for language in CODES]
         versions += [template_version("repair", language) for language in CODES]
         if self.variant:
-            versions.append(probes.version())
-        versions += ways_of_sending(self.judge, redacts=self.redacts)
+            versions.append(probes.get_version())
+        versions += get_sending_versions(self.judge, redacts=self.redacts)
         return digest([self.rater, self.strategy, self.variant, model, settings.request_options(), versions])
 
     def thinker_hash(self) -> str:
-        """Its inner states serve every strategy and variant."""
+        """Return the hash of the Thinker's questions. Its inner states serve every strategy and variant."""
         settings = thinker_settings(self.judge)
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
         versions = [template_version("thinker", language) for language in CODES]
-        versions += ways_of_sending(self.judge, redacts=self.redacts)
+        versions += get_sending_versions(self.judge, redacts=self.redacts)
         return digest([self.judge.key, model, settings.request_options(), versions])
 
     def as_plan(self) -> dict[str, Any]:
-        """What a job keeps, to be read by `from_plan` in whatever process works on it."""
+        """Return what a job keeps, to be read by `from_plan` in whatever process works on it."""
         names = ArmSpec.__dataclass_fields__
-        judge = {name: plain(getattr(self.judge, name)) for name in names}
+        judge = {name: to_plain(getattr(self.judge, name)) for name in names}
         return {"judge": judge, "strategy": self.strategy, "variant": self.variant}
 
     @classmethod
@@ -78,17 +78,17 @@ class Configuration:
 
 
 def is_structured(judge: ArmSpec) -> bool:
-    """A script reads no schema."""
+    """Return whether the judge answers in a JSON schema. A script reads none."""
     return judge.structured and judge.kind == "openai_compatible"
 
 
-def ways_of_sending(judge: ArmSpec, *, redacts: bool) -> list[str]:
-    """What else decides what is asked; empty where the study file says nothing of it."""
+def get_sending_versions(judge: ArmSpec, *, redacts: bool) -> list[str]:
+    """Return what else decides what is asked; empty if neither the study file nor the strategy asks for it."""
     structured = [f"structured/{schemas.VERSION}"] if is_structured(judge) else []
     return [*structured, *([f"{redaction.MARK}/{redaction.VERSION}"] if redacts else [])]
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     return dict(value) if hasattr(value, "items") else value
 
 
@@ -109,7 +109,7 @@ def judge_settings(judge: ArmSpec) -> ModelSettings:
 
 
 def thinker_settings(judge: ArmSpec) -> ModelSettings:
-    """The judge's own model; where it is a script, the script of a Thinker."""
+    """Return the settings of the judge's own model, or of the script of a Thinker if it is a script."""
     settings = judge_settings(judge)
     model = "thinker" if judge.kind == "scripted" else judge.model
     return replace(

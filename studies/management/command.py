@@ -13,7 +13,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 from tqdm import tqdm
 
-from studies.data.exports.columns import Filter, tests_left_out
+from studies.data.exports.columns import Filter, count_tests_left_out
 from studies.models import Protocol, Study, Task
 from studies.workbench.labels import one_or_more
 from studies.workbench.tasks import TASK_VARIABLE
@@ -144,7 +144,7 @@ class Command(BaseCommand):
 
 def describe_left_out_tests(study: Study, *, include_tests: bool) -> str:
     """Return a sentence about test data that were left out of an empty result; empty if there were none."""
-    if not (count := tests_left_out(study, Filter(include_tests))):
+    if not (count := count_tests_left_out(study, Filter(include_tests))):
         return ""
     were = one_or_more(count, "conversation of test data was", "conversations of test data were")
     return f"{count} {were} left out: --include-tests includes them."

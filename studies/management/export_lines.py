@@ -7,7 +7,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from studies.data.exports.columns import Filter
-from studies.data.exports.lines import Row, refuse_foreign, write
+from studies.data.exports.lines import Row, refuse_foreign, write_lines
 from studies.data.exports.places import ExportRefused
 from studies.data.exports.records import record_export
 from studies.management.command import Command, Progress
@@ -55,7 +55,7 @@ class ExportLines(Command):
             self.hint_at_tests(found, only, out)
             with self.progress(self.count(found, only), out.name) as progress:
                 had_file = out.exists()
-                rows = write(out, stepping(self.rows(found, only), progress))
+                rows = write_lines(out, stepping(self.rows(found, only), progress))
         except ExportRefused as refusal:
             self.refuse(str(refusal))
         except OSError as error:

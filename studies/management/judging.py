@@ -8,7 +8,7 @@ from dialogue.jobs.store import Planned
 from dialogue.judges.judge import AGAIN, REPAIR
 from dialogue.models import Job
 from studies.design.spec import ArmSpec
-from studies.judging.asking import ways_in
+from studies.judging.asking import get_ways
 from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
 from studies.management.jobs import JobCommand, failure_counts, in_brackets, is_unpriced
@@ -74,7 +74,7 @@ def answer_statistics(job: Job, role: str) -> dict[str, Any]:
     """
     done = job.items.filter(role=role, state="done")
     results = list(done.values_list("result", flat=True))
-    ways = Counter(way for result in results for way in ways_in(result))
+    ways = Counter(way for result in results for way in get_ways(result))
     missing: Counter[str] = sum((Counter(result.get("missing")) for result in results), Counter())
     valid = sum(bool(result.get("valid")) for result in results)
     return {

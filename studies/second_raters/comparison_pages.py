@@ -151,7 +151,7 @@ def facts_of(plan: PairPlan) -> Iterator[tuple[str, object]]:
 
 
 def question_text(plan: PairPlan, question: str) -> str:
-    """As it was put to people; the key alone where the question is not of our instruments."""
+    """Return the question as it was put to people, or its key if the question is not of our instruments."""
     if plan.instrument not in comparisons.pairwise_instruments():
         return question
     texts = {item.key: item.text[instrument_language()] for item in load(plan.instrument).items}
@@ -161,7 +161,7 @@ def question_text(plan: PairPlan, question: str) -> str:
 @require_POST
 @study_page
 def set_open(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """A closed plan gives nothing out any more; what was begun may be finished."""
+    """Open or close a plan. A closed plan gives nothing out, but what was begun may be finished."""
     found = get_object_or_404(study.pair_plans, pk=number)
     PairPlan.objects.filter(pk=found.pk).update(is_open=request.POST.get("open") == "yes")
     return redirect("research-pair-plan", study.key, number)

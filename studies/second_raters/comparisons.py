@@ -75,7 +75,7 @@ def candidates(study: Study, between: str, *, test_data: bool) -> list[Candidate
 
 
 def turns_with_reply(runs: QuerySet[ArmRun]) -> Mapping[int, list[int]]:
-    """The numbers of the turns, by conversation."""
+    """Return the numbers of the turns with a reply, by conversation."""
     replied: defaultdict[int, list[int]] = defaultdict(list)
     turns = Turn.objects.filter(conversation__run__in=runs, state=TurnState.ANSWERED).exclude(reply="")
     for conversation, number in turns.values_list("conversation", "number"):
@@ -100,7 +100,7 @@ def contestant_of(run: ArmRun, between: str) -> str:
 
 
 def seekers_of(run: ArmRun) -> str:
-    """What kind of seeker it was: person, simulated, simulated worst_case, …"""
+    """Return what kind of seeker it was: person, simulated, simulated worst_case, …"""
     return f"{run.conversation.seeker_kind} {run.condition}".strip()
 
 
@@ -117,7 +117,7 @@ def seeker_of(run: ArmRun, between: str) -> str:
 
 @transaction.atomic
 def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: Drawing) -> PairPlan:
-    """Raises PlanRefused where the name is taken, NothingToPlan where there is nothing to compare."""
+    """Create the plan. Raises PlanRefused if the name is taken, NothingToPlan if there is nothing to compare."""
     if why := refusal(drawing, instrument, each):
         raise PlanRefused(why)
     drawn = drawing.pairs(study)
@@ -143,7 +143,7 @@ def make_plan(study: Study, *, name: str, instrument: str, each: int, drawing: D
 
 
 def refusal(drawing: Drawing, instrument: str, each: int) -> str:
-    """What is wrong with a plan before anything is drawn; empty where nothing is."""
+    """Return what is wrong with a plan before anything is drawn; empty if nothing is."""
     if instrument not in (known := pairwise_instruments()):
         names = {"instrument": instrument, "known": ", ".join(known)}
         return _("“%(instrument)s” has no questions about pairs. These instruments have some: %(known)s.") % names
@@ -155,23 +155,23 @@ def refusal(drawing: Drawing, instrument: str, each: int) -> str:
 
 
 def met(drawn: Iterable[Drawn]) -> list[tuple[Contest, int]]:
-    """How often every two contestants would meet."""
+    """Return how often every two contestants would meet."""
     return sorted(Counter(pair.contest() for pair in drawn).items())
 
 
 def contests_of(plan: PairPlan) -> Counter[Contest]:
-    """How often every two contestants meet in it."""
+    """Return how often every two contestants meet in the plan."""
     return Counter(contestants_in(plan).values())
 
 
 def contestants_in(plan: PairPlan) -> dict[int, Contest]:
-    """Of a and of b, by the pair's id."""
+    """Return the contestants a and b by the pair's id."""
     rows = plan.pairs.select_related("run_a__conversation", "run_b__conversation")
     return {pair.pk: contestants_of(pair.run_a, pair.run_b) for pair in rows}
 
 
 def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
-    """What differs between the two, as the analysis sees it too: the arms, else the kinds of seekers."""
+    """Return what differs between the two, as the analysis sees it too: the arms, else the kinds of seekers."""
     between = ARMS if a.arm and b.arm and a.arm != b.arm else SEEKERS
     return contestant_of(a, between), contestant_of(b, between)
 
@@ -180,7 +180,7 @@ def contestants_of(a: ArmRun, b: ArmRun) -> Contest:
 
 
 def at_hand(person: Participation) -> Comparison | None:
-    """What this reviewer has begun, else the next pair; None where nothing is left for them."""
+    """Return what this reviewer has begun, else the next pair; None if nothing is left for them."""
     rater = rater_for(person)
     return begun(rater) or give_out(person, rater)
 
@@ -218,10 +218,7 @@ def take_back(study: Study) -> None:
 
 
 def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
-    """Pairs that still need a verdict and that this reviewer has not seen, in a language in which they take part.
-
-    `given` counts the comparisons; `leaning` is above 0 where a stood first more often than b.
-    """
+    """Return pairs in this reviewer's languages that still need a verdict and that they have not seen."""
     pairs = Pair.objects.filter(plan__study=person.study, plan__is_open=True).exclude(comparisons__rater=rater)
     for run in ("run_a", "run_b"):
         pairs = pairs.filter(still_wanted(f"{run}__"), **{f"{run}__is_test": person.is_test})
@@ -246,7 +243,7 @@ def load_of(person: Participation) -> Load:
 
 
 def owed_side(rater: Rater) -> str:
-    """The side that this rater has seen first less often; empty where both were first as often."""
+    """Return the side that this rater has seen first less often; empty if both were first equally often."""
     first = rater.comparisons.filter(declined_at=None).aggregate(
         a=Count("pk", filter=Q(shown_first=Comparison.Side.A)), b=Count("pk", filter=Q(shown_first=Comparison.Side.B))
     )
@@ -256,7 +253,7 @@ def owed_side(rater: Rater) -> str:
 
 
 def side_for(pair: Pair, rater: Rater) -> str:
-    """What evens out the pair, else by lot."""
+    """Return the side that evens out the pair, or one by lot."""
     if pair.leaning:
         return Comparison.Side.B if pair.leaning > 0 else Comparison.Side.A
     return random.Random(f"{pair.plan.seed} {pair.code} {rater.code}").choice(Comparison.Side.values)
@@ -290,7 +287,7 @@ def judge(comparison: Comparison, answers: Iterable[AnswerValue]) -> bool:
 
 
 def tallies(plan: PairPlan) -> list[Tally]:
-    """People's, by question and contest, the first contestant in the alphabet first."""
+    """Return people's verdicts by question and contest, the first contestant in the alphabet first."""
     done = Verdict.objects.filter(comparison__pair__plan=plan, comparison__done_at__isnull=False)
     verdicts = done.exclude(comparison__rater__kind=RaterKind.JUDGE)
     counts: defaultdict[tuple[str, Contest], Counter[str]] = defaultdict(Counter)

@@ -43,7 +43,7 @@ class Disagreement:
 
 
 def disagreements(plan: ReviewPlan) -> list[Disagreement]:
-    """The items on which reviewers are at least two points apart, largest first."""
+    """Return the items on which reviewers are at least two points apart, largest first."""
     given = given_in(plan)
     runs = ArmRun.objects.select_related("conversation").in_bulk({place.run for place in given})
     decided = {(one.run_id, one.instrument, one.item): one for one in decisions_on(plan)}
@@ -56,7 +56,7 @@ def disagreements(plan: ReviewPlan) -> list[Disagreement]:
 
 
 def given_in(plan: ReviewPlan) -> dict[Place, list[Said]]:
-    """By item and conversation, the first rating of each reviewer, in the order of their codes."""
+    """Return, by item and conversation, the first rating of each reviewer, in the order of their codes."""
     given: dict[Place, list[Said]] = defaultdict(list)
     rows = answers_in(plan).filter(response__replicate=1).order_by("response__rater__code", "pk")
     for run, instrument, item, *said in rows.values_list(
@@ -71,7 +71,7 @@ def decisions_on(plan: ReviewPlan) -> list[Adjudication]:
 
 
 def adjudicate(disagreement: Disagreement, *, score: float, reason: str, by: object) -> Adjudication:
-    """What holds from now on; it can be decided anew."""
+    """Store what holds from now on. It can be decided again."""
     decided, _ = Adjudication.objects.update_or_create(
         run=disagreement.run,
         instrument=disagreement.instrument,

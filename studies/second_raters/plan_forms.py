@@ -59,7 +59,7 @@ class PlanForm(forms.Form):
         raise NotImplementedError
 
     def preview(self, drawn: Sequence[Any]) -> dict[str, Any]:
-        """The figures of the plan that would be."""
+        """Return the figures of the plan that would be created."""
         raise NotImplementedError
 
     def make(self) -> Plan:

@@ -192,7 +192,7 @@ def facts_of(plan: ReviewPlan) -> list[tuple[str, object]]:
 @require_POST
 @study_page
 def set_open(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """A closed plan gives nothing out any more; what was begun may be finished."""
+    """Open or close a plan. A closed plan gives nothing out, but what was begun may be finished."""
     found = get_object_or_404(study.review_plans, pk=number)
     ReviewPlan.objects.filter(pk=found.pk).update(is_open=request.POST.get("open") == "yes")
     return redirect("research-review-plan", study.key, number)

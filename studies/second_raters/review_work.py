@@ -79,7 +79,7 @@ class Work:
         return None if self.exact is None else round(100 * self.exact)
 
     def leaning(self) -> float | None:
-        """Above 0 where they score higher than others do."""
+        """Return how far they score from others: above 0 if they score higher."""
         return None if self.own is None or self.others is None else self.own - self.others
 
 
@@ -125,7 +125,7 @@ class Calibrated(NamedTuple):
 
 
 def calibrated(review: Review) -> list[Calibrated]:
-    """What the reviewer gave a vignette's items, and what is known of them."""
+    """Return what the reviewer gave a vignette's items, and what is known of them."""
     if not review.vignette:
         return []
     known = vignette(review.vignette).known
@@ -138,14 +138,14 @@ def changes(reviewer: int, first: Scores, again: Scores) -> list[float]:
 
 
 def beside_others(reviewer: int, scores: Scores) -> tuple[list[float], list[float]]:
-    """Their scores of what others have rated too, and the means of these others."""
+    """Return their scores of what others have rated too, and the means of these others."""
     shared = [by for by in scores.values() if reviewer in by and len(by) > 1]
     others = [fmean(score for rater, score in by.items() if rater != reviewer) for by in shared]
     return [by[reviewer] for by in shared], others
 
 
 def answers_in(plan: ReviewPlan) -> QuerySet[Answer]:
-    """The scores that reviewers gave the plan's conversations, in its scales."""
+    """Return the scores that reviewers gave the plan's conversations, in its scales."""
     return Answer.objects.filter(
         ~answers_to_instructed_items(),
         response__run__review_items__plan=plan,

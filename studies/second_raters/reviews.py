@@ -72,12 +72,12 @@ class Wanted:
 
 
 def rating_scales() -> list[str]:
-    """The instruments that can be answered about the whole of a conversation."""
+    """Return the instruments that can be answered about a whole conversation."""
     return [name for name in instrument_ids() if is_rating(load(name)) and name not in OF_PARTS]
 
 
 def faults(study: Study, wanted: Wanted) -> dict[str, str]:
-    """What is wrong, by the name of what it is about; empty where the plan can be made."""
+    """Return what is wrong, by the name of what it is about; empty if the plan can be created."""
     source = wanted.source
     judges = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy)
     unknown = [name for name in wanted.instruments if name not in rating_scales()]
@@ -106,7 +106,7 @@ def matching(study: Study, source: Source) -> QuerySet[ArmRun]:
 
 
 def draw(study: Study, source: Source, *, seed: int) -> list[ArmRun]:
-    """The conversations in the order in which they are given out; the same for the same seed and rows."""
+    """Return the conversations in the order in which they are given out; the same for the same seed and rows."""
     runs, chance = list(matching(study, source)), random.Random(seed)
     if source.kind == "far":
         apart = distances(study, source)
@@ -130,20 +130,20 @@ def balanced(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> l
 
 
 def distances(study: Study, source: Source) -> dict[int, float]:
-    """By run, how far the judge's mean is from people's over the items that both have rated, in points."""
+    """Return, by run, how far the judge's mean is from people's over the items that both have rated, in points."""
     judge = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy).first()
     return {one.run: abs(one.points) for one in judge_distances.judge_gaps(study, judge)} if judge else {}
 
 
 def places(count: int, wanted: Wanted) -> list[int]:
-    """How many ratings each of so many conversations needs."""
+    """Return how many ratings each of so many conversations needs."""
     several = set(random.Random(wanted.seed).sample(range(count), round(wanted.overlap * count)))
     return [wanted.ratings_each if place in several else 1 for place in range(count)]
 
 
 @transaction.atomic
 def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
-    """Raises NothingToPlan where nothing matches, PlanRefused where the name is taken."""
+    """Create the plan. Raises NothingToPlan if nothing matches, PlanRefused if the name is taken."""
     runs = draw(study, wanted.source, seed=wanted.seed)
     if not runs:
         raise NothingToPlan(_("No closed conversation matches, so the plan would be empty."))
@@ -230,7 +230,7 @@ def work_in(plan: ReviewPlan, reviewer: Participation) -> dict[str, Any] | None:
 
 
 def vignettes_due(plan: ReviewPlan, reviewer: Participation) -> list[Vignette]:
-    """Those on a scale of the plan that this reviewer has not met, in this plan or another one."""
+    """Return those on a scale of the plan that this reviewer has not met, in this plan or another one."""
     met = set(reviewer.reviews.exclude(vignette="").values_list("vignette", flat=True))
     fitting = [one for one in vignettes() if one.instrument in plan.instruments]
     return [one for one in fitting if one.key not in met] if plan.calibration else []
@@ -260,7 +260,7 @@ def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
 
 
 def raters_of(plan: ReviewPlan) -> defaultdict[int, set[int]]:
-    """By item, the reviewers who have rated it or are at it."""
+    """Return, by item, the reviewers who have rated it or are at it."""
     found: defaultdict[int, set[int]] = defaultdict(set)
     reviews = plan.reviews.filter(counting(), replicate=1, item__isnull=False)
     for item, reviewer in reviews.values_list("item", "reviewer"):
@@ -299,14 +299,14 @@ def first_places(plan: ReviewPlan) -> Mapping[str, int]:
 
 
 def give_back(review: Review, because: str, note: str = "") -> None:
-    """Unrated: it goes to others."""
+    """Give the conversation back unrated, so that it goes to others."""
     Review.objects.filter(pk=review.pk, done_at=None, declined_at=None).update(
         declined_at=timezone.now(), declined_because=because, declined_note=note
     )
 
 
 def instrument_due(review: Review) -> str:
-    """The rating scale that is to be answered next, of a conversation; empty where all are."""
+    """Return the rating scale of a conversation that is to be answered next; empty if all are."""
     assert review.item is not None  # noqa: S101 - a vignette has one scale
     given = Response.objects.filter(
         rater__participation=review.reviewer, run=review.item.run, moment=MOMENT, replicate=review.replicate
@@ -323,7 +323,7 @@ def take(
     language: str,
     seconds: Mapping[str, float],
 ) -> None:
-    """The answers to one rating scale; with the last one of the plan the conversation is done."""
+    """Store the answers to one rating scale. With the last one of the plan the conversation is done."""
     assert review.item is not None  # noqa: S101 - a vignette is taken by take_vignette
     run = review.item.run
     last = run.conversation.turns.filter(state=TurnState.ANSWERED).aggregate(last=Max("number"))["last"]
@@ -353,7 +353,7 @@ def finish(review: Review) -> None:
 
 
 def all_stored(reviewer: Participation) -> bool:
-    """Whether every conversation that is done has its ratings."""
+    """Return whether every conversation that is done has its ratings."""
     stored = set(
         Response.objects.filter(rater__participation=reviewer, moment=MOMENT).values_list(
             "run", "instrument", "replicate"

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from dialogue.jobs.calls import Caller, Question
-from dialogue.judges.judge import readable
+from dialogue.judges.judge import ask_until_readable
 from dialogue.models import Call, Job, JobItem
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
@@ -61,7 +61,7 @@ class ProfileHandler:
             item=item.pk,
             job=self.job.pk,
         )
-        written = await readable(
+        written = await ask_until_readable(
             caller.bind(question),
             writer_messages(answered),
             lambda text: read_answer(text, answered),

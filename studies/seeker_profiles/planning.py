@@ -13,7 +13,7 @@ from dialogue.models import Call, JobItem
 from dialogue.providers.base import ModelSettings
 from dialogue.seekers.profile_writer import NAME, version
 from studies.design.spec import ArmSpec
-from studies.judging.settings import digest, judge_settings, plain
+from studies.judging.settings import digest, judge_settings, to_plain
 from studies.models import Answer, Consent, Participation, Study
 from studies.models.participation import Status
 from studies.seeker_profiles.source import BIG_FIVE_INSTRUMENTS, DECLINED
@@ -105,7 +105,7 @@ def plan_profiles(
         Wanted(subject=f"person {person.pk}", role=KIND, configuration=hashed, payload={"participation": person.code})
         for person in people
     ]
-    named = {name: plain(getattr(writer, name)) for name in ArmSpec.__dataclass_fields__}
+    named = {name: to_plain(getattr(writer, name)) for name in ArmSpec.__dataclass_fields__}
     plan = {"study": study.pk, "writer": named, "include_tests": include_tests}
     return store.plan(wanted, kind=KIND, scope=study.key, title="profiles from answers", plan=plan, **options)
 

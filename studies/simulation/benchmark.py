@@ -17,12 +17,12 @@ from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
     Work,
-    answered_by,
-    judge_rater,
+    get_answered_places,
+    get_or_create_rater,
+    get_work,
     judgements,
     plan_judging,
     runs_to_judge,
-    work_for,
 )
 from studies.judging.settings import Configuration, judge_settings
 from studies.models import Protocol, Study
@@ -114,9 +114,9 @@ class Benchmark:
 
     def judging(self, configuration: Configuration, ours: Collection[int]) -> Work:
         """What this judge has still to answer of `ours`, and of no other conversations of the study."""
-        rater = judge_rater(self.study, configuration)
-        left = work_for(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
-        answered = answered_by(rater)
+        rater = get_or_create_rater(self.study, configuration)
+        left = get_work(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
+        answered = get_answered_places(rater)
         runs = runs_to_judge(self.study).filter(conversation__in=ours)
         wanted = [one for _, one in judgements(self.study, runs, MOMENTS, 1)]
         work = Work([one for one in left if one.conversation in ours])

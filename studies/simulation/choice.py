@@ -38,7 +38,7 @@ def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
 
 
 def chosen_arms(spec: StudySpec, keys: Sequence[str]) -> list[ArmSpec]:
-    """Each once; all of them where none is named."""
+    """Return each arm once; all of them if none is named."""
     arms = {arm.key: arm for arm in spec.arms}
     for key in keys or arms:
         if key not in arms:

@@ -74,7 +74,7 @@ def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
 
 
 def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int, caller: DryCaller) -> int:
-    """A conversation of so many turns, as `Simulation` would hold it; returns its number."""
+    """Hold a conversation of so many turns, as `Simulation` would, and return its number."""
     run = handler.opened(item, profile)
     talk = handler.simulation(item, Material(run, profile), caller)
     known = simulated_dialogue.load_dialogue(talk.conversation)

@@ -60,7 +60,7 @@ def lines(estimate: Estimate) -> Iterator[str]:
 
 
 def unset_keys(estimate: Estimate) -> list[str]:
-    """The variables without which the run itself cannot start."""
+    """Return the variables without which the run itself cannot start."""
     asked = [load.settings for load in estimate.loads if not is_free(load.settings.kind)]
     return sorted({model.api_key_env for model in asked if not has_key(model.api_key_env)})
 

@@ -23,7 +23,7 @@ from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.simulation import Simulation
 from studies.design.spec import ArmSpec
 from studies.instruments.loading import load
-from studies.judging.handler import answer_of
+from studies.judging.handler import build_answer
 from studies.judging.items import judged_items
 from studies.judging.planning import final_ratings
 from studies.models import ArmRun, Protocol, Rater, SeekerProfile
@@ -216,7 +216,7 @@ class SimulationHandler:
             known_to_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition
         )
         ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
-        review = await asking.readable(ask, messages, gates.read_review, why_unread, talk.language)
+        review = await asking.ask_until_readable(ask, messages, gates.read_review, why_unread, talk.language)
         if isinstance(review, Unread):
             return Made(run, unread=True)
         return Made(run, faults=[self.fault(talk, fault, SeekerFault.Source.REVIEWER) for fault in review])
@@ -249,7 +249,7 @@ class SimulationHandler:
         for instrument, scores in one.ratings.items():
             yield GivenResponse(
                 questionnaire=load(instrument),
-                answers=[answer_of(key, score) for key, score in scores.items()],
+                answers=[build_answer(key, score) for key, score in scores.items()],
                 run=one.run,
                 moment="final",
                 turn=0,

@@ -153,7 +153,7 @@ def courses(rows: Iterable[Row], statistic: str) -> dict[str, list[Course]]:
 
 
 def stays(survival: Iterable[Row]) -> list[Stay]:
-    """None where no seeker left: then there is nothing to tell."""
+    """Return how long seekers stayed, for each arm and condition in which one left."""
     by_place: dict[tuple[str, str], dict[str, Row]] = {}
     for row in survival:
         if row["condition"] in CONDITIONS:

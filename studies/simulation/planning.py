@@ -72,7 +72,7 @@ def reviews(conversations: Iterable[Wanted]) -> list[Wanted]:
 def configurations(
     protocol: Protocol, setup: Setup, arms: Sequence[ArmSpec], profiles: Sequence[Profile]
 ) -> dict[tuple[str, str], str]:
-    """By arm and profile the hash of all that decides how the conversation goes, but for chance."""
+    """Return, by arm and profile, the hash of all that decides how the conversation goes, but for chance."""
     seeker, give_profile = setup.hash(), protocol.spec().chat.give_profile
     languages = {profile.language for profile in profiles}
     supporters = {(arm.key, language): freeze_supporter(arm, language).digest for arm in arms for language in languages}

@@ -41,7 +41,7 @@ class Tally:
 
 
 def conversations(study: Study) -> dict[tuple[str, str], Tally]:
-    """By arm and condition: those of whole seekers, not those of ablations."""
+    """Return the conversations of whole seekers, not of ablations, by arm and condition."""
     condition_of = {job.pk: job.plan["condition"] for job in jobs_of(study, SIMULATING) if is_whole(job)}
     items = JobItem.objects.filter(job__in=condition_of, role__in=(SIMULATING, REVIEW))
     kinds = items.annotate(arm=KT("payload__arm"), faults=KT("result__faults")).order_by()
@@ -61,7 +61,7 @@ def is_whole(job: Job) -> bool:
 
 
 def judgements(study: Study) -> dict[str, Tally]:
-    """By judge and strategy, as their jobs are called."""
+    """Return the judgements by judge and strategy, as their jobs are called."""
     title_of = {job.pk: job.title for job in jobs_of(study, JUDGING)}
     rows = JobItem.objects.filter(job__in=title_of, role=JUDGING).order_by()
     found: dict[str, Tally] = {}
@@ -87,7 +87,7 @@ def left_by_person_or_budget(study: Study) -> Job | None:
 
 
 def stop(study: Study, user: AbstractBaseUser) -> int:
-    """No further item is begun; those under way are ended and kept. Returns how many jobs that were."""
+    """Begin no further item; those under way are finished and kept. Return how many jobs that were."""
     jobs = under_way(study)
     for job in jobs:
         store.end(job.pk, Job.State.STOPPED, f"Stopped by {user.get_username()}.")

@@ -10,7 +10,7 @@ from dialogue.seekers.profiles import Profile
 from dialogue.seekers.prompts import NAMES, version
 from dialogue.simulation import Seeker
 from studies.design.spec import ArmSpec
-from studies.judging.settings import digest, plain
+from studies.judging.settings import digest, to_plain
 
 SCRIPT = "seeker_talker"  # one of the scripts that play the demonstration's seekers
 MOST_TURNS, MOST_REPLICATES = 100, 20  # that may be asked for
@@ -36,7 +36,10 @@ class Setup:
         return ", ".join(told + (["simple profile"] if self.simple_profile else []))
 
     def condition_of(self, profile: Profile) -> Condition:
-        """Raises ValueError for a behaviour that is not known and a profile too easy to be a worst case."""
+        """Return the condition.
+
+        Raises ValueError for an unknown behaviour and for a profile too easy to be a worst case.
+        """
         return average(profile) if self.condition == "average" else worst_case(profile, without=self.without)
 
     def seeker_of(self, profile: Profile) -> Seeker:
@@ -62,7 +65,7 @@ class Setup:
         )
 
     def hash(self) -> str:
-        """The same for the same seekers, whoever they talk to."""
+        """Return the same value for the same seekers, whoever they talk to."""
         values = self.as_plan()
         values.pop("review")
         values["seeker"].pop("api_key_env")
@@ -70,7 +73,7 @@ class Setup:
         return digest([values, versions])
 
     def as_plan(self) -> dict[str, Any]:
-        seeker = {name: plain(getattr(self.seeker, name)) for name in ArmSpec.__dataclass_fields__}
+        seeker = {name: to_plain(getattr(self.seeker, name)) for name in ArmSpec.__dataclass_fields__}
         return {**asdict(self), "seeker": seeker, "without": list(self.without)}
 
     @classmethod

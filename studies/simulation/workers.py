@@ -8,7 +8,7 @@ Thing = TypeVar("Thing")
 
 
 async def work_through(things: Iterable[Thing], do: Callable[[Thing], Awaitable[None]], *, at_once: int) -> None:
-    """`at_once` workers take from one iterator. What a worker raises ends all of them, as an ExceptionGroup."""
+    """Let `at_once` workers take from one iterator. What a worker raises ends all of them, as an ExceptionGroup."""
     waiting = iter(things)
 
     async def worker() -> None:

@@ -11,20 +11,20 @@ FORMULA = re.compile(r"'*[=+\-@\t\r]")
 GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
-def guarded(text: str) -> str:
-    """A text that a spreadsheet would run as a formula, made plain."""
+def guard_formula(text: str) -> str:
+    """Return the text so that no spreadsheet runs it as a formula."""
     return f"'{text}" if FORMULA.match(text) else text
 
 
-def unguarded(text: str) -> str:
+def remove_guard(text: str) -> str:
     return text[1:] if GUARDED.match(text) else text
 
 
-def cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return guarded(value)
+        return guard_formula(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):

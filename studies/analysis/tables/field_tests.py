@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # noqa: TID253
 
-from dialogue.judges.fields import left_out
+from dialogue.judges.fields import get_field_left_out
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import VARIANT, Export
 from studies.analysis.language import gettext_noop as _
@@ -65,7 +65,7 @@ def _with_variants(export: Export) -> pd.DataFrame:
             for strategy, (_key, _sign, variant) in zip(varied["strategy"], codes, strict=True)
         ],
     )
-    asked = named[np.array([bool(left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
+    asked = named[np.array([bool(get_field_left_out(variant)) for _key, _sign, variant in codes], dtype=bool)]
     people = whole["rater_kind"] != "judge"
     return pd.concat([whole[people | whole["rater"].isin(asked["rater"])], asked], ignore_index=True)
 
@@ -77,7 +77,7 @@ def _with_and_without(of: Mapping[str, str]) -> dict[str, str]:
     if not variant or strategy != whole:
         return {}
     first = {name: value for name, value in of.items() if name not in ("strategy_a", "strategy_b")}
-    return first | {"strategy": strategy, "without": left_out(variant)}
+    return first | {"strategy": strategy, "without": get_field_left_out(variant)}
 
 
 TABLES = (

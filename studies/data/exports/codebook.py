@@ -58,9 +58,10 @@ class Entry:
         return tuple(labels[name] if name in labels else getattr(self, name) for name in HEADER)
 
 
-def codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnaire]) -> Iterator[Entry]:
-    """One row per column, those of the codebook itself too; then, under the name of its instrument's file, one per item
-    and one per scale."""
+def build_codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnaire]) -> Iterator[Entry]:
+    """Yield a row for each column, those of the codebook too, then for each item and scale under the name of its
+    instrument's file.
+    """
     for table in tables:
         yield from (_of_column(table.file, column) for column in table.columns)
     yield from (_of_column(FILE, column) for column in COLUMNS)
@@ -70,7 +71,7 @@ def codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnaire]) -
 
 
 def questionnaires_in(study: Study, only: Filter) -> list[Questionnaire]:
-    """Those of our instruments that somebody in these rows answered; an import may name others."""
+    """Return those of our instruments that somebody in these rows answered. An import may name others."""
     used = set(only.responses(study).order_by().values_list("instrument", flat=True).distinct())
     used |= instruments_of_pairs(study, only)
     return [load(id) for id in instrument_ids() if id in used]
@@ -102,7 +103,7 @@ def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
 
 
 def _values(item: Item) -> str:
-    """The choices by key, or the words that stand along the range."""
+    """Return the choices by key, or the words along the range."""
     choices = [f"{option.value} = {option.text[FIRST.code]}" for option in item.options]
     if item.options_from == ARMS:
         choices.insert(0, "the key of an arm, as in conversations.csv")

@@ -28,7 +28,7 @@ class Filter:
     include_tests: bool = False
 
     def participations(self, study: Study) -> QuerySet[Participation]:
-        """Reviewers too: their ratings are in the files."""
+        """Return people, reviewers too: their ratings are in the files."""
         return study.participations.all() if self.include_tests else study.participations.real()
 
     def runs(self, study: Study) -> QuerySet[ArmRun]:
@@ -47,14 +47,14 @@ class Filter:
 
 
 def has_test_data_alone(study: Study) -> bool:
-    """Whether an export without test data would be empty, and one with it would not."""
+    """Return whether an export without test data would be empty, and one with it would not."""
     real = Filter()
     begun = real.participations(study).exclude(status=Status.INVITED)
     is_empty = not any(rows.exists() for rows in (begun, real.runs(study), real.responses(study)))
     return is_empty and Filter(include_tests=True).runs(study).exists()
 
 
-def tests_left_out(study: Study, only: Filter) -> int:
+def count_tests_left_out(study: Study, only: Filter) -> int:
     """Return how many conversations of test data the filter leaves out."""
     return 0 if only.include_tests else Filter(include_tests=True).runs(study).test_data().count()
 
@@ -136,7 +136,7 @@ def query_table(
 
 def rows_of(columns: Sequence[Column], query: QuerySet[Any], study: Study, only: Filter) -> Rows:
     """Yield a tuple for each row of the query, with a value for each column."""
-    for (row,) in shaped([sources_of(columns)], query, study, only):
+    for (row,) in yield_shapes([sources_of(columns)], query, study, only):
         yield row
 
 
@@ -145,7 +145,7 @@ def twofold_rows_of(
 ) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """Yield both rows that each row of the query makes. A source that is not Twofold is that of both."""
     sources = [(one.first, one.second) if isinstance(one, Twofold) else (one, one) for one in sources_of(columns)]
-    yield from ((first, second) for first, second in shaped(list(zip(*sources, strict=True)), query, study, only))
+    yield from ((first, second) for first, second in yield_shapes(list(zip(*sources, strict=True)), query, study, only))
 
 
 def rows_of_things(columns: Sequence[Column], things: Iterable[Any]) -> Rows:
@@ -166,14 +166,14 @@ def sources_of(columns: Iterable[Column]) -> list[Any]:
     return [column.name if column.source == "" else column.source for column in columns]
 
 
-def shaped(
+def yield_shapes(
     shapes: Sequence[Sequence[Any]], query: QuerySet[Any], study: Study, only: Filter
 ) -> Iterator[Sequence[tuple[Any, ...]]]:
     """Yield, for each row of the query, a tuple for each shape: a list of paths, Thens, and Nones for empty values."""
     paths: dict[Any, int] = {}  # each is fetched once
     for source in (source for shape in shapes for source in shape if source is not None):
         paths.setdefault(source.path if isinstance(source, Then) else source, len(paths))
-    fetched = selected(query, list(paths)).iterator()
+    fetched = select_values(query, list(paths)).iterator()
     if len(shapes) == 1 and list(shapes[0]) == list(paths):
         yield from zip(fetched)
         return
@@ -184,7 +184,7 @@ def shaped(
         yield [tuple(read(row) for read in shape) for shape in readers]
 
 
-def selected(query: QuerySet[Any], paths: Sequence[Path]) -> QuerySet[Any, tuple[Any, ...]]:
+def select_values(query: QuerySet[Any], paths: Sequence[Path]) -> QuerySet[Any, tuple[Any, ...]]:
     """Return the query of these values alone. Expressions get names, because Django wants one for an aggregate."""
     names = [path if isinstance(path, str) else f"expression_{place}" for place, path in enumerate(paths)]
     expressions = {name: path for name, path in zip(names, paths, strict=True) if not isinstance(path, str)}
@@ -225,7 +225,7 @@ def time(name: str, meaning: str, source: Source = "") -> Column:
 
 
 def conversation_of(path: str = "") -> Case:
-    """The id of a run's conversation in every file: its code, or what the imported file called it."""
+    """Return the id of a run's conversation in every file: its code, or what the imported file called it."""
     code, external = f"{path}conversation__code", f"{path}external_id"
     return Case(When(**{external: ""}, then=F(code)), default=F(external))
 
@@ -235,14 +235,17 @@ def participant_of(path: str = "") -> Coalesce:
 
 
 def last_turn_of(path: str) -> Subquery:
-    """The number of the last turn with a reply of the conversation to which the path leads."""
+    """Return the number of the last turn with a reply of the conversation to which the path leads."""
     turns = Turn.objects.filter(conversation=OuterRef(path), state=TurnState.ANSWERED)
     return Subquery(turns.order_by("-number").values("number")[:1])
 
 
-def turn_rated(path: str = "") -> Case:
-    """The turn that a response is about. Of a final rating the last turn that was rated: where it was not recorded, as
-    of imports, the last with a reply."""
+def get_rated_turn(path: str = "") -> Case:
+    """Return the turn that a response is about.
+
+    For a final rating it is the last turn that was rated; if that was not recorded, as in imports, the last with a
+    reply.
+    """
     last = Coalesce(NullIf(f"{path}last_turn", 0), last_turn_of(f"{path}run__conversation"))
     return Case(
         When(**{f"{path}turn__gt": 0}, then=F(f"{path}turn")),

@@ -15,29 +15,29 @@ _SECRET = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNOR
 _COUNT = re.compile(r"^(max|min|n)_|_tokens$", re.IGNORECASE)  # of tokens
 
 
-def described_design(protocol: Protocol) -> dict[str, Any]:
-    """The version's design, but for what says who is on call and what could open a provider's door."""
+def describe_design(protocol: Protocol) -> dict[str, Any]:
+    """Return the version's design without the person on call and without what could open a provider's door."""
     design = spec_to_json(protocol.spec())
     del design["oncall_email"]
     design["safety"] = {key: value for key, value in design["safety"].items() if key not in OF_CONTACTS}
     models = [*design["arms"], *design["judges"], *filter(None, [design["seeker"]])]
     for model in models:
-        model["base_url"] = without_credentials(model["base_url"])
-        model["extra"] = without_secrets(model["extra"])
+        model["base_url"] = remove_credentials(model["base_url"])
+        model["extra"] = remove_secrets(model["extra"])
     return {"version": protocol.version, "hash": protocol.hash(), "study": design}
 
 
-def without_credentials(address: str) -> str:
-    """A URL without name and password, query and fragment."""
+def remove_credentials(address: str) -> str:
+    """Return a URL without name and password, query and fragment."""
     parts = urlsplit(address)
     return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
 
 
-def without_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings whose name sounds like a secret have "(left out)" for their value."""
+def remove_secrets(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with "(left out)" for the value of each whose name sounds like a secret."""
     return {
         name: "(left out)"
         if _SECRET.search(name) and not _COUNT.search(name)
-        else (without_secrets(value) if isinstance(value, Mapping) else value)
+        else (remove_secrets(value) if isinstance(value, Mapping) else value)
         for name, value in values.items()
     }

@@ -20,17 +20,17 @@ from django.db.models import Min
 from django.utils import timezone
 
 from studies.data.exports.codebook import FILE as CODEBOOK
-from studies.data.exports.codebook import HEADER, codebook, questionnaires_in
+from studies.data.exports.codebook import HEADER, build_codebook, questionnaires_in
 from studies.data.exports.columns import Filter, Table
 from studies.data.exports.designs import FILE as DESIGNS
-from studies.data.exports.designs import described_design
+from studies.data.exports.designs import describe_design
 from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_folder
 from studies.data.exports.records import record_export
 from studies.data.exports.tables import TABLES
 from studies.models import Protocol, Study, Unblinding
 from studies.participation.timeouts import time_out_absent
 from studies.participation.unblinding import unblinding_of
-from studies.workbench.csv_cells import cell
+from studies.workbench.csv_cells import format_cell
 
 MANIFEST = "manifest.json"
 AT_ONCE = 1000  # rows
@@ -62,9 +62,9 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
     try:
         with snapshot():
             files = write_files(folder, study, only)
-            manifest = manifest_of(study, only)
+            manifest = build_manifest(study, only)
         refuse_incomplete(files)
-        manifest["files"] = {name: asdict(written) for name, written in hashed(folder, files, on_file)}
+        manifest["files"] = {name: asdict(written) for name, written in hash_files(folder, files, on_file)}
         write_json(folder / MANIFEST, manifest)
         put_in_place(folder, out)
     finally:
@@ -74,17 +74,17 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
 
 
 def refuse_foreign(out: Path, study: Study) -> None:
-    """Raises ExportRefused."""
+    """Raise ExportRefused if something else than an earlier export of the study is there."""
     refuse_unusable_folder(out)
     if not out.exists() or not any(out.iterdir()):
         return
-    earlier = earlier_manifest(out)
+    earlier = read_earlier_manifest(out)
     if earlier is None:
         raise ExportRefused(f"{out}: is not empty and no earlier export. Name a new folder.")
     refuse_other_study(out, earlier.get("study"), study.key, kind="folder")
 
 
-def earlier_manifest(folder: Path) -> dict[str, Any] | None:
+def read_earlier_manifest(folder: Path) -> dict[str, Any] | None:
     try:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -94,7 +94,7 @@ def earlier_manifest(folder: Path) -> dict[str, Any] | None:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """Every query sees the same moment, and nobody who writes has to wait. Nothing may be written in it."""
+    """Let every query see the same moment, without keeping anybody who writes waiting. Nothing may be written in it."""
     if connection.in_atomic_block:
         yield
     elif connection.vendor == "sqlite":
@@ -120,9 +120,9 @@ def write_files(folder: Path, study: Study, only: Filter) -> dict[str, Written]:
         files[table.file] = Written(rows, table.count(study, only))
         if (folder / table.file).exists():
             written.append(table)
-    entries = [entry.row() for entry in codebook(written, questionnaires_in(study, only))]
+    entries = [entry.row() for entry in build_codebook(written, questionnaires_in(study, only))]
     write_rows(folder / CODEBOOK, HEADER, entries)
-    designs = [described_design(protocol) for protocol in study.protocols.order_by("version")]
+    designs = [describe_design(protocol) for protocol in study.protocols.order_by("version")]
     write_json(folder / DESIGNS, designs)
     return files | {CODEBOOK: Written(len(entries), None), DESIGNS: Written(len(designs), None)}
 
@@ -142,7 +142,7 @@ def write_rows(path: Path, header: Iterable[str], rows: Iterable[Iterable[Any]])
         writer.writerow(header)
         while block := list(islice(rows, AT_ONCE)):
             count += len(block)
-            writer.writerows(zip(*map(cells, zip(*block, strict=True)), strict=True))
+            writer.writerows(zip(*map(format_cells, zip(*block, strict=True)), strict=True))
     return count
 
 
@@ -150,10 +150,10 @@ def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def cells(column: tuple[Any, ...]) -> Iterator[str]:
+def format_cells(column: tuple[Any, ...]) -> Iterator[str]:
     """As `cell` writes them, each value once, for few of a column's differ. It has one type, so what is equal is
     written alike."""
-    written = {value: cell(value) for value in set(column)}
+    written = {value: format_cell(value) for value in set(column)}
     return map(written.__getitem__, column)
 
 
@@ -167,7 +167,7 @@ def refuse_incomplete(files: dict[str, Written]) -> None:
         raise ExportIncomplete("\n".join(wrong))
 
 
-def hashed(
+def hash_files(
     folder: Path, files: dict[str, Written], on_file: Callable[[str, int], None]
 ) -> Iterator[tuple[str, Written]]:
     for name, written in files.items():
@@ -182,12 +182,15 @@ def sha256(path: Path) -> str:
 
 
 def put_in_place(folder: Path, out: Path) -> None:
-    """What others have put beside an earlier export, as results of `analyse`, stays."""
+    """Put the folder in place of the earlier export.
+
+    What others have put beside it, such as results of `analyse`, stays.
+    """
     if not out.exists():
         folder.rename(out)
         return
     old = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent)) / out.name
-    ours = {MANIFEST, *(earlier_manifest(out) or {"files": {}})["files"]}
+    ours = {MANIFEST, *(read_earlier_manifest(out) or {"files": {}})["files"]}
     out.rename(old)
     folder.rename(out)
     for path in old.iterdir():
@@ -196,7 +199,7 @@ def put_in_place(folder: Path, out: Path) -> None:
     shutil.rmtree(old.parent)
 
 
-def manifest_of(study: Study, only: Filter) -> dict[str, Any]:
+def build_manifest(study: Study, only: Filter) -> dict[str, Any]:
     protocols = list(study.protocols.order_by("version").prefetch_related("arms", "judges"))
     design = protocols[-1].design
     first_answer_at = only.responses(study).aggregate(first=Min("submitted_at"))["first"]
@@ -204,30 +207,30 @@ def manifest_of(study: Study, only: Filter) -> dict[str, Any]:
         "study": study.key,
         "title": design["title"],
         "languages": design["languages"],
-        "protocols": [described(protocol) for protocol in protocols],
-        "primary": list(declared(protocols, first_answer_at)),
-        "first_answer_at": cell(first_answer_at) or None,
-        "emostudy": emostudy_version(),
+        "protocols": [describe_protocol(protocol) for protocol in protocols],
+        "primary": list(list_contrasts(protocols, first_answer_at)),
+        "first_answer_at": format_cell(first_answer_at) or None,
+        "emostudy": get_product_version(),
         "filters": asdict(only),
         "demonstration": is_demonstration(study, only, protocols),
-        "closed_at": cell(study.closed_at) or None,
-        "unblinded": told_of(unblinding_of(study)),
-        "exported_at": cell(timezone.now()),
+        "closed_at": format_cell(study.closed_at) or None,
+        "unblinded": describe_unblinding(unblinding_of(study)),
+        "exported_at": format_cell(timezone.now()),
     }
 
 
-def told_of(unblinding: Unblinding | None) -> dict[str, str] | None:
-    """Not by whom: exports name no researcher."""
+def describe_unblinding(unblinding: Unblinding | None) -> dict[str, str] | None:
+    """Return when and why, but not by whom: exports name no researcher."""
     if unblinding is None:
         return None
-    return {"at": cell(unblinding.at), "when": unblinding.when, "reason": unblinding.reason}
+    return {"at": format_cell(unblinding.at), "when": unblinding.when, "reason": unblinding.reason}
 
 
-def described(protocol: Protocol) -> dict[str, Any]:
+def describe_protocol(protocol: Protocol) -> dict[str, Any]:
     return {"version": protocol.version, "hash": protocol.hash(), "order_seed": protocol.design["order"]["seed"]}
 
 
-def declared(protocols: list[Protocol], first_answer_at: datetime | None) -> Iterator[dict[str, Any]]:
+def list_contrasts(protocols: list[Protocol], first_answer_at: datetime | None) -> Iterator[dict[str, Any]]:
     """The primary contrasts of any version, each with the first version of those in a row that have it. `withdrawn_in`
     is the version after these; None of what the last one declares."""
     for number, protocol in enumerate(protocols):
@@ -237,19 +240,19 @@ def declared(protocols: list[Protocol], first_answer_at: datetime | None) -> Ite
                 without = (later.version for later in protocols[number:] if contrast not in later.spec().primary)
                 yield asdict(contrast) | {
                     "version": protocol.version,
-                    "declared_at": cell(protocol.created_at),
+                    "declared_at": format_cell(protocol.created_at),
                     "before_first_answer": first_answer_at is None or protocol.created_at < first_answer_at,
                     "withdrawn_in": next(without, None),
                 }
 
 
-def emostudy_version() -> str:
+def get_product_version() -> str:
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     return str(project["version"])
 
 
 def is_demonstration(study: Study, only: Filter, protocols: list[Protocol]) -> bool:
-    """Nothing was measured: all arms are scripts, or all judges are, or all people are test data."""
+    """Return whether nothing was measured: all arms are scripts, or all judges, or all people are test data."""
     arms = [arm.is_demonstration() for protocol in protocols for arm in protocol.arms.all()]
     judges = [judge.is_demonstration() for protocol in protocols for judge in protocol.judges.all()]
     people = list(only.participations(study).values_list("is_test", flat=True).distinct())

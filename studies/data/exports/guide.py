@@ -27,11 +27,11 @@ def build_guide() -> str:
 def section(file: str, about: str, columns: tuple[Column, ...]) -> Iterator[str]:
     yield from (f"## {file}", about, "", "| column | type | unit or values | meaning |", "| --- | --- | --- | --- |")
     for column in columns:
-        yield f"| `{column.name}` | {column.type} | {described_values(column)} | {column.meaning} |"
+        yield f"| `{column.name}` | {column.type} | {describe_values(column)} | {column.meaning} |"
     yield ""
 
 
-def described_values(column: Column) -> str:
+def describe_values(column: Column) -> str:
     """Return the unit, the range and the values, as far as the column has them."""
     limits = "" if column.minimum is None else f"{column.minimum} to {column.maximum}"
     return " ".join(filter(None, [limits, column.unit, column.values]))

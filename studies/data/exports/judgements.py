@@ -12,14 +12,14 @@ from typing import Any
 from django.db.models import QuerySet
 
 from dialogue.jobs.calls import ANSWERED
-from dialogue.judges.parsing import explanation_in
+from dialogue.judges.parsing import find_explanation
 from dialogue.judges.probes import SIGN, variant_of
 from dialogue.judges.prompts import JudgedTurn, items_of_form, transcript
 from dialogue.judges.redaction import MARK
 from dialogue.models import Call, JobItem
-from studies.data.exports.columns import Filter, conversation_of, participant_of, turn_rated
-from studies.judging.material import turns_of
-from studies.judging.planning import KIND, subject_of
+from studies.data.exports.columns import Filter, conversation_of, get_rated_turn, participant_of
+from studies.judging.material import get_turns
+from studies.judging.planning import KIND, get_subject
 from studies.models import Answer, ArmRun, Response, Study
 from studies.models.response import RaterKind
 from studies.participation.responses import answers_to_instructed_items
@@ -38,20 +38,20 @@ Place = tuple[int, str, str, int]  # run, instrument, moment, turn
 Sample = dict[str, Any]
 
 
-def judged(study: Study, only: Filter) -> QuerySet[Response]:
-    """One judge's answers to one questionnaire about one conversation."""
+def get_judged_responses(study: Study, only: Filter) -> QuerySet[Response]:
+    """Return the answers of judges, each of one judge to one questionnaire about one conversation."""
     found = only.responses(study).filter(rater__kind=RaterKind.JUDGE, run__in=only.runs(study), is_rating=True)
-    rows = found.select_related("rater", "run__conversation").annotate(turn_rated=turn_rated())
+    rows = found.select_related("rater", "run__conversation").annotate(turn_rated=get_rated_turn())
     return rows.order_by("run", "pk")
 
 
-def samples(study: Study, only: Filter) -> Iterator[Sample]:
-    """In the order of the conversations; a few at a time are in memory."""
-    numbers = list(judged(study, only).values_list("pk", flat=True))
+def build_samples(study: Study, only: Filter) -> Iterator[Sample]:
+    """Yield samples in the order of the conversations. A few at a time are in memory."""
+    numbers = list(get_judged_responses(study, only).values_list("pk", flat=True))
     for start in range(0, len(numbers), AT_ONCE):
-        some = list(judged(study, only).filter(pk__in=numbers[start : start + AT_ONCE]))
+        some = list(get_judged_responses(study, only).filter(pk__in=numbers[start : start + AT_ONCE]))
         around = Around.of(study, only, some)
-        yield from (sample(response, around) for response in some)
+        yield from (build_sample(response, around) for response in some)
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,17 @@ class Around:
         answers: dict[int, list[Answer]] = defaultdict(list)
         for answer in Answer.objects.filter(response__in=responses).order_by("pk"):
             answers[answer.response_id].append(answer)
-        return cls(study.key, names, turns_of(runs), people_on(study, only, runs), answers, asked_for(responses))
+        return cls(
+            study.key,
+            names,
+            get_turns(runs),
+            get_people_scores(study, only, runs),
+            answers,
+            get_calls_behind(responses),
+        )
 
 
-def people_on(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
+def get_people_scores(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
     given = only.answers(study).filter(
         ~answers_to_instructed_items(), response__run__in=runs, response__is_rating=True, value__isnull=False
     )
@@ -94,11 +101,11 @@ def people_on(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Pla
     }
 
 
-def asked_for(responses: Sequence[Response]) -> Mapping[int, Sequence[Call]]:
+def get_calls_behind(responses: Sequence[Response]) -> Mapping[int, Sequence[Call]]:
     """By response. None where it was imported, or where the answer was in the ledger already, as for the second of two
     conversations that are word for word the same."""
     wanted = {
-        (subject_of(one.run_id, one.instrument, one.moment, one.turn), one.rater_id, one.replicate): one.pk
+        (get_subject(one.run_id, one.instrument, one.moment, one.turn), one.rater_id, one.replicate): one.pk
         for one in responses
     }
     items = JobItem.objects.filter(role=KIND, subject__in={subject for subject, *_ in wanted}, state="done")
@@ -111,7 +118,7 @@ def asked_for(responses: Sequence[Response]) -> Mapping[int, Sequence[Call]]:
     return found
 
 
-def sample(response: Response, around: Around) -> Sample:
+def build_sample(response: Response, around: Around) -> Sample:
     calls, answers = around.asked.get(response.pk, ()), around.answers.get(response.pk, ())
     asked = questions(calls)
     place = (response.run_id, response.instrument, response.moment, response.turn)
@@ -123,16 +130,16 @@ def sample(response: Response, around: Around) -> Sample:
         "epoch": response.replicate,
         "input": messages_of(asked[0].first) if asked else [],
         "target": json.dumps(people) if (people := around.people.get(place)) else "",
-        "output": output(asked) if asked else {},
-        "scores": scores(answers, asked),
+        "output": build_output(asked) if asked else {},
+        "scores": build_scores(answers, asked),
         "metadata": {
-            **about(response, around),
+            **describe_response(response, around),
             "judge": judge,
             "variant": variant_of(response.rater.code),
             "strategy": response.rater.strategy,
             "replicate": response.replicate,
             "missing": {answer.item: answer.missing_reason for answer in answers if answer.value is None},
-            **taken(calls),
+            **sum_usage(calls),
             "as_shown": is_as_shown(response, around, asked[0].first) if asked else None,
         },
     }
@@ -148,7 +155,7 @@ class Asked:
 
 
 def questions(calls: Iterable[Call]) -> list[Asked]:
-    """One; or one for each item, where they were asked apart. Repairs have the same form as their question."""
+    """Return one question, or one for each item if they were asked apart. Repairs have its form."""
     found: dict[tuple[str, ...], Asked] = {}
     for call in calls:
         items = items_of_form(message["text"] for message in call.request)
@@ -160,11 +167,11 @@ def messages_of(call: Call) -> list[dict[str, str]]:
     return [{"role": message["role"], "content": message["text"]} for message in call.request]
 
 
-def output(asked: Sequence[Asked]) -> dict[str, Any]:
-    """`completion` is the first choice, as in inspect_ai; a choice for each question."""
+def build_output(asked: Sequence[Asked]) -> dict[str, Any]:
+    """Return inspect_ai's output. `completion` is the first choice; there is a choice for each question."""
     calls = [one.last for one in asked]
-    usage = {name: total(getattr(call, field) for call in calls) for name, field in USAGE.items()}
-    milliseconds = total(call.total_ms for call in calls)
+    usage = {name: add_up(getattr(call, field) for call in calls) for name, field in USAGE.items()}
+    milliseconds = add_up(call.total_ms for call in calls)
     return {
         "model": calls[0].model_returned or calls[0].model,
         "completion": calls[0].response,
@@ -179,9 +186,9 @@ def choice(call: Call) -> dict[str, Any]:
     return {"message": said, "stop_reason": "max_tokens" if call.status == "truncated" else "stop"}
 
 
-def scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str, Any]:
-    """By item that has one: the score, and what the judge said of it."""
-    said = {item: explanation_in(one.last.response) for one in asked for item in one.items}
+def build_scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str, Any]:
+    """Return, for each item that has one, the score and what the judge said of it."""
+    said = {item: find_explanation(one.last.response) for one in asked for item in one.items}
     return {
         answer.item: {
             "value": answer.value,
@@ -192,7 +199,7 @@ def scores(answers: Iterable[Answer], asked: Sequence[Asked]) -> dict[str, Any]:
     }
 
 
-def about(response: Response, around: Around) -> dict[str, Any]:
+def describe_response(response: Response, around: Around) -> dict[str, Any]:
     run = response.run
     conversation, participant = around.names[run.pk]
     return {
@@ -213,8 +220,8 @@ def about(response: Response, around: Around) -> dict[str, Any]:
     }
 
 
-def taken(calls: Sequence[Call]) -> dict[str, Any]:
-    """What all calls behind the answer took, repairs and repeated ones included."""
+def sum_usage(calls: Sequence[Call]) -> dict[str, Any]:
+    """Return what all calls behind the answer took, with repairs and repeated ones."""
     first = calls[0] if calls else Call()
     return {
         "model": first.model,
@@ -224,14 +231,14 @@ def taken(calls: Sequence[Call]) -> dict[str, Any]:
         "parameters": {name: value for name, value in first.parameters.items() if name != MARK},
         MARK: first.parameters.get(MARK, {}),
         "calls": [{"call": call.pk, "status": call.status, "prompt_version": call.prompt_version} for call in calls],
-        **{name: total(getattr(call, name) for call in calls) for name in USAGE.values()},
-        "cost": as_number(total(call.cost for call in calls)),
+        **{name: add_up(getattr(call, name) for call in calls) for name in USAGE.values()},
+        "cost": as_number(add_up(call.cost for call in calls)),
         "prices": first.prices,
     }
 
 
-def total(values: Iterable[Any]) -> Any:
-    """None where one is not known, or there is none."""
+def add_up(values: Iterable[Any]) -> Any:
+    """Return the sum; None if one value is not known, or there is none."""
     known = list(values)
     return sum(known) if known and None not in known else None
 
@@ -241,7 +248,9 @@ def as_number(amount: Decimal | None) -> float | None:
 
 
 def is_as_shown(response: Response, around: Around, asked: Call) -> bool:
-    """Whether the judge was shown these turns word for word as they were on people's screens, but for line breaks."""
+    """Return whether the judge was shown these turns word for word as they were on people's screens, but for line
+    breaks.
+    """
     first, last = response.first_turn or 0, response.last_turn or 0
     turns = [turn for turn in around.turns[response.run.conversation_id] if first <= turn.number <= last]
     return "\n".join(transcript(turns)) in asked.request[-1]["text"]

@@ -15,14 +15,14 @@ Row = Mapping[str, Any]
 LINE_ENDS = {"\u0085": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def write(out: Path, rows: Iterable[Row]) -> int:
-    """Returns how many rows. A file without any, of which nobody could tell whose it is, is not written."""
+def write_lines(out: Path, rows: Iterable[Row]) -> int:
+    """Write the rows and return how many. A file without rows is not written, because nobody could tell whose it is."""
     part, number = out.with_name(f".{out.name}.part"), 0
     try:
         part.unlink(missing_ok=True)
-        with private(part) as file, snapshot():
+        with open_private(part) as file, snapshot():
             for number, row in enumerate(rows, 1):  # noqa: B007 - the last number is told
-                file.write(line(row))
+                file.write(format_line(row))
         if number:
             part.replace(out)
         else:
@@ -55,13 +55,13 @@ def first_row(path: Path) -> Row | None:
     return found if isinstance(found, dict) else None
 
 
-def line(row: Row) -> str:
+def format_line(row: Row) -> str:
     text = json.dumps(row, ensure_ascii=False)
     for sign, escaped in LINE_ENDS.items():
         text = text.replace(sign, escaped)
     return f"{text}\n"
 
 
-def private(path: Path) -> TextIO:
-    """A new file for writing that nobody else on this machine can read: it holds people's words."""
+def open_private(path: Path) -> TextIO:
+    """Open a new file for writing that nobody else on this machine can read: it holds people's words."""
     return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8", newline="\n")

@@ -10,7 +10,7 @@ class ExportRefused(Exception):
 
 
 def refuse_unusable_folder(out: Path) -> None:
-    """One that is not there yet can be made, with those around it."""
+    """Raise ExportRefused if the folder cannot be written. A missing folder is made, with those around it."""
     there = [path for path in (out, *out.parents) if os.path.lexists(path)]
     if not there[0].is_dir():
         raise ExportRefused(f"{there[0]}: is a file, not a folder.")
@@ -22,7 +22,7 @@ def refuse_unusable_folder(out: Path) -> None:
 
 
 def refuse_unusable_file(out: Path) -> None:
-    """A folder that is not there was mistyped; a device or a pipe would be lost for good."""
+    """Raise ExportRefused if the folder is missing, which is a typing error, or if a device or a pipe would be lost."""
     if not out.parent.is_dir():
         raise ExportRefused(f"{out}: there is no folder {out.parent}.")
     if out.exists() and not out.is_file():

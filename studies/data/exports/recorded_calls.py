@@ -21,18 +21,18 @@ from studies.models import Study
 NOT_ENDED = ("started", "stopped")  # nothing is known of what would have come
 
 
-def ended_calls(study: Study, only: Filter) -> QuerySet[Call]:
-    """Of models; a script needs no recording. What a recording had no answer to, no model was asked."""
+def get_ended_calls(study: Study, only: Filter) -> QuerySet[Call]:
+    """Return calls of models. Scripts need no recording, and what a recording did not answer was asked of no model."""
     of_models = calls_of(study, only).exclude(kind="scripted").exclude(kind=RECORDED, error=NOT_RECORDED)
     return of_models.exclude(status__in=NOT_ENDED).order_by("pk")
 
 
-def recorded(study: Study, only: Filter) -> Iterator[Row]:
+def build_recording(study: Study, only: Filter) -> Iterator[Row]:
     """Attempts are numbered without gaps, for each question and replicate, from each first one on: another command may
     have begun anew. After an answer nothing more is asked, so that no later one of the same question is played."""
     attempts: Counter[tuple[str, int]] = Counter()
     answered: set[tuple[str, int]] = set()
-    for call in ended_calls(study, only).iterator():
+    for call in get_ended_calls(study, only).iterator():
         place = (question_of(settings_of(call), messages_of(call)), call.replicate)
         if place in answered:
             continue
@@ -54,7 +54,7 @@ def messages_of(call: Call) -> list[Message]:
 
 
 def settings_of(call: Call) -> ModelSettings:
-    """As they were asked with; what the ledger notes beside them is left out."""
+    """Return the settings that a call was asked with, without what the ledger notes beside them."""
     told = {name: value for name, value in call.parameters.items() if name != MARK}
     temperature, max_tokens = told.pop("temperature", None), told.pop("max_tokens", None)
     return ModelSettings(call.kind, call.model, temperature=temperature, max_tokens=max_tokens, extra=told)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import connection
 from django.db.models import Q
 
-from studies.data.exports.files import MANIFEST, earlier_manifest
+from studies.data.exports.files import MANIFEST, read_earlier_manifest
 from studies.models import ExportRecord, Participation, Task
 
 RESULTS = "results.json"  # what a folder written by `analyse` holds
@@ -41,17 +41,17 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
             files.removed.append(task.folder)
         task.folder = ""
         task.save(update_fields=["folder"])
-    for record in records_that_may_hold(person):
+    for record in find_records(person):
         path = Path(record.path)
-        nearby = list(results_near(path))
+        nearby = list(find_results(path))
         if remove_export(path):
             files.removed.append(name_of(path))
-        left = [folder for folder in nearby if names_in(folder, wanted)]
-        if not any(folder.is_relative_to(path) for folder in left) and names_in(path, wanted):
+        left = [folder for folder in nearby if has_name(folder, wanted)]
+        if not any(folder.is_relative_to(path) for folder in left) and has_name(path, wanted):
             left.append(path)
         files.remaining += [name_of(folder) for folder in left if name_of(folder) not in files.remaining]
         record.delete()
-    for path in files_that_name(wanted):
+    for path in find_files(wanted):
         folder = folder_of_results(path)
         if folder is None:
             files.remaining.append(name_of(path))
@@ -60,8 +60,8 @@ def remove_exports(person: Participation, identifiers: Collection[str]) -> Remov
     return files
 
 
-def records_that_may_hold(person: Participation) -> Iterator[ExportRecord]:
-    """Not those that leave test data out, where the person is a test."""
+def find_records(person: Participation) -> Iterator[ExportRecord]:
+    """Return the records that may hold the person. For a test person, exports without test data are left out."""
     for record in person.study.export_records.filter(written_at__gte=person.created_at):
         if record.include_tests or not person.is_test:
             yield record
@@ -80,7 +80,7 @@ def remove_export(path: Path) -> bool:
         existed = path.exists()
         path.unlink(missing_ok=True)
         return existed
-    manifest = earlier_manifest(path)
+    manifest = read_earlier_manifest(path)
     if manifest is None:
         return False
     for name in (*manifest["files"], MANIFEST):
@@ -91,8 +91,8 @@ def remove_export(path: Path) -> bool:
     return True
 
 
-def results_near(export: Path) -> Iterator[Path]:
-    """Folders that `analyse` wrote in an export or beside it, outside var/."""
+def find_results(export: Path) -> Iterator[Path]:
+    """Return folders that `analyse` wrote in an export or beside it, outside var/."""
     if export.is_relative_to(settings.VAR):
         return
     for folder in (export, export.parent):
@@ -100,28 +100,28 @@ def results_near(export: Path) -> Iterator[Path]:
             yield from sorted(path.parent for path in folder.glob(f"*/{RESULTS}"))
 
 
-def names_in(folder: Path, wanted: Collection[bytes]) -> bool:
-    """Also true of what cannot be read."""
+def has_name(folder: Path, wanted: Collection[bytes]) -> bool:
+    """Return whether the name is there; true if the file cannot be read."""
     try:
-        return any(path.is_file() and holds(path, wanted) for path in sorted(folder.rglob("*")))
+        return any(path.is_file() and contains_word(path, wanted) for path in sorted(folder.rglob("*")))
     except OSError:
         return True
 
 
-def files_that_name(wanted: Collection[bytes]) -> Iterator[Path]:
-    """All files below var/ with one of these codes in them, but for the database's own."""
+def find_files(wanted: Collection[bytes]) -> Iterator[Path]:
+    """Return all files below var/ with one of these codes in them, except the database's own."""
     for path in sorted(settings.VAR.rglob("*")):
-        if path.is_file() and not path.is_symlink() and not is_of_database(path) and holds(path, wanted):
+        if path.is_file() and not path.is_symlink() and not is_of_database(path) and contains_word(path, wanted):
             yield path
 
 
 def is_of_database(path: Path) -> bool:
-    """The SQLite file, its write-ahead log and its index."""
+    """Return whether it is the SQLite file, its write-ahead log or its index."""
     return connection.vendor == "sqlite" and str(path).startswith(str(connection.settings_dict["NAME"]))
 
 
-def holds(path: Path, wanted: Collection[bytes]) -> bool:
-    """Whether a file has one of these words in it. Its blocks overlap, so that none is missed at a block's end."""
+def contains_word(path: Path, wanted: Collection[bytes]) -> bool:
+    """Return whether a file has one of these words in it. Blocks overlap, so that none is missed at a block's end."""
     overlap = max(map(len, wanted), default=1) - 1
     with path.open("rb") as file:
         tail = b""
@@ -133,7 +133,7 @@ def holds(path: Path, wanted: Collection[bytes]) -> bool:
 
 
 def folder_of_results(path: Path) -> Path | None:
-    """The folder of results or of an export that a file lies in; None for other files."""
+    """Return the folder of results or of an export that a file lies in; None for other files."""
     inside = [folder for folder in path.parents if folder.is_relative_to(settings.VAR) and folder != settings.VAR]
     return next((folder for folder in inside if any((folder / name).exists() for name in (RESULTS, MANIFEST))), None)
 

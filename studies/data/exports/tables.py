@@ -21,6 +21,7 @@ from studies.data.exports.columns import (
     Twofold,
     conversation,
     conversation_of,
+    get_rated_turn,
     integer,
     number,
     participant_of,
@@ -32,7 +33,6 @@ from studies.data.exports.columns import (
     time,
     truth,
     turn,
-    turn_rated,
     twofold_rows_of,
 )
 from studies.data.exports.comparisons import COMPARISONS
@@ -43,7 +43,7 @@ from studies.data.exports.interviews import TABLES as INTERVIEWS
 from studies.data.exports.reviews import TABLES as REVIEWS
 from studies.data.exports.role_plays import ROLE_PLAYS
 from studies.data.exports.seeker_faults import SEEKER_FAULTS, faults
-from studies.data.exports.unanswered import count_unanswered, unanswered
+from studies.data.exports.unanswered import build_unanswered_rows, count_unanswered
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import COMMENT
 from studies.instruments.loading import instrument_ids, load
@@ -103,7 +103,7 @@ def participants(study: Study, only: Filter) -> Rows:
 # conversations.csv
 
 
-def felt(moment: str, item: str) -> Subquery:
+def feeling(moment: str, item: str) -> Subquery:
     """Return what the seeker said of their feelings before or after this run."""
     answers = Answer.objects.filter(
         response__run=OuterRef("pk"),
@@ -165,7 +165,7 @@ CONVERSATIONS = (
     number(
         "valence_before",
         "check before the chat: unpleasant to pleasant",
-        felt("pre", "valence"),
+        feeling("pre", "valence"),
         "points",
         minimum=1,
         maximum=9,
@@ -173,7 +173,7 @@ CONVERSATIONS = (
     number(
         "valence_after",
         "check after the chat: unpleasant to pleasant",
-        felt("post", "valence"),
+        feeling("post", "valence"),
         "points",
         minimum=1,
         maximum=9,
@@ -181,7 +181,7 @@ CONVERSATIONS = (
     number(
         "arousal_before",
         "check before the chat: calm to stirred up",
-        felt("pre", "arousal"),
+        feeling("pre", "arousal"),
         "points",
         minimum=1,
         maximum=9,
@@ -189,7 +189,7 @@ CONVERSATIONS = (
     number(
         "arousal_after",
         "check after the chat: calm to stirred up",
-        felt("post", "arousal"),
+        feeling("post", "arousal"),
         "points",
         minimum=1,
         maximum=9,
@@ -197,7 +197,7 @@ CONVERSATIONS = (
     number(
         "intensity_before",
         "check before the chat: how strong the feeling named then is",
-        felt("pre", "intensity"),
+        feeling("pre", "intensity"),
         "points",
         minimum=1,
         maximum=5,
@@ -206,7 +206,7 @@ CONVERSATIONS = (
         "intensity_after",
         "check after the chat: how strong the feeling named before is now (intensity_of_pre_emotion); where that was "
         "not asked, how strong the feeling named after the chat is (intensity)",
-        Coalesce(felt("post", "intensity_of_pre_emotion"), felt("post", "intensity")),
+        Coalesce(feeling("post", "intensity_of_pre_emotion"), feeling("post", "intensity")),
         "points",
         minimum=1,
         maximum=5,
@@ -214,7 +214,7 @@ CONVERSATIONS = (
     number(
         "perceived_change",
         "check after the chat: much worse to much better",
-        felt("post", "perceived_change"),
+        feeling("post", "perceived_change"),
         "points",
         minimum=1,
         maximum=5,
@@ -270,18 +270,18 @@ def of_reply(source: Path) -> Twofold:
     return Twofold(None, source)
 
 
-def unless_imported(field: str) -> Case:
+def null_if_imported(field: str) -> Case:
     """Return a truth value. Nobody watched the screen of an imported conversation, or looked for a name in it."""
     imported = When(conversation__seeker_kind=SeekerKind.IMPORTED, then=Value(None))
     return Case(imported, default=F(field), output_field=BooleanField())
 
 
-def if_unanswered(field: str, otherwise: Any) -> Case:
+def value_if_unanswered(field: str, otherwise: Any) -> Case:
     return Case(When(~Q(state=TurnState.ANSWERED), then=F(field)), default=Value(otherwise))
 
 
 ASKED = Then("attempts", lambda attempts: attempts or None)  # nobody asked a model for an imported reply
-ASKED_IN_VAIN = Then(if_unanswered("attempts", None), lambda attempts: attempts or None)
+ASKED_IN_VAIN = Then(value_if_unanswered("attempts", None), lambda attempts: attempts or None)
 
 TURNS = (
     conversation("conversation__run__"),
@@ -307,7 +307,7 @@ TURNS = (
     truth(
         "seen",
         "the reply was on the person's screen; empty for the seeker's messages and for imports",
-        of_reply(unless_imported("seen")),
+        of_reply(null_if_imported("seen")),
     ),
     truth(
         "masked",
@@ -318,14 +318,14 @@ TURNS = (
     text(
         "error",
         "beside the seeker's message where no reply came: what the last attempt failed of",
-        Twofold(if_unanswered("error", ""), "error"),
+        Twofold(value_if_unanswered("error", ""), "error"),
     ),
     text("emotion", "of imports: the seeker's emotion, as the file says", Twofold("emotion", Value(""))),
     truth(
         "names_itself",
         "of a reply: the model named itself or its maker in it, whether or not that was shown (see masked); empty for "
         "the seeker's messages and for imports",
-        of_reply(unless_imported("names_itself")),
+        of_reply(null_if_imported("names_itself")),
     ),
     integer(
         "reading_ms",
@@ -434,7 +434,7 @@ RATINGS = (
         "turn",
         "the last turn that was rated: of one reply its own, of a checkpoint the last before it, of a final rating the "
         "last that its rater was shown (where that was not recorded, the last with a reply)",
-        turn_rated("response__"),
+        get_rated_turn("response__"),
         "turns",
     ),
     number("score", "empty where it is missing; never a guess", "value", "points"),
@@ -466,22 +466,22 @@ RATINGS = (
 )
 
 
-def a_rating() -> Q:
+def is_rating_answer() -> Q:
     of_a_conversation = Q(response__is_rating=True, response__run__isnull=False)
     return of_a_conversation & ~Q(item=COMMENT, value__isnull=True) & ~answers_to_instructed_items()
 
 
 def ratings(study: Study, only: Filter) -> Rows:
-    yield from rows_of(RATINGS, rated(study, only), study, only)
-    yield from rows_of_names(RATINGS, unanswered(study, only))
+    yield from rows_of(RATINGS, rated_answers(study, only), study, only)
+    yield from rows_of_names(RATINGS, build_unanswered_rows(study, only))
 
 
-def rated(study: Study, only: Filter) -> QuerySet[Answer]:
-    return only.answers(study).filter(a_rating()).order_by("response", "pk")
+def rated_answers(study: Study, only: Filter) -> QuerySet[Answer]:
+    return only.answers(study).filter(is_rating_answer()).order_by("response", "pk")
 
 
 def count_ratings(study: Study, only: Filter) -> int:
-    return only.answers(study).filter(a_rating()).count() + count_unanswered(study, only)
+    return only.answers(study).filter(is_rating_answer()).count() + count_unanswered(study, only)
 
 
 ANSWERS = (
@@ -512,14 +512,14 @@ ANSWERS = (
     integer(
         "turn",
         "of a remark or an instructed item beside a rating: that of the rating",
-        turn_rated("response__"),
+        get_rated_turn("response__"),
         "turns",
     ),
 )
 
 
 def other_answers(study: Study, only: Filter) -> QuerySet[Answer]:
-    return only.answers(study).exclude(a_rating()).order_by("response", "pk")
+    return only.answers(study).exclude(is_rating_answer()).order_by("response", "pk")
 
 
 # scales.csv
@@ -558,22 +558,22 @@ SCALES = (
 
 
 def scaled_instruments() -> dict[str, Questionnaire]:
-    """Those that have scales to score."""
+    """Return the instruments that have scales to score."""
     return {id: questionnaire for id in instrument_ids() if (questionnaire := load(id)).scales}
 
 
 def people_on_scales(study: Study, only: Filter) -> QuerySet[Response]:
-    """What people answered here. Imports, which have no version, may use an instrument's name for other values."""
+    """Return what people answered here. Imports have no version, and may use an instrument's name otherwise."""
     answered = Exists(Answer.objects.filter(response=OuterRef("pk")))
     asked = only.responses(study).filter(answered, instrument__in=scaled_instruments(), replicate=1)
     return asked.exclude(version="").exclude(rater__kind__in=NO_PEOPLE)
 
 
 def scales(study: Study, only: Filter) -> Rows:
-    return rows_of_things(SCALES, scored(study, only))
+    return rows_of_things(SCALES, score_scales(study, only))
 
 
-def scored(study: Study, only: Filter) -> Iterator[Scored]:
+def score_scales(study: Study, only: Filter) -> Iterator[Scored]:
     questionnaires = scaled_instruments()
     found = Answer.objects.filter(response__in=people_on_scales(study, only)).order_by("response", "pk")
     given = found.values_list(
@@ -582,7 +582,7 @@ def scored(study: Study, only: Filter) -> Iterator[Scored]:
         conversation_of("response__run__"),
         "response__instrument",
         "response__moment",
-        turn_rated("response__"),
+        get_rated_turn("response__"),
         "item",
         "value",
     )

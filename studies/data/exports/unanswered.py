@@ -20,25 +20,25 @@ PLACE = ("run", "instrument", "moment", "turn", "replicate")
 Place = tuple[Any, ...]  # the rater's number, and PLACE
 
 
-def unanswered(study: Study, only: Filter) -> Iterator[dict[str, Any]]:
+def build_unanswered_rows(study: Study, only: Filter) -> Iterator[dict[str, Any]]:
     """Yield a row of ratings.csv for each item of the questionnaire, by the names of the columns."""
-    items = list(failed(study, only))
+    items = list(get_failed_items(study, only))
     if not items:
         return
     raters = {str(rater.pk): rater for rater in study.raters.filter(kind=RaterKind.JUDGE)}
-    given = answered(study)
-    for place, item in places(items, raters):
+    given = get_answered_places(study)
+    for place, item in get_places(items, raters):
         if place not in given:
             given.add(place)  # asked in two ways, it is missing once
-            yield from rows(item, raters[rater_in(item["configuration"])])
+            yield from build_rows(item, raters[parse_rater(item["configuration"])])
 
 
 def count_unanswered(study: Study, only: Filter) -> int:
-    return sum(1 for _ in unanswered(study, only))
+    return sum(1 for _ in build_unanswered_rows(study, only))
 
 
-def failed(study: Study, only: Filter) -> QuerySet[JobItem, dict[str, Any]]:
-    """The newest first."""
+def get_failed_items(study: Study, only: Filter) -> QuerySet[JobItem, dict[str, Any]]:
+    """Return the failed items, the newest first."""
     items = JobItem.objects.filter(role=KIND, state__in=FAILED, conversation__run__in=only.runs(study)).order_by("-pk")
     return items.values(
         "configuration",
@@ -54,25 +54,25 @@ def failed(study: Study, only: Filter) -> QuerySet[JobItem, dict[str, Any]]:
     )
 
 
-def rater_in(configuration: str) -> str:
-    """The number of the item's rater, as `configuration_of` writes it."""
+def parse_rater(configuration: str) -> str:
+    """Return the number of the item's rater, as `get_configuration` writes it."""
     return configuration.partition("-")[0]
 
 
-def places(items: list[dict[str, Any]], raters: dict[str, Rater]) -> Iterator[tuple[Place, dict[str, Any]]]:
+def get_places(items: list[dict[str, Any]], raters: dict[str, Rater]) -> Iterator[tuple[Place, dict[str, Any]]]:
     for item in items:
-        rater, asked = rater_in(item["configuration"]), item["payload"]
+        rater, asked = parse_rater(item["configuration"]), item["payload"]
         if rater in raters:
             instrument = load(asked["instrument"]).id
             yield (int(rater), asked["run"], instrument, asked["moment"], asked["turn"], item["replicate"]), item
 
 
-def answered(study: Study) -> set[Place]:
+def get_answered_places(study: Study) -> set[Place]:
     of_judges = Response.objects.filter(rater__study=study, rater__kind=RaterKind.JUDGE)
     return set(of_judges.values_list("rater", *PLACE))
 
 
-def rows(item: dict[str, Any], rater: Rater) -> Iterator[dict[str, Any]]:
+def build_rows(item: dict[str, Any], rater: Rater) -> Iterator[dict[str, Any]]:
     asked = item["payload"]
     questionnaire = load(asked["instrument"])
     for one in judged_items(questionnaire, "en"):

@@ -156,7 +156,7 @@ class _Table:
             on_done(len(verdicts[start : start + AT_ONCE]))
 
     def store_pairs(self) -> None:
-        """The plans of a file are closed: their pairs were given out elsewhere."""
+        """Store the pairs of a file. Their plans are closed: the pairs were given out elsewhere."""
         PairPlan.objects.bulk_create(
             PairPlan(study=self.study, name=name, instrument=instrument, source={"imported": True}, is_open=False)
             for name, instrument in self.plans.new.items()

@@ -236,7 +236,7 @@ def not_there_yet(study: Study, conversations: Iterable[Imported], faults: Fault
 
 
 def already_imported(study: Study) -> dict[str, Imported]:
-    """By id, as their files said them."""
+    """Return the imported conversations by the ids that their files gave them."""
     runs = study.runs.exclude(external_id="")
     turns: dict[int, list[ImportedTurn]] = {}
     rows = Turn.objects.filter(conversation__run__in=runs).order_by("conversation", "number")

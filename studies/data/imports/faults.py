@@ -21,7 +21,7 @@ class Faults:
 
 
 def text_fault(text: str, limit: int | None) -> str:
-    """Why the database cannot keep this text as it is; empty where it can."""
+    """Return why the database cannot keep this text as it is; empty if it can."""
     if limit is not None and len(text) > limit:
         return f"is longer than {limit} characters"
     if "\x00" in text:

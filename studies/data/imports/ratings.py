@@ -104,7 +104,7 @@ def said(score: Score) -> str:
 def read_ratings(
     path: Path, runs: Mapping[str, int], faults: Faults, *, as_is: bool
 ) -> Iterator[tuple[int, Of, str, Score]]:
-    """Each row without a fault, with the line on which it begins."""
+    """Yield each row without a fault, with the line on which it begins."""
     instructed, scales = instructed_items(), ScaleCheck()
     for row in read_rows(path, Header(NEEDED, OPTIONAL, IGNORED), LIMITS, faults):
         value, missing = score_of(row), row.text("missing_reason")
@@ -191,7 +191,7 @@ def add(study: Study, scores: Scores, on_done: Callable[[int], None]) -> None:
 
 
 def responses_for(study: Study, wanted: Sequence[Of]) -> dict[Of, int]:
-    """The ids of the responses, made where there are none yet."""
+    """Return the ids of the responses; those that are missing are created."""
     rows = Response.objects.filter(rater__study=study, run__isnull=False).values_list(*RESPONSE_PLACE, "pk")
     found = {Of(*place): pk for *place, pk in rows.iterator()}
     raters = raters_for(study, [(of.kind, of.rater, of.strategy) for of in wanted])

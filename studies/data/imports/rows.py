@@ -9,7 +9,7 @@ from pathlib import Path
 
 from studies.data.imports.faults import Faults, text_fault
 from studies.models import Participation, Rater, Study
-from studies.workbench.csv_cells import unguarded
+from studies.workbench.csv_cells import remove_guard
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LARGEST = 2**31 - 1  # of the database's whole numbers
@@ -39,7 +39,7 @@ class Row:
     def __init__(
         self, fields: Sequence[str], header: Sequence[str], line: int, faults: Faults, limits: Mapping[str, int | None]
     ) -> None:
-        self.texts = {name: unguarded(text) for name, text in zip(header, fields, strict=False)}
+        self.texts = {name: remove_guard(text) for name, text in zip(header, fields, strict=False)}
         self.line, self.faults, self.limits = line, faults, limits
         self.sound = True
         if len(fields) != len(header):

@@ -12,7 +12,7 @@ WAY_OUT = "--as-is takes ratings on any other scale"
 
 
 def rating_instruments() -> tuple[str, ...]:
-    """The ids of the instruments that conversations are rated on."""
+    """Return the ids of the instruments that conversations are rated on."""
     return tuple(id for id in instrument_ids() if is_rating(load(id)))
 
 
@@ -42,7 +42,7 @@ class ScaleCheck:
 
 
 def _wrong_score(item: Item, score: float) -> str:
-    """Why nobody can have given this score on the item's scale; empty where somebody can."""
+    """Return why nobody can have given this score on the item's scale; empty if somebody can."""
     if item.minimum is None or item.maximum is None:
         return f"{score:g} is a score, but {item.key} has no scale"
     if not item.minimum <= score <= item.maximum:

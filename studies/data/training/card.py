@@ -81,7 +81,7 @@ class Counts:
         }
 
     def notes(self, options: Options) -> Iterator[str]:
-        """What whoever uses the rows must know, in plain words."""
+        """Return what whoever uses the rows must know, in plain words."""
         yield from (NOT_REMOVED, TERMS, NO_PROMPT)
         if options.format == PREFERENCE and options.measure is not None and options.measure.moment == FINAL:
             yield OF_CONVERSATION
@@ -99,6 +99,6 @@ class Counts:
 
 
 def funnel(found: int, left_out: Mapping[Any, int], reasons: Collection[Any]) -> dict[str, Any]:
-    """Every reason, in the order in which it is asked; of those that do not apply 0."""
+    """Return every reason in the order in which it is asked, with 0 for those that do not apply."""
     counts = {str(reason): left_out.get(reason, 0) for reason in reasons}
     return {"found": found, "left_out": counts, "used": found - sum(counts.values())}

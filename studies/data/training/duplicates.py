@@ -23,17 +23,17 @@ class Duplicate(StrEnum):
 
 
 def folded(text: str) -> str:
-    """Without differences of case, width or white space."""
+    """Return the text without differences of case, width or white space."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def pieces(text: str) -> frozenset[str]:
-    """All runs of five characters of a folded text; of a shorter one the text itself."""
+    """Return all runs of five characters of a folded text, or a shorter text itself."""
     return frozenset(text[start : start + PIECE] for start in range(max(1, len(text) - PIECE + 1)))
 
 
 def similarity(first: str, second: str) -> float:
-    """Jaccard's index of the pieces of two folded texts, 0 to 1."""
+    """Return Jaccard's index of the pieces of two folded texts, 0 to 1."""
     ours, others = pieces(first), pieces(second)
     return len(ours & others) / len(ours | others)
 
@@ -44,7 +44,7 @@ def nearly_same(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def signature(text: str) -> list[int]:
-    """The smallest hash in each bin (MinHash by one permutation); texts that are alike agree in most bins."""
+    """Return the smallest hash in each bin (MinHash by one permutation). Similar texts agree in most bins."""
     smallest = [EMPTY] * BINS
     for piece in pieces(text):
         number = crc32(piece.encode("utf-8", "surrogatepass"))

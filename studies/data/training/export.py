@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.data.exports.columns import Filter
-from studies.data.exports.files import manifest_of
+from studies.data.exports.files import build_manifest
 from studies.data.exports.records import record_export
 from studies.data.training.card import Counts
 from studies.data.training.contexts import Contexts
@@ -60,7 +60,7 @@ def why_not(talk: Talk, options: Options, seen: Seen) -> LeftOut | None:
 
 
 def score_of(talk: Talk) -> float | None:
-    """Of the conversation, over all raters; None where no score was asked for."""
+    """Return the conversation's score over all raters; None if no score was asked for."""
     scores = talk.scores.get(WHOLE)
     return mean_of(scores, scores) if scores else None
 
@@ -115,7 +115,7 @@ def row_of(found: Preference, contexts: Contexts, study: Study, options: Options
 
 def card_of(study: Study, options: Options, counts: Counts, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return {
-        **manifest_of(study, Filter(options.include_tests)),
+        **build_manifest(study, Filter(options.include_tests)),
         "options": options.as_json(),
         "consent_box": BOX,
         "raters": raters(study, options),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from studies.data.exports.files import sha256
-from studies.data.exports.lines import line, private
+from studies.data.exports.lines import format_line, open_private
 from studies.data.exports.places import ExportRefused, refuse_other_study, refuse_unusable_file
 from studies.data.training.rows import Row
 from studies.data.training.split import SIDES
@@ -64,12 +64,12 @@ class Writer:
     def __init__(self, folder: Path, places: Places, stack: ExitStack) -> None:
         self.folder, self.places = folder, places
         self.files: dict[str, TextIO] = {
-            side: stack.enter_context(private(folder / path.name)) for side, path in places.rows().items()
+            side: stack.enter_context(open_private(folder / path.name)) for side, path in places.rows().items()
         }
         self.rows = dict.fromkeys(self.files, 0)
 
     def add(self, row: Row) -> None:
-        text = line(row)
+        text = format_line(row)
         for side in (ALL, row["split"]):
             self.files[side].write(text)
             self.rows[side] += 1
@@ -85,7 +85,7 @@ class Writer:
 
     def put_in_place(self, card: Mapping[str, Any]) -> None:
         """The card first: after a crash between two of them its hashes tell which file is not of this export."""
-        with private(self.folder / self.places.card.name) as file:
+        with open_private(self.folder / self.places.card.name) as file:
             file.write(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
         for path in reversed(self.places.all()):
             (self.folder / path.name).replace(path)

@@ -85,10 +85,7 @@ def consents_to_training(boxes: Mapping[str, Any] | None) -> bool:
 
 
 def usable(turns: Sequence[StoredTurn]) -> tuple[tuple[Exchange, ...], Mapping[Cut, int]]:
-    """The turns before the first that may not be used, and how many were left out for what.
-
-    Nothing after it is taken either: its words stand before all that follows.
-    """
+    """Return the turns before the first that may not be used, and how many were left out for what."""
     first = next(((place, cut) for place, turn in enumerate(turns) if (cut := why_cut(turn))), None)
     if first is None:
         return exchanges(turns), {}

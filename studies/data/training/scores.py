@@ -26,7 +26,7 @@ def _in_key(item: Item | None, value: float) -> float:
 
 
 def by_rater(replicates: Iterable[tuple[str, Answers]], items: Mapping[str, Item | None]) -> dict[str, float]:
-    """Each rater's mean over the replicates in which they answered everything; who never did is not in it."""
+    """Return each rater's mean over the replicates in which they answered everything."""
     given: defaultdict[str, list[float]] = defaultdict(list)
     for rater, answers in replicates:
         if (mean := keyed_mean(answers, items)) is not None:

@@ -58,7 +58,7 @@ def messages(turns: Iterable[Exchange]) -> list[Message]:
 
 
 def prompt_before(turns: Sequence[Exchange]) -> list[Message]:
-    """What the supporter had before it when it gave the last of these replies."""
+    """Return what the supporter had before it when it gave the last of these replies."""
     return messages(turns)[:-1]
 
 

@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from studies.data.exports.columns import Filter
 from studies.data.exports.lines import Row
-from studies.data.exports.recorded_calls import ended_calls, recorded
+from studies.data.exports.recorded_calls import build_recording, get_ended_calls
 from studies.data.exports.tables import calls_of
 from studies.management.export_lines import ExportLines
 from studies.models import Study
@@ -22,16 +22,16 @@ class Command(ExportLines):
     one, more = "call", "calls"
 
     def count(self, study: Study, only: Filter) -> int:
-        return ended_calls(study, only).count()
+        return get_ended_calls(study, only).count()
 
     def rows(self, study: Study, only: Filter) -> Iterator[Row]:
-        return recorded(study, only)
+        return build_recording(study, only)
 
     def study_of(self, row: Row) -> str | None:
         return row.get("study") if row.keys() >= {"question", "replicate", "attempt"} else None
 
     def why_nothing(self, study: Study) -> str:
         every = Filter(include_tests=True)
-        if ended_calls(study, every).exists():
+        if get_ended_calls(study, every).exists():
             return NONE_OF_PEOPLE
         return SCRIPTED_ALONE if calls_of(study, every).filter(kind="scripted").exists() else NO_CALL

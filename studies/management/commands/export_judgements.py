@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 
 from studies.data.exports.columns import Filter
-from studies.data.exports.judgements import judged, samples
+from studies.data.exports.judgements import build_samples, get_judged_responses
 from studies.data.exports.lines import Row
 from studies.management.export_lines import ExportLines
 from studies.models import Study
@@ -15,16 +15,16 @@ class Command(ExportLines):
     one, more = "judged conversation", "judged conversations"
 
     def count(self, study: Study, only: Filter) -> int:
-        return judged(study, only).count()
+        return get_judged_responses(study, only).count()
 
     def rows(self, study: Study, only: Filter) -> Iterator[Row]:
-        return samples(study, only)
+        return build_samples(study, only)
 
     def study_of(self, row: Row) -> str | None:
         is_ours = row.keys() >= {"id", "epoch", "scores"} and isinstance(row.get("metadata"), dict)
         return row["metadata"].get("study") if is_ours else None
 
     def why_nothing(self, study: Study) -> str:
-        if judged(study, Filter(include_tests=True)).exists():
+        if get_judged_responses(study, Filter(include_tests=True)).exists():
             return "Judges have answered only about test data."
         return "No judge has answered yet."

@@ -7,7 +7,7 @@ from django.core.management.base import CommandParser
 from django.db import transaction
 
 from studies.care.opening import get_advice, lacks_drill
-from studies.data.exports.lines import private
+from studies.data.exports.lines import open_private
 from studies.management.command import Command as Base
 from studies.models import Participation
 from studies.participation.enrolment import admits_new_people, invite
@@ -53,7 +53,7 @@ class Command(Base):
             self.stdout.write("\n".join(" ".join(row) for row in rows))
             return
         try:
-            with private(path) as file:
+            with open_private(path) as file:
                 csv.writer(file).writerows([("code", "track", "url"), *rows])
         except FileExistsError:
             self.refuse(f"{path}: already exists, and its links cannot be shown again. Choose another file.")

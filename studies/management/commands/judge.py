@@ -18,13 +18,13 @@ from studies.judging.planning import (
     MOMENTS,
     Judgement,
     Work,
-    plain_beside,
+    get_plain_counterparts,
+    get_rater,
+    get_work,
     plan_judging,
-    rater_of,
     runs_to_judge,
-    work_for,
 )
-from studies.judging.preview import Preview, places_in, preview, run_named
+from studies.judging.preview import Preview, build_preview, find_run, get_places_about
 from studies.judging.settings import MOST_REPLICATES, Configuration, judge_settings
 from studies.management.judging import JudgingCommand
 from studies.models import ArmRun, Study
@@ -62,7 +62,7 @@ class Command(JudgingCommand):
             default="",
             metavar="FIELD",
             help="leave one field out of what the judge is told of the seeker, as a rater of its own called "
-            f"KEY~{fields.variant_without('FIELD')}, after the judge as it is: {fields_by_strategy()}",
+            f"KEY~{fields.get_variant_without('FIELD')}, after the judge as it is: {fields_by_strategy()}",
         )
         parser.add_argument(
             "--preview", metavar="CONVERSATION", help="print the prompts about this conversation; asks no model"
@@ -86,7 +86,7 @@ class Command(JudgingCommand):
             self.refuse("--batch: a scripted judge has no provider that takes batches.")
         if options["batch"] and is_free(settings.kind):
             self.refuse("--batch: nothing is sent to a provider while REPLAY names a file of recorded answers.")
-        work = work_for(rater_of(found, configuration), configuration.judge, **place_options(options))
+        work = get_work(get_rater(found, configuration), configuration.judge, **place_options(options))
         limited = with_plain(found, configuration, work.judgements[: options["limit"]], place_options(options))
         if options["estimate"]:
             return self.say_estimate(estimate_judging(found, configuration, limited, batch=options["batch"]))
@@ -113,7 +113,7 @@ class Command(JudgingCommand):
             return variant
         known = get_strategy(strategy).fields
         if without in known:
-            return fields.variant_without(without)
+            return fields.get_variant_without(without)
         told = ", ".join(known) or "nothing"
         self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {told}.")
 
@@ -121,7 +121,7 @@ class Command(JudgingCommand):
         return {"variant": configuration.variant, "not_varied": work.not_varied} if configuration.variant else {}
 
     def print_preview(self, configuration: Configuration, run: ArmRun, moments: Sequence[str]) -> dict[str, Any]:
-        found = [preview(configuration, run, place) for place in places_in(run, moments)]
+        found = [build_preview(configuration, run, place) for place in get_places_about(run, moments)]
         for one in found:
             for line in preview_lines(one):
                 self.say(line)
@@ -129,7 +129,7 @@ class Command(JudgingCommand):
         return {**named, "previews": [as_summary(one) for one in found]}
 
     def conversation(self, study: Study, code: str) -> ArmRun:
-        if run := run_named(study, code):
+        if run := find_run(study, code):
             return run
         self.refuse(f"The study {study.key} has no conversation {code!r}.")
 
@@ -157,8 +157,8 @@ def with_plain(
     """Return the judgements with the plain ones before them that a variant is compared with."""
     if not configuration.variant:
         return list(judgements)
-    plain = work_for(rater_of(study, configuration.varied(PLAIN)), configuration.judge, **places)
-    return [*plain_beside(rater_of(study, configuration), judgements, plain), *judgements]
+    plain = get_work(get_rater(study, configuration.varied(PLAIN)), configuration.judge, **places)
+    return [*get_plain_counterparts(get_rater(study, configuration), judgements, plain), *judgements]
 
 
 def nothing_to_judge(study: Study, moments: Sequence[str]) -> str:

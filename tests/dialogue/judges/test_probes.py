@@ -31,18 +31,18 @@ def prompt(asked: Asked) -> str:
 
 @pytest.mark.parametrize("variant", ["", "apart", "language"])
 def test_what_is_no_matter_of_the_prompts_parts_stays(variant: str) -> None:
-    assert probes.varied(ASKED, variant) == ASKED
+    assert probes.apply_variant(ASKED, variant) == ASKED
 
 
 @pytest.mark.parametrize(("language", "joiner"), [("en", " "), ("zh", "")])
 def test_every_reply_is_padded_by_the_stated_length_and_nothing_else(language: str, joiner: str) -> None:
-    asked = probes.varied(replace(ASKED, spoken=language), "padding")
+    asked = probes.apply_variant(replace(ASKED, spoken=language), "padding")
     least = json.loads((PROMPTS / "probes.json").read_text(encoding="utf-8"))["padding"]["characters"][language]
     for before, after in zip(TURNS[:2], asked.turns[:2], strict=True):
         filling = after.supporter.removeprefix(before.supporter + joiner)
         assert least <= len(filling) < least + 80
         assert (after.number, after.seeker) == (before.number, before.seeker)
-        assert probes.without_padding(after.supporter) == before.supporter
+        assert probes.remove_padding(after.supporter) == before.supporter
     assert asked.turns[2] == TURNS[2]
     assert replace(asked, turns=TURNS) == replace(ASKED, spoken=language)
 
@@ -52,27 +52,27 @@ def test_padding_differs_from_turn_to_turn_so_that_it_is_no_repetition() -> None
 
 
 def test_padding_is_of_the_conversations_language_whatever_the_prompts_is() -> None:
-    asked = probes.varied(replace(ASKED, language="zh", spoken="en"), "padding")
+    asked = probes.apply_variant(replace(ASKED, language="zh", spoken="en"), "padding")
     assert asked.turns[0].supporter.isascii()
 
 
 def test_reversed_scale_turns_the_anchors_and_says_so() -> None:
-    asked = probes.varied(ASKED, "reversed_scale")
+    asked = probes.apply_variant(ASKED, "reversed_scale")
     assert "scale: 1-5\nquestion: Safe?\n1 = yes\n3 = so so\n5 = no" in prompt(asked)
     assert [note.tag for note in asked.notes] == ["scale_direction"]
 
 
 def test_scale_without_words_at_its_ends_has_no_direction_to_turn() -> None:
-    assert probes.varied(ASKED, "reversed_scale").items[1] == DEPTH
-    assert not probes.applies("reversed_scale", "mine", [DEPTH], "")
+    assert probes.apply_variant(ASKED, "reversed_scale").items[1] == DEPTH
+    assert not probes.is_applicable("reversed_scale", "mine", [DEPTH], "")
 
 
 def test_reversed_score_is_turned_back_and_a_missing_one_stays_missing() -> None:
     given = {"depth": Score(2), "safety": Score(1)}
-    assert probes.as_meant("reversed_scale", given, ASKED.items) == {"safety": Score(5), "depth": Score(2)}
+    assert probes.turn_scores_back("reversed_scale", given, ASKED.items) == {"safety": Score(5), "depth": Score(2)}
     missing = {"depth": Score(2), "safety": Unscored("missing")}
-    assert probes.as_meant("reversed_scale", missing, ASKED.items)["safety"] == Unscored("missing")
-    assert probes.as_meant("item_order", given, ASKED.items) == {"safety": Score(1), "depth": Score(2)}
+    assert probes.turn_scores_back("reversed_scale", missing, ASKED.items)["safety"] == Unscored("missing")
+    assert probes.turn_scores_back("item_order", given, ASKED.items) == {"safety": Score(1), "depth": Score(2)}
 
 
 @given(st.integers(-5, 5), st.integers(1, 10), st.data())
@@ -82,13 +82,13 @@ def test_fair_judge_gives_the_same_on_a_scale_that_is_turned_round(low: int, wid
         "a", "?", low, low + width, tuple((value, f"word {value}") for value in range(low, low + width + 1))
     )
     meant = data.draw(st.sampled_from(item.anchors))
-    turned = {text: value for value, text in probes.turned_round(item).anchors}
-    assert probes.as_meant("reversed_scale", {"a": Score(turned[meant[1]])}, [item]) == {"a": Score(meant[0])}
+    turned = {text: value for value, text in probes.turn_scale_round(item).anchors}
+    assert probes.turn_scores_back("reversed_scale", {"a": Score(turned[meant[1]])}, [item]) == {"a": Score(meant[0])}
 
 
 def test_items_come_in_reverse_and_are_stored_in_their_own_order() -> None:
-    assert [item.key for item in probes.varied(ASKED, "item_order").items] == ["depth", "safety"]
-    assert list(probes.as_meant("item_order", {"depth": Score(1), "safety": Score(2)}, ASKED.items)) == [
+    assert [item.key for item in probes.apply_variant(ASKED, "item_order").items] == ["depth", "safety"]
+    assert list(probes.turn_scores_back("item_order", {"depth": Score(1), "safety": Score(2)}, ASKED.items)) == [
         "safety",
         "depth",
     ]
@@ -103,7 +103,7 @@ def test_items_come_in_reverse_and_are_stored_in_their_own_order() -> None:
     ],
 )
 def test_model_and_its_maker_are_named(supporter: str, language: str, text: str) -> None:
-    asked = probes.varied(replace(ASKED, supporter=supporter, language=language), "arm_name")
+    asked = probes.apply_variant(replace(ASKED, supporter=supporter, language=language), "arm_name")
     assert asked.notes == (Note("supporter", text),)
     assert f"<supporter>\n{text}\n</supporter>\n<items>" in prompt(asked)
 
@@ -113,7 +113,7 @@ def test_model_and_its_maker_are_named(supporter: str, language: str, text: str)
 def test_paraphrase_words_every_question_and_every_anchor_anew(instrument: str, language: str) -> None:
     items = of_ours(instrument, language)
     asked = replace(ASKED, instrument=instrument, items=items, language=language)
-    anew = probes.varied(asked, "paraphrase").items
+    anew = probes.apply_variant(asked, "paraphrase").items
     assert [item.key for item in anew] == [item.key for item in items]
     for old, new in zip(items, anew, strict=True):
         assert (new.minimum, new.maximum, new.labels) == (old.minimum, old.maximum, old.labels)
@@ -141,7 +141,7 @@ def test_paraphrases_say_that_nobody_validated_them() -> None:
 def test_variant_that_would_change_nothing_is_told(
     variant: str, instrument: str, items: list[JudgedItem], supporter: str, applies: bool
 ) -> None:
-    assert probes.applies(variant, instrument, items, supporter) is applies
+    assert probes.is_applicable(variant, instrument, items, supporter) is applies
 
 
 @pytest.mark.parametrize(

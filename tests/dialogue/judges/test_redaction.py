@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.judges.redaction import Redaction, redacted, stand_ins, version_with
+from dialogue.judges.redaction import Redaction, get_stand_ins, mark_version, redact
 
 SENTENCES = ("I told her {} and went home.", "{}", "我跟她说过{}，然后就回家了。", "（{}）", "First.\n  {}\n\nThen.")
-STAND_INS = {language: set(words.values()) for language, words in stand_ins().items()}
+STAND_INS = {language: set(words.values()) for language, words in get_stand_ins().items()}
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,7 @@ STAND_INS = {language: set(words.values()) for language, words in stand_ins().it
     ],
 )
 def test_english(text: str, left: str) -> None:
-    assert redacted(text, (), "en")[0] == left
+    assert redact(text, (), "en")[0] == left
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_english(text: str, left: str) -> None:
     ],
 )
 def test_chinese(text: str, left: str) -> None:
-    assert redacted(text, ("小安",), "zh")[0] == left
+    assert redact(text, ("小安",), "zh")[0] == left
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_chinese(text: str, left: str) -> None:
     ],
 )
 def test_dates_places_and_ordinary_words_stay(text: str) -> None:
-    assert redacted(text, ("Sam",), "en") == (text, ())
+    assert redact(text, ("Sam",), "en") == (text, ())
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_dates_places_and_ordinary_words_stay(text: str) -> None:
     ],
 )  # fmt: skip
 def test_name_goes_wherever_it_stands_as_a_word(name: str, text: str, left: str) -> None:
-    assert redacted(text, (name,), "en")[0] == left
+    assert redact(text, (name,), "en")[0] == left
 
 
 @given(st.emails(), st.sampled_from(SENTENCES))
 def test_no_address_is_left_and_what_stands_around_it_is(address: str, sentence: str) -> None:
-    left, kinds = redacted(sentence.format(address), (), "en")
+    left, kinds = redact(sentence.format(address), (), "en")
     assert "@" not in left.replace("[account]", "")
     assert "email" in kinds
     before, after = sentence.split("{}")
@@ -86,9 +86,9 @@ PIECES = st.sampled_from(
 
 @given(st.lists(PIECES, max_size=12).map(" ".join), st.sampled_from(["en", "zh"]))
 def test_each_kind_is_counted_and_nothing_is_found_twice(text: str, language: str) -> None:
-    left, kinds = redacted(text, ("Sam",), language)
+    left, kinds = redact(text, ("Sam",), language)
     assert sum(left.count(word) for word in STAND_INS[language]) == len(kinds)
-    again, _ = redacted(left, ("Sam",), language)
+    again, _ = redact(left, ("Sam",), language)
     assert again == left
 
 
@@ -103,5 +103,5 @@ def test_counts_are_of_all_that_one_prompt_shows() -> None:
 
 
 def test_version_tells_of_a_prompt_that_was_changed() -> None:
-    assert version_with("judge.en/1", {}) == "judge.en/1"
-    assert version_with("judge.en/1~padding/1.1", {"name": 2}) == "judge.en/1~padding/1.1~redacted/1"
+    assert mark_version("judge.en/1", {}) == "judge.en/1"
+    assert mark_version("judge.en/1~padding/1.1", {"name": 2}) == "judge.en/1~padding/1.1~redacted/1"

@@ -8,7 +8,7 @@ from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError, compute
 from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
 from studies.data.exports import tables
-from studies.workbench.csv_cells import guarded
+from studies.workbench.csv_cells import guard_formula
 
 HEADER = "conversation,rater,rater_kind,instrument,item,score"
 
@@ -98,7 +98,7 @@ def test_read_ratings_takes_the_spreadsheet_guard_off(tmp_path: Path, written: s
 
 @pytest.mark.parametrize("text", ["=a", "'=a", "''=a", "'tis", "a"])
 def test_read_ratings_reads_what_an_export_was_given(tmp_path: Path, text: str) -> None:
-    path = ratings(tmp_path, f"{HEADER}\nC,{guarded(text)},crowd,i,a,1\n")
+    path = ratings(tmp_path, f"{HEADER}\nC,{guard_formula(text)},crowd,i,a,1\n")
     assert list(read_ratings(path)["rater"]) == [text]
 
 

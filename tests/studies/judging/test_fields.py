@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from dialogue.judges.fields import PARTS, variant_without
+from dialogue.judges.fields import PARTS, get_variant_without
 from dialogue.judges.prompts import STATE_FIELDS
 from dialogue.judges.strategies import fields_to_leave_out, registered
 from dialogue.models import Call, InnerState, JobItem
 from dialogue.seekers.profiles import as_content, load_profiles
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
-from studies.judging.preview import places_in, preview
+from studies.judging.preview import build_preview, get_places_about
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.participation.profile_text import FIELD_OF, LEFT_OUT
@@ -65,7 +65,7 @@ def thought(run: ArmRun) -> ArmRun:
 def shown(run: ArmRun, strategy: str, variant: str = "", **changes: Any) -> list[str]:
     """The lines of the final question."""
     configuration = Configuration(replace(run.study.current().spec().judges[0], **changes), strategy, variant)
-    [prompt] = preview(configuration, run, places_in(run, ["final"])[0]).prompts
+    [prompt] = build_preview(configuration, run, get_places_about(run, ["final"])[0]).prompts
     return "\n".join(message.text for message in prompt.messages).splitlines()
 
 
@@ -89,7 +89,7 @@ def test_only_the_field_is_gone_from_the_prompt(kind: str, language: str, strate
     run = simulated(here, language) if kind == "simulated" else talk(
         here, known_person(here, language), language=language)  # fmt: skip
     thought(run)
-    whole, without = shown(run, strategy), shown(run, strategy, variant_without(field))
+    whole, without = shown(run, strategy), shown(run, strategy, get_variant_without(field))
     assert outside(whole, "profile", "inner_states") == outside(without, "profile", "inner_states")
     if field in STATE_FIELDS:
         assert block(whole, "profile") == block(without, "profile")
@@ -119,7 +119,9 @@ def test_only_the_field_is_gone_from_the_prompt(kind: str, language: str, strate
 def test_field_of_a_persons_profile_is_what_the_guide_says(field: str, gone: list[str]) -> None:
     here = study()
     run = talk(here, known_person(here))
-    whole, without = (block(shown(run, "user_aware", variant), "profile") for variant in ("", variant_without(field)))
+    whole, without = (
+        block(shown(run, "user_aware", variant), "profile") for variant in ("", get_variant_without(field))
+    )
     names = [line.partition(": ")[0] for line in whole if line not in without]
     assert [name.partition(" (")[0].partition("/")[0] for name in names] == gone
 
@@ -138,8 +140,8 @@ def test_what_was_taken_out_is_counted_in_what_is_sent() -> None:
     spec = here.current().spec().judges[0]
     redacting = Configuration(replace(spec, extra={**spec.extra, "redact": True}), "state_aware")
     counts = []
-    for variant in ("", variant_without("cognition")):
-        [prompt] = preview(redacting.varied(variant), run, places_in(run, ["final"])[0]).prompts
+    for variant in ("", get_variant_without("cognition")):
+        [prompt] = build_preview(redacting.varied(variant), run, get_places_about(run, ["final"])[0]).prompts
         counts.append(dict(prompt.redacted).get("email"))
     assert counts == [1, None]
 
@@ -152,7 +154,7 @@ def test_judge_without_a_field_is_a_rater_of_its_own_and_its_thinker_is_told_all
     here = study(judge_at(server, "echo"))
     talk(here, known_person(here), turns=2)
     told, code = judge("--without", field, strategy="state_aware")
-    variant = variant_without(field)
+    variant = get_variant_without(field)
     assert (told, code) == (
         {**summary(done=2), "strategy": "state_aware", "variant": variant, "not_varied": 0},
         0,
@@ -181,7 +183,7 @@ def test_thinker_is_not_asked_again_nor_is_the_judge_as_it_is(server: str) -> No
 
 def test_every_field_and_strategy_has_a_key_of_its_own() -> None:
     spec = study().current().spec().judges[0]
-    asked = [Configuration(spec, strategy, variant_without(field)) for strategy, field in BOTH]
+    asked = [Configuration(spec, strategy, get_variant_without(field)) for strategy, field in BOTH]
     plain = [Configuration(spec, strategy) for strategy in registered()]
     assert len({one.hash() for one in (*asked, *plain)}) == len(BOTH) + len(registered())
     assert {one.thinker_hash() for one in asked} == {plain[0].thinker_hash()}
@@ -250,7 +252,9 @@ def test_preview_says_that_there_is_nothing_to_leave_out() -> None:
     run = thought(talk(here := study(), person(here)))
     spec = here.current().spec().judges[0]
     for strategy, field in (("user_aware", "emotion"), ("user_aware", "big_five"), ("standard", "concern")):
-        found = preview(Configuration(spec, strategy, variant_without(field)), run, places_in(run, ["final"])[0])
+        found = build_preview(
+            Configuration(spec, strategy, get_variant_without(field)), run, get_places_about(run, ["final"])[0]
+        )
         assert "This variant would not change anything here." in found.obstacles
 
 

@@ -602,7 +602,7 @@ def test_person_who_withdraws_meanwhile_is_not_sent(monkeypatch: pytest.MonkeyPa
     here = study()
     someone = person(here)
     talk(here, someone)
-    plan = planning.work_for
+    plan = planning.get_work
 
     def planned(*args: Any, **kwargs: Any) -> planning.Work:
         work = plan(*args, **kwargs)
@@ -745,5 +745,5 @@ def test_judge_answers_the_ratings_of_the_track_and_nothing_about_the_role(
         Participation.objects.filter(pk=someone.pk).update(track=track)
         someone.refresh_from_db()
     run = ArmRun(participation=someone, condition=condition, conversation=Conversation())
-    places = planning.places_of(run, study().current().spec().chat, ["final"], set())
+    places = planning.get_places(run, study().current().spec().chat, ["final"], set())
     assert [instrument for _moment, instrument, _turn in places] == asked

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from dialogue.judges import probes
 from dialogue.judges.probes import VARIANTS
 from dialogue.models import Call, Conversation, JobItem
-from studies.judging.preview import places_in, preview
+from studies.judging.preview import build_preview, get_places_about
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun, Rater, Response
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
@@ -128,7 +128,7 @@ def test_warm_judge_is_asked_thrice_beside_the_judge_at_its_own_temperature(serv
     asked = Call.objects.order_by("pk").values_list("prompt_version", "parameters__temperature", "replicate")
     assert sorted(asked) == [
         *(("judge.en/1", 0.0, replicate) for replicate in (1, 2, 3)),
-        *((f"judge.en/1~warm/{probes.version()}", 0.7, replicate) for replicate in (1, 2, 3)),
+        *((f"judge.en/1~warm/{probes.get_version()}", 0.7, replicate) for replicate in (1, 2, 3)),
     ]
     answered = Response.objects.filter(rater__kind="judge").values_list("rater__code", "replicate")
     assert sorted(answered) == [(code, replicate) for code in ("real", "real~warm") for replicate in (1, 2, 3)]
@@ -145,7 +145,9 @@ def test_preview_tells_the_temperature_of_the_variant() -> None:
     run = talk(here := study())
     spec = here.current().spec().judges[0]
     told = [
-        preview(Configuration(spec, "standard", variant), run, places_in(run, ["final"])[0]).parameters()["temperature"]
+        build_preview(Configuration(spec, "standard", variant), run, get_places_about(run, ["final"])[0]).parameters()[
+            "temperature"
+        ]
         for variant in ("", "warm")
     ]
     assert told == [0.0, 0.7]

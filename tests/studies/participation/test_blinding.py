@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 
 from dialogue import chat
-from studies.data.exports.codebook import codebook
+from studies.data.exports.codebook import build_codebook
 from studies.data.exports.columns import Filter
 from studies.data.exports.tables import ANSWERS, TABLES
 from studies.instruments.loading import load
@@ -246,7 +246,7 @@ def test_answers_are_exported_with_their_conversation():
 
 
 def test_codebook_says_that_a_guess_is_an_arm():
-    entries = {entry.column: entry for entry in codebook([], [load("blinding")])}
+    entries = {entry.column: entry for entry in build_codebook([], [load("blinding")])}
     assert entries["guess"].values == "the key of an arm, as in conversations.csv; cannot_tell = I cannot tell"
     sure = entries["sure"]
     assert (sure.minimum, sure.maximum, sure.values) == (1, 5, "1 = Not at all sure; 5 = Completely sure")

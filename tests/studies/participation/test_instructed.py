@@ -16,9 +16,9 @@ from studies.bots import answers as bots
 from studies.bots.answers import Person as Bot
 from studies.bots.answers import answer
 from studies.bots.page_reader import read_page
-from studies.data.exports.codebook import codebook
+from studies.data.exports.codebook import build_codebook
 from studies.data.exports.columns import Filter
-from studies.data.exports.judgements import people_on
+from studies.data.exports.judgements import get_people_scores
 from studies.data.exports.tables import TABLES
 from studies.data.imports.faults import ImportRefused
 from studies.data.imports.ratings import import_ratings
@@ -188,7 +188,7 @@ def test_no_mean_or_distance_counts_it(study, person, run):
     ]
     assert [(found.points, found.items) for found in judge_gaps(study)] == [(1, 3)]
     assert {answer.item for answer in Scores.of(run, 1).answers} == set(RATED)
-    assert set(people_on(study, REAL, [run])[run.pk, "own_scale", "final", 0]) == set(RATED)
+    assert set(get_people_scores(study, REAL, [run])[run.pk, "own_scale", "final", 0]) == set(RATED)
     assert [answer.item for answer in ratings_of(person)] == RATED
 
 
@@ -216,7 +216,7 @@ def test_second_raters_cannot_differ_on_it(study, person, run):
 
 
 def test_the_codebook_tells_what_was_asked_for():
-    rows = {entry.column: entry for entry in codebook([], [load("own_scale")])}
+    rows = {entry.column: entry for entry in build_codebook([], [load("own_scale")])}
 
     reading = rows["reading"]
     assert (reading.minimum, reading.maximum, reading.instructed, reading.meaning) == (1, 5, "4", WORDS["en"])

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 
-from studies.data.exports.codebook import codebook
+from studies.data.exports.codebook import build_codebook
 from studies.data.exports.tables import TABLES
 from studies.instruments.loading import instrument_ids, load
 from tests import factories
@@ -53,7 +53,7 @@ def test_columns_begin_with_those_of_the_contract(table):
 
 
 def test_codebook_says_something_of_every_column():
-    rows = list(codebook(TABLES, []))
+    rows = list(build_codebook(TABLES, []))
 
     assert [(row.file, row.column) for row in rows] == [
         *((f"{table.name}.csv", column.name) for table in TABLES for column in table.columns),
@@ -63,7 +63,7 @@ def test_codebook_says_something_of_every_column():
 
 
 def test_codebook_lists_items_and_scales_under_their_instrument():
-    rows = {entry.column: entry for entry in codebook([], [load("mini_ipip")])}
+    rows = {entry.column: entry for entry in build_codebook([], [load("mini_ipip")])}
 
     assert rows["mini_06"].row() == (
         "mini_ipip.json",
@@ -90,7 +90,7 @@ def test_codebook_lists_items_and_scales_under_their_instrument():
 
 def test_codebook_calls_an_item_by_its_short_name_in_both_languages():
     item = load("emoharbor_10").items[0]
-    rows = {entry.column: entry for entry in codebook([], [load("emoharbor_10")])}
+    rows = {entry.column: entry for entry in build_codebook([], [load("emoharbor_10")])}
 
     assert rows[item.key].labels == item.label
     assert rows[item.key].meaning == item.text["en"]
@@ -99,7 +99,7 @@ def test_codebook_calls_an_item_by_its_short_name_in_both_languages():
 @pytest.mark.parametrize("instrument", instrument_ids())
 def test_codebook_explains_every_item_of_every_instrument(instrument: str):
     questionnaire = load(instrument)
-    own = (entry for entry in codebook([], [questionnaire]) if entry.file == f"{instrument}.json")
+    own = (entry for entry in build_codebook([], [questionnaire]) if entry.file == f"{instrument}.json")
     explained = {entry.column: entry.meaning for entry in own}
 
     assert {item.key for item in questionnaire.items} <= explained.keys()

@@ -27,7 +27,7 @@ from studies.data.exports.tables import TABLES
 from studies.design.safety_rules import OnCall, SafetyRules
 from studies.participation import closing
 from studies.participation.unblinding import unblind, unblinding_of
-from studies.workbench.csv_cells import cell, guarded, unguarded
+from studies.workbench.csv_cells import format_cell, guard_formula, remove_guard
 from tests import factories
 
 
@@ -62,13 +62,13 @@ def manifest_in(folder: Path) -> dict[str, Any]:
     ],
 )
 def test_guarded_makes_formulas_plain_and_nothing_else(text: str, written: str):
-    assert guarded(text) == written
-    assert unguarded(written) == text
+    assert guard_formula(text) == written
+    assert remove_guard(written) == text
 
 
 @given(st.text(alphabet="'=+-@\t\ra1", max_size=6))
 def test_unguarded_takes_off_what_guarded_put_on(text: str):
-    assert unguarded(guarded(text)) == text
+    assert remove_guard(guard_formula(text)) == text
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_unguarded_takes_off_what_guarded_put_on(text: str):
     ],
 )
 def test_cell_writes_values_as_the_contract_says(value: Any, written: str):
-    assert cell(value) == written
+    assert format_cell(value) == written
 
 
 def test_write_rows_writes_each_value_as_cell_does(tmp_path: Path):
@@ -102,7 +102,7 @@ def test_write_rows_writes_each_value_as_cell_does(tmp_path: Path):
     with (tmp_path / "rows.csv").open(newline="", encoding="utf-8") as file:
         header, *written = csv.reader(file)
     assert header == ["a", "b", "c"]
-    assert written == [[cell(value) for value in row] for row in rows]
+    assert written == [[format_cell(value) for value in row] for row in rows]
 
 
 def test_write_rows_refuses_rows_of_different_lengths(tmp_path: Path):

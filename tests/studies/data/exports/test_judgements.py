@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 
 from dialogue.models import Call, Job, Turn
 from studies.data.exports.columns import Filter
-from studies.data.exports.judgements import samples
+from studies.data.exports.judgements import build_samples
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.models import ArmRun, Rater
@@ -177,7 +177,7 @@ def test_rows_are_read_in_few_statements(count: int, server: str, django_assert_
         talk(here, seeker=f"Seeker {n}")
     judge()
     with django_assert_num_queries(7):
-        assert len(list(samples(here, Filter()))) == count
+        assert len(list(build_samples(here, Filter()))) == count
 
 
 def test_file_is_private_and_an_earlier_one_is_replaced(server: str, tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_folder_that_cannot_be_written_in_is_told_without_hidden_files(
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device", str(path))
 
-    monkeypatch.setattr("studies.data.exports.lines.private", full)
+    monkeypatch.setattr("studies.data.exports.lines.open_private", full)
     out = tmp_path / "j.jsonl"
     with pytest.raises(CommandError) as refusal:
         call_command("export_judgements", "demo", "--out", str(out))

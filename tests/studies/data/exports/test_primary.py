@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from studies.data.exports.files import cell
 from studies.design.spec import ContrastSpec
 from studies.models import Protocol
+from studies.workbench.csv_cells import format_cell
 from tests import factories
 from tests.studies.data.exports.test_files import manifest_in, run_export
 
@@ -56,7 +56,7 @@ def test_manifest_says_what_is_compared_and_since_when(tmp_path: Path):
     }
     written = [one["declared_at"], manifest_in(tmp_path / "out")["first_answer_at"]]
     moments = [study.current().created_at, response.submitted_at]
-    assert written == [cell(moment) for moment in moments]
+    assert written == [format_cell(moment) for moment in moments]
 
 
 def test_what_is_declared_after_people_began_is_told_as_late_and_what_is_left_out_as_withdrawn(tmp_path: Path):

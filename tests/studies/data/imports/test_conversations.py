@@ -8,7 +8,7 @@ from dialogue.models import Conversation, Turn
 from studies.data.exports.columns import Filter
 from studies.data.exports.tables import TABLES
 from studies.data.imports.conversations import import_conversations
-from studies.judging.material import turns_of
+from studies.judging.material import get_turns
 from studies.judging.planning import runs_to_judge
 from studies.models import ArmRun
 from studies.participation.counts import by_arm
@@ -152,7 +152,7 @@ def test_a_last_message_without_a_reply_keeps_its_emotion_and_is_no_turn_to_judg
     [conversation] = exported["conversations"]
     columns = [column.name for table in TABLES if table.name == "conversations" for column in table.columns]
     assert dict(zip(columns, conversation, strict=True))["turns"] == 1
-    assert [turn.number for turn in turns_of([run])[run.conversation_id]] == [1]
+    assert [turn.number for turn in get_turns([run])[run.conversation_id]] == [1]
     assert [(row.turns, row.failed) for row in by_arm(study) if row.runs] == [(1, 0)]
 
 

@@ -5,16 +5,16 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.data.exports.lines import line
+from studies.data.exports.lines import format_line
 
 
 @given(st.text())
 def test_a_row_is_one_line_however_lines_are_split(text):
     """JSON files of others have been broken by U+2028, at which str.splitlines splits and JSON does not."""
-    written = line({"content": text.encode("utf-8", "ignore").decode()})
+    written = format_line({"content": text.encode("utf-8", "ignore").decode()})
     assert len(written.splitlines()) == 1
     assert json.loads(written) == {"content": text.encode("utf-8", "ignore").decode()}
 
 
 def test_chinese_stays_readable():
-    assert line({"content": "我很难过"}) == '{"content": "我很难过"}\n'
+    assert format_line({"content": "我很难过"}) == '{"content": "我很难过"}\n'

@@ -27,7 +27,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
     conversation: Conversation | None = None
 
     async def __call__(self, *asgi: Any) -> None:
-        """However it ends, by a goodbye, a handler that broke or Daphne's patience, nothing of the socket is left."""
+        """Leave nothing of the socket behind, whether it ends by a goodbye, a handler that broke or Daphne's
+        patience."""
         try:
             await super().__call__(*asgi)
         finally:
@@ -61,7 +62,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.attached = False
 
     async def write(self) -> None:
-        """The one writer of this socket, so that frames leave in the order in which they were pushed."""
+        """Send the frames in the order in which they were pushed. A socket has one writer only."""
         while True:
             frame = await self.outgoing.get()
             await self.send(text_data=frame.encode())
@@ -123,7 +124,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.push(await database_sync_to_async(chat.end)(self.conversation.pk, early=incoming.early))
 
     async def resume(self, after: int) -> None:
-        """Everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
+        """Push everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
         await self.supersede_others()
         if not self.attached:
             replies.attach(self.conversation.pk, self)
@@ -144,15 +145,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await asyncio.shield(replies.start_due(self.conversation.pk))
 
     def drop_unsent(self) -> None:
-        """Numbered frames that wait for a slow reader are among the missed ones: asking for those again and again must
-        not pile up one copy for each time."""
+        """Drop numbered frames that wait for a slow reader. They are among the missed ones: asking for those again and
+        again must not pile up one copy for each time."""
         unsent = [self.outgoing.get_nowait() for _ in range(self.outgoing.qsize())]
         for frame in unsent:
             if getattr(frame, "seq", None) is None:
                 self.outgoing.put_nowait(frame)
 
     async def supersede_others(self) -> None:
-        """Opened in another tab: the newest wins, the others become read-only, in this process and in all others."""
+        """Make all other tabs with this conversation read-only, in this process and in all others: the newest wins."""
         for listener in tuple(replies.listeners.get(self.conversation.pk, ())):
             if listener is not self:
                 listener.supersede()

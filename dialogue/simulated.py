@@ -46,7 +46,7 @@ class SoFar:
 
 def so_far(conversation_id: int) -> SoFar:
     conversation = Conversation.objects.select_related("supporter").get(pk=conversation_id)
-    rows = chat.past_turns(conversation)
+    rows = chat.get_past_turns(conversation)
     answered = [row for row in rows if row.state == TurnState.ANSWERED]
     thoughts = thoughts_of(conversation)
     last = rows[-1] if rows and rows[-1].state != TurnState.ANSWERED else None
@@ -71,8 +71,8 @@ def thoughts_of(conversation: Conversation) -> dict[int, Thought]:
 def say(known: SoFar, text: str, *, leaves: str = "") -> str:
     """Store the seeker's words. With the last ones, and with such as end a role-play for safety's sake, the
     conversation closes and no reply is due; returns the end reason, empty where it goes on."""
-    conversation = chat.locked(known.conversation.pk)
-    past = chat.past_turns(conversation)
+    conversation = chat.lock_conversation(known.conversation.pk)
+    past = chat.get_past_turns(conversation)
     turn = new_turn(conversation, len(known.turns) + 1, text)
     turn.risk_level = level_in_context(screen_message(text), [earlier.risk_level for earlier in past])
     reason = EndReason.SAFETY if turn.risk_level >= ENDS_IT else leaves
@@ -104,7 +104,7 @@ def begin(conversation: Conversation, turn: Turn) -> None:
 def answer(conversation_id: int, number: int, reply: Reply) -> str:
     """Store the whole reply and return it as it is shown. One that may not be shown to a person is not shown to a
     simulated one either, and ends the conversation."""
-    conversation = chat.locked(conversation_id)
+    conversation = chat.lock_conversation(conversation_id)
     verdict = screen_reply(reply.text)
     shown = standard_text(conversation.language) if verdict else reply.text
     conversation.turns.filter(number=number, state=TurnState.WAITING).update(
@@ -145,7 +145,7 @@ def think(conversation_id: int, number: int, thought: Thought) -> None:
 
 @transaction.atomic
 def finish(conversation_id: int, reason: EndReason) -> None:
-    conversation = chat.locked(conversation_id)
+    conversation = chat.lock_conversation(conversation_id)
     if conversation.status != Status.CLOSED:
         chat.close(conversation, reason)
 
@@ -153,7 +153,7 @@ def finish(conversation_id: int, reason: EndReason) -> None:
 @transaction.atomic
 def break_off(conversation_id: int, number: int, error: ProviderError) -> None:
     """The supporter's model will not answer this, however often it is asked."""
-    conversation = chat.locked(conversation_id)
+    conversation = chat.lock_conversation(conversation_id)
     conversation.turns.filter(number=number, state=TurnState.WAITING).update(state=TurnState.FAILED, error=error.status)
     if conversation.status != Status.CLOSED:
         chat.close(conversation, EndReason.TECHNICAL)

@@ -5,6 +5,7 @@ import json
 import socket
 import uuid
 from collections.abc import Iterator
+from importlib import import_module
 from urllib.parse import quote
 
 import pytest
@@ -35,6 +36,7 @@ ORDINARY = (
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
+    import_module("openai")  # takes seconds where the machine is busy
     with running() as base_url:
         yield base_url
 

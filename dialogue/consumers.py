@@ -12,6 +12,7 @@ from django.conf import settings
 from dialogue import chat, frames, replies
 from dialogue.access import conversation_for
 from dialogue.models import Conversation
+from dialogue.safety import second_line
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.window_began, self.in_window, self.last_seq = 0.0, 0, 0
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_add(replies.group(code), self.channel_name)
+        second_line.prepare(self.conversation.second_line)
         await self.accept()
 
     async def leave_for_good(self, conversation: Conversation) -> None:

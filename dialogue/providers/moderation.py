@@ -1,11 +1,22 @@
 """Any server that speaks OpenAI's moderation endpoint."""
 
+import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.openai_account import kept_openai_client
+
+CLIENT = "openai"
+
+
+def load_client() -> None:
+    """Import OpenAI's client beside what is going on. It takes a second, for which no message should wait."""
+    if CLIENT not in sys.modules:
+        threading.Thread(target=import_module, args=(CLIENT,), name="openai import", daemon=True).start()
 
 
 class Moderation(NamedTuple):

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from dialogue.prompts import PromptFile, read_prompt
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.moderation import moderate
+from dialogue.providers.moderation import load_client, moderate
 from dialogue.providers.registry import MODELS, api_key, model_for
 from dialogue.safety.categories import PAGE_CATEGORIES
 from dialogue.safety.screening import CONTEXT, REPLY_LEVEL, Verdict, screen_message, screen_reply, screen_version
@@ -148,6 +148,12 @@ class Answer:
     finding: Finding | None
     outcome: Reply | ProviderError
     status: str = "ok"
+
+
+def prepare(values: Mapping[str, Any]) -> None:
+    """Load what a conversation's second line needs, when the person comes and before they write."""
+    if values.get("kind") == MODERATION:
+        load_client()
 
 
 def question_about(line: SecondLine, text: str, earlier: Sequence[EarlierTurn], language: str) -> Question:

@@ -1,4 +1,4 @@
-"""For looking: what was collected is read-only here."""
+"""Read-only pages of the collected data in the admin site."""
 
 from typing import Any
 
@@ -40,5 +40,5 @@ class CallAdmin(ReadOnly):
 
 @admin.register(RiskEvent)
 class RiskEventAdmin(ReadOnly):
-    list_display = ["created_at", "level", "source", "conversation", "mailed_at", "released_at"]
+    list_display = ["created_at", "level", "source", "conversation", "is_test", "released_at"]
     list_select_related = ["conversation"]

@@ -18,12 +18,13 @@ from dialogue.safety.screening import load_screen  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
 from emostudy.incoming import SocketGuard  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402
+from studies.routing import websocket_urlpatterns as study_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": Handler(),
         "websocket": OriginGuard(
-            CookieMiddleware(SocketGuard(SessionMiddleware(URLRouter(websocket_urlpatterns)))),
+            CookieMiddleware(SocketGuard(SessionMiddleware(URLRouter([*study_urlpatterns, *websocket_urlpatterns])))),
             settings.CSRF_TRUSTED_ORIGINS,
         ),
     }
@@ -35,6 +36,6 @@ if settings.REPLAY:
 
 load_screen()
 
-# What is loaded by now stays: to look through all of it for cycles again and again held up whoever was chatting.
+# Objects loaded by now stay. Scanning them for cycles again and again delayed running chats.
 gc.collect()
 gc.freeze()

@@ -30,9 +30,9 @@ PURE = (
     "dialogue/demonstration.py",
     "dialogue/demonstration_seekers.py",
     "dialogue/demonstration_profiles.py",
-    "dialogue/naming.py",
+    "dialogue/self_identification.py",
     "dialogue/prompts.py",
-    "dialogue/showing.py",
+    "dialogue/pacing.py",
 )
 
 
@@ -40,7 +40,7 @@ PURE = (
 ROOMS = (
     *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
     *("care", "role_play", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
-    *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "management", "apps"),
+    *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "routing", "management", "apps"),
 )
 
 

@@ -15,8 +15,9 @@ from django.db.models.functions import Length
 
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.prompts import items_of_form
+from dialogue.languages import get_language
 from dialogue.models import Call, Job, JobItem
-from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimated_tokens
+from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimate_tokens
 from dialogue.providers.base import ModelSettings, Reply
 from dialogue.providers.registry import is_free
 
@@ -101,7 +102,7 @@ def assumed(purpose: str, language: str) -> Typical:
 
 
 def to_a_token(language: str) -> float:
-    return WIDE_CHARACTERS if language.startswith("zh") else LATIN_CHARACTERS
+    return LATIN_CHARACTERS if get_language(language).spaces else WIDE_CHARACTERS
 
 
 @dataclass
@@ -120,7 +121,7 @@ class DryCaller(Caller):
     async def ask(self, question: Question, status_of: Callable[[Reply], str] = lambda _: "ok") -> Reply:
         length = self.typicals.of(question)
         self.lengths[question.purpose, question.settings.model, question.language] = length
-        tokens = estimated_tokens(question.messages)
+        tokens = estimate_tokens(question.messages)
         self.loads.append(Load(question.purpose, question.settings, 1, tokens, length.tokens))
         return Reply(text_for(question, length), question.settings.model)
 
@@ -137,9 +138,7 @@ def text_for(question: Question, length: Typical) -> str:
 
 
 def filling(characters: float, language: str) -> str:
-    return ("字" if language.startswith("zh") else "word ") * ceil(
-        characters if language.startswith("zh") else characters / 5
-    )
+    return "word " * ceil(characters / 5) if get_language(language).spaces else "字" * ceil(characters)
 
 
 def scaled(samples: Sequence[Sequence[Load]], items: float) -> list[Load]:

@@ -1,4 +1,4 @@
-"""What seeker_behaviours.json says of the five components of behaviour: names, instructions, levels, presets. Pure."""
+"""The five components of behaviour in seeker_behaviours.json: names, instructions, levels, presets. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialogue.languages import CODES
+
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "seeker_behaviours.json"
-LANGUAGES = ("en", "zh")
 STRONGEST = 3
 MARKED = 2  # from here on a component is marked
 MARKED_IN_WORST_CASE = 2  # so many marked components make a worst case
@@ -26,12 +27,12 @@ class Component:
 
 @cache
 def components() -> Mapping[str, Component]:
-    """By key, in the file's order."""
+    """Return the components by key, in the file's order."""
     return {node["key"]: _component(node) for node in instrument()["components"]}
 
 
 def levels(language: str) -> tuple[str, ...]:
-    """What each intensity from 0 on means, in words."""
+    """Return what each intensity from 0 on means, in words."""
     return tuple(node[language] for node in instrument()["intensity"]["levels"])
 
 
@@ -39,25 +40,16 @@ def preset(key: str) -> Mapping[str, int]:
     return next(node["values"] for node in instrument()["presets"] if node["key"] == key)
 
 
-def end_markers(language: str) -> tuple[str, ...]:
-    return tuple(instrument()["end_markers"][language])
-
-
-def instrument_version() -> str:
-    """Return the version that is stored with a conversation, such as `seeker_behaviours/1.0.1`."""
-    return f"{instrument()['id']}/{instrument()['version']}"
-
-
 def is_worst_case(intensities: Mapping[str, int]) -> bool:
     return sum(intensity >= MARKED for intensity in intensities.values()) >= MARKED_IN_WORST_CASE
 
 
 def _component(node: Mapping[str, Any]) -> Component:
-    samples = {language: tuple(node["sample_lines"][language]) for language in LANGUAGES}
+    samples = {language: tuple(node["sample_lines"][language]) for language in CODES}
     return Component(node["key"], node["label"], node["llm_instruction"], samples)
 
 
 @cache
 def instrument() -> Any:
-    """The whole file."""
+    """Return the whole file."""
     return json.loads(FILE.read_text(encoding="utf-8"))

@@ -19,7 +19,8 @@ from typing import Any, Literal
 from dialogue.incoming import is_storable
 from dialogue.judges import fields
 from dialogue.judges.fields import Line
-from dialogue.seekers.components import LANGUAGES, STRONGEST, components
+from dialogue.languages import CODES
+from dialogue.seekers.components import STRONGEST, components
 
 EMOTIONS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "emotion_checkin.json"
 KEYS = ("id", "lang", "D", "P", "C", "S", "worst_case_default")
@@ -179,8 +180,8 @@ class _Node:
         self._refuse_others(KEYS + SILENT_KEYS)
         self.faults.extend(_repeated(self.values, f"{self.path}."))
         self._check_id()
-        if self.values.get("lang") not in LANGUAGES:
-            self._fault("lang", f"must be {' or '.join(LANGUAGES)}")
+        if self.values.get("lang") not in CODES:
+            self._fault("lang", f"must be {' or '.join(CODES)}")
         for part in "DPCS":
             if isinstance(self.values.get(part), dict):
                 _check_leaves(self.values[part], f"{self.path}.{part}", self.faults)

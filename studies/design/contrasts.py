@@ -4,14 +4,13 @@ instruments."""
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
-from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.strategies import registered
 from studies.design.fields import Fault, Table, suggestion
 from studies.design.spec import COUNSELLOR, ContrastSpec, StudySpec
 from studies.instruments.loading import instrument_ids, load
 
 OWN_SEEKERS = {"seeker": "person", "expert": "counsellor", "simulated_seeker": "simulated"}  # who rate what they met
 RATERS = (*OWN_SEEKERS, "reviewer", "crowd")
-JUDGES = tuple(f"judge:{strategy}" for strategy in STRATEGIES)
 SEEKERS = ("person", "counsellor", "simulated")
 CONDITIONS = ("average", "worst_case")
 FINAL = "final"
@@ -53,7 +52,7 @@ def _contrast(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec | N
 
 
 def _of_strategies(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec:
-    strategies = _two(table, "strategies", STRATEGIES)
+    strategies = _two(table, "strategies", registered())
     judge = _judge(table, [judge.key for judge in spec.judges])
     raters, moment = table.choice("raters", RATERS, RATERS[0]), table.choice("moment", MOMENTS, FINAL)
     instrument, item = _item(table, raters, _asked(spec, raters, moment), scales)
@@ -65,7 +64,8 @@ def _of_strategies(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpe
 def _of_arms(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec:
     """Arms are compared by final scores alone (arm_pairs.csv)."""
     arms = _two(table, "arms", [arm.key for arm in spec.arms])
-    raters, moment = table.choice("raters", (*RATERS, *JUDGES), RATERS[0]), table.choice("moment", (FINAL,), FINAL)
+    judges = (f"judge:{strategy}" for strategy in registered())
+    raters, moment = table.choice("raters", (*RATERS, *judges), RATERS[0]), table.choice("moment", (FINAL,), FINAL)
     instrument, item = _item(table, raters, _asked(spec, raters, moment), scales, ALL_ITEMS)
     own = OWN_SEEKERS.get(raters)
     seekers = table.choice("seekers", (own,) if own else SEEKERS, own or SEEKERS[0])

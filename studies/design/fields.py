@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from dialogue.incoming import is_storable
+from dialogue.languages import CODES
 from studies.design.spec import Text
 
-LANGUAGES = ("en", "zh")
+LANGUAGES = CODES
 SLUG = re.compile(r"[a-z0-9][a-z0-9_-]*")
 LONGEST_SLUG = 60  # characters
 DEEPEST = 20  # tables and lists within each other; our own files have five

@@ -45,7 +45,7 @@ INSTRUMENTS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
 SELECTIONS = ("auto", "manual")
 TOPICS = ("keep", "change", "choose")
 MODES = (SELF, "interviewer")
-ARM_KINDS = ("openai_compatible", "scripted")
+ARM_KINDS = ["openai_compatible", "scripted"]  # `studies.setup.model_kinds` adds others
 USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
 SEEKER = "seeker"
 

@@ -61,6 +61,17 @@ class OnCall:
     ] = ()
 
 
+def check_contacts(contacts: tuple[OnCall, ...]) -> tuple[OnCall, ...]:
+    """Return the contacts where each can be reached and has a name of their own."""
+    for number, contact in enumerate(contacts, 1):
+        if not (contact.email or contact.webhook):
+            raise ValueError(f"contact {number} needs an email or a webhook")
+    names = [contact.name for contact in contacts]
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"two contacts have the name {min(twice)!r}")
+    return contacts
+
+
 @dataclass(frozen=True, kw_only=True, config=KNOWN_KEYS_ONLY)
 class SecondLine:
     """A classifier that reads each message beside the first line."""
@@ -103,6 +114,7 @@ class SafetyRules:
 
     oncall: Annotated[
         tuple[OnCall, ...],
+        AfterValidator(check_contacts),
         Field(max_length=MOST_CONTACTS, description="Whom an alarm reaches, in this order; without it oncall_email."),
     ] = ()
     ack_minutes: Annotated[
@@ -124,6 +136,12 @@ class SafetyRules:
         int | None,
         Field(ge=1, le=100, description="So many points of mood lost over a conversation count as much worse."),
     ] = None
+    serious_report_hours: Annotated[
+        int, Field(ge=1, le=24 * 90, description="Hours until a serious adverse event must have been reported.")
+    ] = 24
+    report_days: Annotated[
+        int, Field(ge=1, le=365, description="Days until any other adverse event must have been reported.")
+    ] = 15
     stopping_rules: Annotated[
         tuple[StoppingRule, ...], Field(max_length=20, description="What pauses an arm by itself.")
     ] = ()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import Any
 
+from dialogue.languages import CODES, LANGUAGES
 from studies.design.safety_rules import SafetyRules
 from studies.instruments.definitions import COUNSELLOR
 
@@ -231,7 +232,7 @@ class StudySpec:
         providers = self.consent.providers if self.consent else ()
         implied: dict[str, Text] = {}
         if providers:
-            implied["model_providers"] = {"en": ", ".join(providers), "zh": "、".join(providers)}
+            implied["model_providers"] = {one.code: one.comma.join(providers) for one in LANGUAGES}
         if self.gone_after_days:
             implied["deadline"] = until_gone(self.gone_after_days)
         numbers = {
@@ -241,7 +242,7 @@ class StudySpec:
         }
         for name, number in numbers.items():
             if number is not None:
-                implied[name] = {"en": str(number), "zh": str(number)}
+                implied[name] = dict.fromkeys(CODES, str(number))
         own = self.consent.values if self.consent else {}
         return implied | {name: text for name, text in own.items() if any(text.values())}
 

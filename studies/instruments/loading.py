@@ -9,10 +9,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from dialogue.languages import CODES
 from studies.instruments.definitions import DECLINED, Condition, Item, ItemType, Option, Questionnaire, Scale, Text
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
-LANGUAGES = ("en", "zh")
 TEXT_LIMIT = 2000  # characters of an open answer whose file sets no limit of its own
 INTERVIEW_LIMIT = 5000  # of an answer to an interview's question
 ARMS = "arms"  # what options may be taken from beside the file
@@ -34,10 +34,39 @@ class InstrumentError(ValueError):
         self.faults = tuple(faults)
 
 
+_OUTSIDE: dict[str, Path] = {}  # the files of instruments that are registered from outside the product, by id
+
+
+def register_instrument(path: Path) -> None:
+    """Make an instrument known as if its file were in fixtures/instruments. Call it in your `AppConfig.ready`.
+
+    Raises InstrumentError if the file is faulty, or if there is another instrument of that id.
+    """
+    if path.stem in instrument_ids() and _OUTSIDE.get(path.stem) != path:
+        raise InstrumentError([f"{path.name}: id: there is an instrument of this id already"])
+    load(path.stem, path.parent)
+    _OUTSIDE[path.stem] = path
+    forget_instruments()
+
+
+def unregister_instrument(instrument_id: str) -> None:
+    """Remove an instrument that was registered from outside, for tests."""
+    del _OUTSIDE[instrument_id]
+    forget_instruments()
+
+
+def forget_instruments() -> None:
+    """Read each file again when it is next asked for."""
+    load.cache_clear()
+    instrument_ids.cache_clear()
+
+
 @cache
 def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
-    """Raises InstrumentError with all that is wrong with the file at once."""
+    """Return the questionnaire. Raises InstrumentError with all that is wrong with the file at once."""
     path = folder / f"{instrument_id}.json"
+    if folder == FIXTURES:
+        path = _OUTSIDE.get(instrument_id, path)
     reader = _Reader(path.name)
     questionnaire = reader.questionnaire(_read(path), path.stem)
     if reader.faults:
@@ -47,8 +76,9 @@ def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
 
 @cache
 def instrument_ids(folder: Path = FIXTURES) -> tuple[str, ...]:
-    """The instruments that a person can answer; the folder also holds lexicons, role cards and the like."""
-    return tuple(sorted(path.stem for path in folder.glob("*.json") if _body_of(_read(path))))
+    """Return the instruments that a person can answer; the folder also holds lexicons, role cards and the like."""
+    ours = {path.stem for path in folder.glob("*.json") if _body_of(_read(path))}
+    return tuple(sorted(ours.union(_OUTSIDE if folder == FIXTURES else ())))
 
 
 def instructed_items() -> dict[tuple[str, str], str | int]:
@@ -191,10 +221,10 @@ class _Reader:
 
     def text(self, node: Any, path: str) -> Text:
         texts = node if isinstance(node, Mapping) else {}
-        for language in LANGUAGES:
+        for language in CODES:
             if not str(texts.get(language) or "").strip():
                 self.fault(f"{path}.{language}", "text is missing")
-        return {language: str(texts.get(language, "")) for language in LANGUAGES}
+        return {language: str(texts.get(language, "")) for language in CODES}
 
     def optional_text(self, node: Any, path: str) -> Text | None:
         return None if node is None else self.text(node, path)

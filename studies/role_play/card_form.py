@@ -7,9 +7,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
+from dialogue.languages import LANGUAGES
 from studies.design.behaviours import behaviours, levels
 from studies.design.card_files import CardSpec, read_card
-from studies.design.fields import LANGUAGES, Fault, Table
+from studies.design.fields import Fault, Table
 from studies.participation.language import instrument_language
 from studies.role_play.card_face import own_labels, person_labels, reaction_labels, trouble_labels
 
@@ -18,7 +19,6 @@ LISTS = ("P.habits", "P.hobbies", "C.goals", "C.roles.others", "S.layers")
 NUMBERS = ("D.age", "C.intensity")
 LONG = ("C.problem", "C.background", "S.opening", *LISTS)
 NEEDED = ("id", "lang", "D.alias", "C.problem", "C.goals", "S.opening", "S.layers", "S.ends_when")
-LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 
 
 def labels() -> dict[str, dict[str, str]]:
@@ -113,7 +113,7 @@ class CardForm(forms.Form):
 def field_for(place: str, label: str) -> forms.Field:
     required = place in NEEDED
     if place == "lang":
-        return forms.ChoiceField(label=label, choices=[(code, LANGUAGE_NAMES[code]) for code in LANGUAGES])
+        return forms.ChoiceField(label=label, choices=[(one.code, one.short_name) for one in LANGUAGES])
     if is_behaviour(place):
         words = [(str(number), level[instrument_language()]) for number, level in enumerate(levels())]
         return forms.ChoiceField(label=label, choices=words, initial="0", widget=forms.RadioSelect)

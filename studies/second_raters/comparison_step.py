@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dialogue import naming
+from dialogue import self_identification
 from dialogue.models import Turn
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
@@ -22,7 +22,7 @@ from studies.models.pair import Pair
 from studies.participation import progress
 from studies.participation.responses import rater_for
 from studies.participation.step_kinds import Page, StepKind, Visit, Way, Work, register, work_in_pieces
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 from studies.second_raters import comparisons
 
 FIRST, SECOND = "first", "second"
@@ -58,7 +58,9 @@ class Compare(StepKind):
         if comparison is None:
             progress.advance(visit.participation, done=visit.step)
             return None
-        return self.page(visit, comparison, form_of(visit, comparison, data=visit.to_mend(str(comparison.pk))))
+        return self.page(
+            visit, comparison, form_of(visit, comparison, data=visit.answers_to_correct(str(comparison.pk)))
+        )
 
     def page(self, visit: Visit, comparison: Comparison, form: InstrumentForm) -> Page:
         context = {
@@ -79,7 +81,7 @@ class Compare(StepKind):
             return False
         form = form_of(visit, comparison, data=visit.request.POST)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         comparisons.judge(comparison, form.cleaned_answers())
         return True
 
@@ -98,7 +100,7 @@ def form_of(visit: Visit, comparison: Comparison, data: Any = None) -> Instrumen
 
 
 def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iterator[Side]:
-    for place, side in ((FIRST, comparison.shown_first), (SECOND, comparison.shown_second())):
+    for place, side in ((FIRST, comparison.shown_first), (SECOND, comparison.second_side())):
         run, turn = pair.side(side)
         yield Side(place, run.conversation.language, tuple(said(run, turn, names)))
 
@@ -111,7 +113,7 @@ def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Sai
     """
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
-        yield Said(turn.text, naming.masked(turn.reply, names), is_asked=turn.number == asked)
+        yield Said(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
 
 
 register("pairs", Compare())

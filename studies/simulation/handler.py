@@ -9,6 +9,8 @@ from django.db import transaction
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges import judge as asking
 from dialogue.judges.prompts import InnerState, judge_messages, template_version
+from dialogue.judges.strategies.state_aware import StateAware
+from dialogue.judges.strategies.user_aware import UserAware
 from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
 from dialogue.models.conversation import EndReason, SeekerKind
 from dialogue.providers.base import TOO_LONG, ProviderError
@@ -17,7 +19,7 @@ from dialogue.seekers import gates, prompts
 from dialogue.seekers.behaviours import instruction
 from dialogue.seekers.profiles import Profile, known_to_seeker, known_to_supporter
 from dialogue.seekers.reading import Unread, read_utterance
-from dialogue.simulated import SoFar
+from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.simulation import Simulation
 from studies.design.spec import ArmSpec
 from studies.instruments.loading import load
@@ -26,8 +28,8 @@ from studies.judging.items import judged_items
 from studies.judging.planning import final_ratings
 from studies.models import ArmRun, Protocol, Rater, SeekerProfile
 from studies.models.response import RaterKind
-from studies.participation.chats import frozen_supporter
-from studies.participation.responses import Given, store_many
+from studies.participation.chats import freeze_supporter
+from studies.participation.responses import GivenResponse, store_responses
 from studies.seeker_profiles.selection import from_content
 from studies.simulation.counting import is_grave, is_taken, take_places
 from studies.simulation.planning import KIND, REVIEW
@@ -69,7 +71,7 @@ class SimulationHandler:
     def check(self) -> None:
         model_for(self.setup.model())
         for arm in self.arms.values():
-            model_for(frozen_supporter(arm, self.spec.languages[0]).settings())
+            model_for(freeze_supporter(arm, self.spec.languages[0]).settings())
 
     # Reading
 
@@ -106,7 +108,7 @@ class SimulationHandler:
     def opened(self, item: JobItem, profile: Profile) -> ArmRun:
         arm = self.arms[item.payload["arm"]]
         conversation = Conversation.objects.create(
-            supporter=frozen_supporter(arm, profile.language),
+            supporter=freeze_supporter(arm, profile.language),
             seeker_kind=SeekerKind.SIMULATED,
             role_play=True,
             unpaced=True,
@@ -167,10 +169,12 @@ class SimulationHandler:
             caller=caller,
         )
 
-    def instruments(self, run: ArmRun, known: SoFar) -> list[str]:
+    def instruments(self, run: ArmRun, known: SimulatedDialogue) -> list[str]:
         return final_ratings(run, self.spec.chat) if known.turns else []
 
-    async def ratings(self, talk: Simulation, known: SoFar, instruments: Sequence[str]) -> dict[str, asking.Scores]:
+    async def ratings(
+        self, talk: Simulation, known: SimulatedDialogue, instruments: Sequence[str]
+    ) -> dict[str, asking.Scores]:
         """None where what ended the conversation was its length: then it is too long to look back on, too."""
         try:
             return {name: await self.rated(talk, known, name) for name in instruments}
@@ -179,7 +183,7 @@ class SimulationHandler:
                 return {}
             raise
 
-    async def rated(self, talk: Simulation, known: SoFar, instrument: str) -> asking.Scores:
+    async def rated(self, talk: Simulation, known: SimulatedDialogue, instrument: str) -> asking.Scores:
         """EmoHarbor's Evaluator: the seeker looks back, with its profile and what went on in it."""
         items = judged_items(load(instrument), talk.language)
         thoughts = zip(known.turns, known.thoughts, strict=True)
@@ -196,20 +200,22 @@ class SimulationHandler:
         )
         return await asking.ask_scores(talk.caller.asking(question), messages, items, language=talk.language)
 
-    def found(self, talk: Simulation, known: SoFar) -> Iterator[SeekerFault]:
+    def found(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
         """By rule."""
         seeker = talk.seeker
-        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.said]
-        for fault in gates.gates(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
+        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.seeker_turns]
+        for fault in gates.find_faults(
+            known.seeker_turns, utterances, seeker.profile, seeker.condition, known.end_reason
+        ):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
-    async def reviewed(self, run: ArmRun, talk: Simulation, known: SoFar) -> Made:
+    async def reviewed(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> Made:
         """By a model that reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
-            known_to_seeker(talk.seeker.profile, detail="full"), known.said, talk.language, condition
+            known_to_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition
         )
-        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.said))
+        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
         review = await asking.readable(ask, messages, gates.read_review, why_unread, talk.language)
         if isinstance(review, Unread):
             return Made(run, unread=True)
@@ -223,7 +229,7 @@ class SimulationHandler:
     # Keeping
 
     def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
-        store_many(self.rater(), [given for _, one in made for given in self.given(one)])
+        store_responses(self.rater(), [given for _, one in made for given in self.given(one)])
         SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
         held = [one.run for item, one in made if item.role == KIND]
         set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
@@ -232,16 +238,16 @@ class SimulationHandler:
         return [one.result(set_aside[one.run.pk]) for _, one in made]
 
     def rater(self) -> Rater:
-        strategy = "user_aware" if self.setup.one_agent else "state_aware"
+        strategy = UserAware.name if self.setup.one_agent else StateAware.name
         rater, _ = Rater.objects.get_or_create(
             study=self.protocol.study, kind=RaterKind.SIMULATED_SEEKER, code=RATER, strategy=strategy
         )
         return rater
 
-    def given(self, one: Made) -> Iterator[Given]:
+    def given(self, one: Made) -> Iterator[GivenResponse]:
         assert one.run.conversation is not None  # noqa: S101 - made by `opened`
         for instrument, scores in one.ratings.items():
-            yield Given(
+            yield GivenResponse(
                 questionnaire=load(instrument),
                 answers=[answer_of(key, score) for key, score in scores.items()],
                 run=one.run,

@@ -19,7 +19,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest
-from dialogue.prices import told_amount
+from dialogue.judges.strategies.standard import Standard
+from dialogue.prices import format_amount
 from studies.design.spec import ArmSpec
 from studies.models import Study
 from studies.participation.language import instrument_language
@@ -33,8 +34,8 @@ from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
-from studies.workbench.probe_words import STRATEGIES
-from studies.workbench.recent_tasks import recent
+from studies.workbench.probe_words import strategy_choices
+from studies.workbench.recent_tasks import recent_tasks
 
 MOST_CALLS = 500
 TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
@@ -67,8 +68,8 @@ class RunForm(forms.Form):
     )
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judges are shown"),
-        choices=STRATEGIES,
-        initial=["standard"],
+        choices=strategy_choices,
+        initial=[Standard.name],
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -164,9 +165,9 @@ def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, An
         "estimate": estimate,
         "facts": facts_of(estimate),
         "cost": cost,
-        "amount": told_amount(cost.amount),
+        "amount": format_amount(cost.amount),
         "mild": fitting.mild,
-        "budgets": [(name, told_amount(amount)) for name, amount in budgets.items()],
+        "budgets": [(name, format_amount(amount)) for name, amount in budgets.items()],
         "too_dear": any(cost.amount > amount for amount in budgets.values()),
         "turns": [(labels.word(labels.CONDITIONS, turns.condition), turns) for turns in estimate.turns],
         "answers": [(labels.word(labels.PURPOSES, each.purpose), each) for each in estimate.answers()],
@@ -316,7 +317,7 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
         "outcomes": outcomes,
         "demonstrations": study.current().demonstrations(),
         **(figures(study, outcomes) if outcomes else {}),
-        **recent(study, "benchmark"),
+        **recent_tasks(study, "benchmark"),
     }
     return show(request, study, "benchmark", context)
 

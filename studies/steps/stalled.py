@@ -10,8 +10,10 @@ from studies.participation.step_kinds import Page, StepKind, Visit, register
 
 
 class Stalled(StepKind):
-    """Before the first conversation, for one to whom no arms could be given: the study has too few in use. Researchers
-    see it on the overview. Each visit tries again."""
+    """The step before the first conversation of a person for whom there are too few arms.
+
+    Researchers see it on the overview. Each visit tries again.
+    """
 
     label = gettext_lazy("Conversations")
 
@@ -19,7 +21,7 @@ class Stalled(StepKind):
         return _("Before the first conversation")
 
     def prepare(self, person: Participation) -> None:
-        # With too few arms they stay at this step; what they have answered is stored.
+        # With too few arms the person stays at this step; their answers are stored.
         with suppress(enrolment.ArmsMissing):
             enrolment.draw_order(person)
 
@@ -27,10 +29,10 @@ class Stalled(StepKind):
         with suppress(enrolment.ArmsMissing):
             enrolment.draw_order(visit.participation)
             return None
-        return stalled_page(visit)
+        return page_when_stalled(visit)
 
 
-def stalled_page(visit: Visit) -> Page:
+def page_when_stalled(visit: Visit) -> Page:
     return Page("studies/stalled.html", {"contact": visit.spec.contact})
 
 

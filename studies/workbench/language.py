@@ -13,13 +13,13 @@ YEAR = 365 * 24 * 3600
 
 @require_POST
 def choose_language(request: HttpRequest) -> HttpResponse:
-    """Back to the page that the form stood on."""
+    """Store the language and go back to the page that the form stood on."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
     response = HttpResponseRedirect(target if safe else reverse("research-studies"))
     chosen = request.POST.get("language", "")
     if chosen in CODES:
-        # Where this browser has walked a study too, the session's word comes first.
+        # In a browser that also takes part in a study, the session's language has precedence.
         if KEY in request.session:
             request.session[KEY] = chosen
         name, secure = settings.LANGUAGE_COOKIE_NAME, settings.SESSION_COOKIE_SECURE

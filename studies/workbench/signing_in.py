@@ -1,4 +1,4 @@
-"""Signing in by django-allauth: by name and password, with limits to guessing that lock nobody out.
+"""Sign in by django-allauth: by name and password, with limits to guessing that lock nobody out.
 
 Counted in the cache that all server processes share (settings.CACHES):
 
@@ -27,7 +27,7 @@ from django.utils.translation import gettext_lazy as _
 
 ELSEWHERE = "login_failed_elsewhere"  # in settings.ACCOUNT_RATE_LIMITS
 REMEMBERED = 180 * 24 * 3600  # seconds for which an address is known
-# A password takes half a second of a processor, and pages have four threads: one is looked at, one may wait.
+# Checking a password takes half a second of a processor, and pages have four threads: one check runs, one may wait.
 looking, room = Lock(), BoundedSemaphore(2)
 
 
@@ -71,7 +71,7 @@ class Adapter(DefaultAccountAdapter):
 
 
 def place_of(request: HttpRequest, name: str) -> str:
-    """This name at this address (of IPv6, the network), as the cache knows it."""
+    """Return the cache key of this name at this address (of IPv6, the network)."""
     place = f"{name.casefold()} {get_ip(request)}"
     return f"signed-in:{hashlib.sha256(place.encode()).hexdigest()}"
 

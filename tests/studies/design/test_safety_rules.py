@@ -64,6 +64,8 @@ def test_section_is_read_and_comes_back_from_file_and_database(tmp_path: Path) -
         ("alarm", True, "safety.alarm"),
         ("oncall", [{"name": "A", "email": "a@example.org\r\nBcc: b@example.org"}], "safety.oncall.1.email"),
         ("oncall", [{"email": "a@example.org"}], "safety.oncall.1.name"),
+        ("oncall", [{"name": "A"}], "safety.oncall: contact 1 needs an email or a webhook"),
+        ("oncall", [{"name": "A", "email": "a@example.org"}] * 2, "safety.oncall: two contacts have the name 'A'"),
         ("oncall", [{"name": "A", "hours": ["nine to five"]}], "safety.oncall.1.hours.1"),
         ("oncall", [{"name": "A", "webhook": "https://me:secret@example.org"}], "safety.oncall.1.webhook"),
         ("second_line", {"kind": "oracle"}, "safety.second_line.kind"),

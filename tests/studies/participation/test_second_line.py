@@ -33,7 +33,7 @@ def person(line: SecondLine | None, *providers: list[str], **fields: Any) -> Par
 
 
 def second_line_of(someone: Participation) -> dict[str, Any]:
-    run = chats.opened(someone, 1)
+    run = chats.get_or_open_run(someone, 1)
     assert run.conversation is not None
     return run.conversation.second_line
 

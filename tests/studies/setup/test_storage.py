@@ -157,7 +157,7 @@ def test_invite_writes_links_that_are_stored_hashed(demo, load, tmp_path):
         token = url.split("/j/")[1].rstrip("/")
         assert track == people[code].track == "counsellor"
         assert token not in people[code].token_hash
-        assert enrolment.by_token(token) == people[code]
+        assert enrolment.person_by_token(token) == people[code]
 
 
 @pytest.mark.parametrize("arguments", [["none", "--count", "1"], ["demo", "--count", "0"]])

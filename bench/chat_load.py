@@ -135,7 +135,8 @@ class Load:
 
     def figures(self) -> dict[str, Any]:
         good = [turn for turn in self.turns if not turn.error]
-        answers = [Answer.of(turn.pieces, sent=turn.sent, end=turn.end) for turn in good]
+        not_before = self.options.not_before
+        answers = [Answer.of(turn.pieces, sent=turn.sent, end=turn.end, not_before=not_before) for turn in good]
         failed = [one for one in [*self.visits, *self.turns] if one.error]
         complete = [answer for answer in answers if answer is not None]
         found = sum((damage(turn.text(), self.options.expect, turn.nonce) for turn in good), Counter())
@@ -193,6 +194,9 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--ramp", type=float, default=2, help="seconds within which all join")
     parser.add_argument("--timeout", type=float, default=60, help="seconds for one turn")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--not-before", type=float, default=0, help="ms after the request before which nothing may show"
+    )
     parser.add_argument("--label", default="", help="put before the number of each turn")
     parser.add_argument("--transcript", type=Path, help="every turn as a JSON line, as the participants saw it")
     return parser.parse_args(arguments)

@@ -37,11 +37,15 @@ KEY = "bench"
 PROVIDER = "Mock"
 
 
-def design(mock: str, model: str) -> dict[str, Any]:
-    """The demonstration's consent form, one arm behind the mock, and chats that no rating interrupts."""
+def design(mock: str, model: str, second_line: int = 0) -> dict[str, Any]:
+    """The demonstration's consent form, one arm behind the mock, and chats that no rating interrupts. `second_line`:
+    after so many milliseconds it answers; 0 for none."""
     study = tomllib.loads((settings.FIXTURES / "studies" / "demo.toml").read_text(encoding="utf-8"))
     arm = {"key": "mock", "kind": "openai_compatible", "base_url": f"{mock}/v1", "model": model, "provider": PROVIDER}
     study["consent"]["providers"] = [PROVIDER]
+    watch = {"kind": "openai_compatible", "base_url": f"{mock}/v1", "model": f"watch-f{second_line}"}
+    if second_line:
+        study["safety"] = {"second_line": watch | {"provider": PROVIDER}}
     return study | {
         "key": KEY,
         "title": "Benchmark",
@@ -53,9 +57,9 @@ def design(mock: str, model: str) -> dict[str, Any]:
     }
 
 
-def load_study(mock: str, model: str) -> Study:
+def load_study(mock: str, model: str, second_line: int = 0) -> Study:
     with tempfile.NamedTemporaryFile("wb", suffix=".toml") as file:
-        tomli_w.dump(design(mock, model), file)
+        tomli_w.dump(design(mock, model, second_line), file)
         file.flush()
         call_command("load_study", file.name, verbosity=0)
     return Study.objects.get(key=KEY)
@@ -111,8 +115,9 @@ def faults(transcript: list[dict[str, Any]], requests: int) -> dict[str, int]:
     rows["turns_repeated"] = Turn.objects.count() - len(turns)
     for seen in transcript:
         rows.update(turn_faults(seen, turns.get(seen["nonce"])))
-    calls = Call.objects.filter(purpose=Call.Purpose.REPLY)
-    rows["calls_lost"] = abs(calls.count() - WARM_TURNS - requests)
+    calls = Call.objects.all()
+    warm = calls.filter(conversation__turns__text__contains="#n=warm").distinct().count()
+    rows["calls_lost"] = abs(calls.count() - warm - requests)
     rows["calls_left_open"] = calls.filter(status="started").count()
     rows["turns_left_open"] = Turn.objects.filter(state=TurnState.WAITING).count()
     names = ("turns_lost", "turns_repeated", "turns_left_open", "texts_differ", "out_of_order", "untold_failures")
@@ -129,7 +134,9 @@ def nonce_of(text: str) -> str:
 def turn_faults(seen: dict[str, Any], turn: Turn | None) -> Counter[str]:
     if turn is None:
         return Counter(turns_lost=1)
-    ok = Call.objects.filter(conversation=turn.conversation_id, turn=turn.number, status="ok").count()
+    ok = Call.objects.filter(
+        conversation=turn.conversation_id, turn=turn.number, status="ok", purpose=Call.Purpose.REPLY
+    ).count()
     answered = turn.state == TurnState.ANSWERED
     return Counter(
         texts_differ=int(not seen["error"] and turn.reply != seen["text"]),
@@ -149,6 +156,7 @@ def parsed() -> argparse.Namespace:
     make.add_argument("warm_people", type=Path, help="the same for those of the warm-up")
     make.add_argument("--count", type=int, default=50)
     make.add_argument("--warm", type=int, default=WARM_TURNS)
+    make.add_argument("--second-line", type=int, default=0, help="milliseconds; 0 for none")
     check = actions.add_parser("check", help="compare what is stored with what was seen")
     check.add_argument("transcript", type=Path)
     check.add_argument("requests", type=int, help="how many the mock got")
@@ -158,7 +166,7 @@ def parsed() -> argparse.Namespace:
 def main() -> None:
     options = parsed()
     if options.action == "make":
-        study = load_study(options.mock, options.model)
+        study = load_study(options.mock, options.model, options.second_line)
         options.people.write_text(json.dumps(make_people(study, options.count)))
         options.warm_people.write_text(json.dumps(make_people(study, options.warm)))
     else:

@@ -13,6 +13,7 @@ Behaviour is chosen by the *model name*, so one server serves many scenarios:
     judge-f200                  one short verdict after 200 ms ("GRADE: C [[7]]")
     scores-f200                 4 for each of the ten EmoHarbor dimensions, in one piece after 200 ms
     thought-f200                an inner state, likewise
+    watch-f150                  a second line's verdict of level 0 after 150 ms
     cast-n28-f500-g0            whichever of these the prompt asks for, else 28 tokens
     mock-...-x429-p10           10 % of requests answered 429 with Retry-After
     x429 | x500 | xjson (malformed JSON) | xstall (stops half way) |
@@ -61,6 +62,7 @@ DIMENSIONS = (
     "redundancy",
 )
 SCORES = json.dumps({"evaluation": dict.fromkeys(DIMENSIONS, 4)})
+VERDICT_OF_SECOND_LINE = json.dumps({"level": 0, "category": "none"})
 THOUGHT = json.dumps({"cognition": "I see.", "emotion": "calm", "goal": "go on", "emotion_score": 50})
 
 SPECS = {}  # model name -> Spec
@@ -99,7 +101,8 @@ class Spec:
         found = FAULT.search(name)
         self.fault = found.group(1) if found else None
         self.judge = name.startswith("judge")
-        text = SCORES if name.startswith("scores") else THOUGHT if name.startswith("thought") else ""
+        fixed = {"scores": SCORES, "thought": THOUGHT, "watch": VERDICT_OF_SECOND_LINE}
+        text = fixed.get(name.partition("-")[0], "")
         self.text = json.dumps(text)[1:-1].encode()
         self.n = 1 if text else self.n
         base = (

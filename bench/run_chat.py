@@ -21,6 +21,7 @@ from bench.processes import PeakMemory, Server, clean_environment, free_port, me
 from bench.systems import PROJECT, ROOT, SYSTEMS, TOOLS, VENVS, Place, System
 
 DEFAULT = ("bare", "emostudy")
+CHECKED = ("emostudy", "emostudy-watched")  # afterwards, what they stored
 
 
 @contextmanager
@@ -47,7 +48,7 @@ def started(system: System, place: Place) -> Iterator[Server | None]:
 
 def one_run(name: str, n: int, options: argparse.Namespace) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="emostudy-bench-") as folder, mock_llm(Path(folder)) as mock:
-        place = Place(Path(folder), mock, model_name(options), n)
+        place = Place(Path(folder), mock, model_name(options), n, second_line=options.second_line)
         with started(SYSTEMS[name], place) as server:
             return {"name": name, **measured(name, server, place, options)}
 
@@ -64,7 +65,7 @@ def measured(name: str, server: Server | None, place: Place, options: argparse.N
     figures = talk(system, place.url, server.pid, place, options)
     peak.stopped.set()
     figures |= {"idle_mb": idle, "peak_mb": peak.mb, "mock": told(place.mock, "stats")}
-    return figures | (checked(place, figures) if name == "emostudy" else {})
+    return figures | (checked(place, figures) if name in CHECKED else {})
 
 
 def warm_up(system: System, place: Place, server: Server) -> None:
@@ -94,6 +95,7 @@ def talk(system: System, url: str, pid: int | None, place: Place, options: argpa
     load += ["--expect", str(options.tokens), "--think", *map(str, options.think), "--ramp", str(options.ramp)]
     load += ["--timeout", str(options.timeout), "--transcript", str(place.folder / "transcript.jsonl")]
     load += ["--pid", str(pid)] if pid else []
+    load += ["--not-before", str(options.second_line)] if system is SYSTEMS["emostudy-watched"] else []
     env = place.env(BENCH_PEOPLE=str(place.folder / "people.json"))
     command = [str(TOOLS), "-m", "bench.chat_load", *load]
     done = subprocess.run(
@@ -155,6 +157,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--tokens", type=int, default=40, help="of one answer")
     parser.add_argument("--first", type=int, default=200, help="milliseconds to the first token")
     parser.add_argument("--gap", type=int, default=25, help="milliseconds between tokens")
+    parser.add_argument("--second-line", type=int, default=150, help="milliseconds, of emostudy-watched")
     parser.add_argument("--fault", default="", help="for example x429-p10 (see mock_llm.py)")
     parser.add_argument("--think", type=float, nargs=2, default=(1, 3), help="seconds between turns, from to")
     parser.add_argument("--ramp", type=float, default=2, help="seconds within which all join")

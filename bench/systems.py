@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ class Place:
     mock: str
     model: str
     n: int
+    second_line: int = 0  # milliseconds after which the stand-in of emostudy's second line answers
     port: int = field(default_factory=free_port)
 
     @property
@@ -88,6 +89,11 @@ def emostudy(place: Place) -> Server:
     return with_people(place, "manage.py", "start")
 
 
+def emostudy_watched(place: Place) -> Server:
+    """With a second line of the risk screen, which the mock stands in for."""
+    return with_people(place, "manage.py", "start", more=["--second-line", str(place.second_line)])
+
+
 def emostudy_on_daphne(place: Place) -> Server:
     """On Daphne as it comes, without the back-pressure of emostudy.server: what that is worth."""
     for command in ("migrate", "collectstatic"):
@@ -100,14 +106,16 @@ def env_of_emostudy(place: Place) -> dict[str, str]:
     return place.env(VAR_DIR=str(place.folder / "var"), HOST="127.0.0.1", PORT=str(place.port))
 
 
-def with_people(place: Place, *command: str) -> Server:
+def with_people(place: Place, *command: str, more: Sequence[str] = ()) -> Server:
     env = env_of_emostudy(place)
     server = Server([str(PROJECT), *command], cwd=ROOT, env=env, log=place.log)
     try:
         server.wait_for(f"{place.url}/readyz")
         people = [str(place.folder / "people.json"), str(place.folder / "warm.json")]
         count = ["--count", str(place.n), "--warm", "2"]
-        place.run(PROJECT, "-m", "bench.emostudy_rows", "make", place.mock, place.model, *people, *count, env=env)
+        place.run(
+            PROJECT, "-m", "bench.emostudy_rows", "make", place.mock, place.model, *people, *count, *more, env=env
+        )
     except (RuntimeError, subprocess.CalledProcessError):
         server.stop()
         raise
@@ -144,6 +152,7 @@ SYSTEMS = {
     "relay": System("bare", relay, TOOLS),
     "bare": System("bare", bare(), PROJECT),
     "emostudy": System("emostudy", emostudy, PROJECT),
+    "emostudy-watched": System("emostudy", emostudy_watched, PROJECT),
     "emostudy-on-daphne": System("emostudy", emostudy_on_daphne, PROJECT),
     "chainlit": System("chainlit", chainlit, python_of("chainlit")),
     "gradio": System("gradio", gradio, python_of("gradio")),

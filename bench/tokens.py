@@ -21,14 +21,17 @@ class Answer:
     tail: float
 
     @classmethod
-    def of(cls, pieces: Sequence[tuple[int, str]], *, sent: int, end: int) -> "Answer | None":
-        """`None` where there is no first token. All times in microseconds of the one monotonic clock."""
+    def of(cls, pieces: Sequence[tuple[int, str]], *, sent: int, end: int, not_before: float = 0) -> "Answer | None":
+        """`None` where there is no first token. All times in microseconds of the one monotonic clock. No token
+        counts as sent earlier than `not_before` milliseconds after the request: a second line may answer later."""
         seen = list(arrivals(pieces))
         first = FIRST.search("".join(piece for _, piece in pieces))
         if first is None or not seen:
             return None
         left, received = int(first[1]), int(first[2])
-        up, down = (received - sent) / 1000, (seen[0][0] - left) / 1000
+        earliest = received + int(1000 * not_before)
+        seen = [(at, max(emitted, earliest)) for at, emitted in seen]
+        up, down = (received - sent) / 1000, (seen[0][0] - max(left, earliest)) / 1000
         return cls(up, down, [(at - emitted) / 1000 for at, emitted in seen], (end - seen[-1][1]) / 1000)
 
 

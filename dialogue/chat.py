@@ -27,9 +27,9 @@ from dialogue.safety.second_line import (
     ENTRY,
     SCRIPTED,
     Answer,
+    EarlierTurn,
     Finding,
     Question,
-    Said,
     SecondLine,
     question_about,
     question_about_reply,
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 80 ms apart, are 4500
 LEASE = timedelta(seconds=30)
-OF_A_PAST_TURN = ("conversation", "number", "state", "client_id", "text", "seq", "reply", "reply_seq", "risk_level",
+PAST_TURN_FIELDS = ("conversation", "number", "state", "client_id", "text", "seq", "reply", "reply_seq", "risk_level",
                   "help_seq", "owner", "lease_until", "attempts")  # fmt: skip
 
 
@@ -63,7 +63,7 @@ class Inquiry:
 
 
 @dataclass(frozen=True)
-class Heard:
+class AnsweredInquiry:
     """An inquiry with its answer, to be stored."""
 
     inquiry: Inquiry
@@ -99,42 +99,43 @@ class Assignment:
 
 
 @dataclass(frozen=True)
-class Taken:
+class TakenTurn:
     turn: int
     shown: tuple[frames.Outgoing, ...] = ()
     assignment: Assignment | None = None
 
 
-LOCKED = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
+LOCKED_CONVERSATION = Compiled(Conversation, lambda: Conversation.objects.select_for_update().filter(pk=0))
 SHOWN_TURNS = Compiled(
     Turn,
-    lambda: Turn.objects.filter(conversation=0).order_by("number").only(*OF_A_PAST_TURN, "created_at", "replied_at"),
+    lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS, "created_at", "replied_at"),
 )
-PAST_TURNS = Compiled(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*OF_A_PAST_TURN))
+PAST_TURNS = Compiled(Turn, lambda: Turn.objects.filter(conversation=0).order_by("number").only(*PAST_TURN_FIELDS))
 SUPPORTER = Compiled(Supporter, lambda: Supporter.objects.filter(pk=0))
 
 
-def locked(conversation_id: int) -> Conversation:
-    """The conversation with its row locked until the transaction ends (SQLite: the database is, by IMMEDIATE)."""
-    for conversation in LOCKED.rows(conversation_id):
+def lock_conversation(conversation_id: int) -> Conversation:
+    """Return the conversation with its row locked until the transaction ends (SQLite: the database is, by
+    IMMEDIATE)."""
+    for conversation in LOCKED_CONVERSATION.rows(conversation_id):
         return conversation
     raise Conversation.DoesNotExist(conversation_id)
 
 
-def past_turns(conversation: Conversation) -> list[Turn]:
-    """What the rules and the supporter need of them, in one query."""
+def get_past_turns(conversation: Conversation) -> list[Turn]:
+    """Return the turns with the fields that the rules and the supporter need, in one query."""
     return PAST_TURNS.rows(conversation.pk)
 
 
 @transaction.atomic
 def take_seeker_turn(
     conversation_id: int, *, client_id: str, text: str, owner: str, timing: frames.Timing | None = None
-) -> Taken:
+) -> TakenTurn:
     """Store a message once, screen it, and where a reply may follow, claim that reply for `owner`."""
-    conversation = locked(conversation_id)
-    past = past_turns(conversation)
+    conversation = lock_conversation(conversation_id)
+    past = get_past_turns(conversation)
     if known := next((turn for turn in past if turn.client_id == client_id), None):
-        return Taken(turn=known.number)
+        return TakenTurn(turn=known.number)
     refuse_unless_open(conversation, past[-1] if past else None)
     refuse_bad_text(text)
     turn = new_turn(conversation, past, client_id=client_id, text=text, timing=timing)
@@ -191,8 +192,11 @@ def holding_level(conversation: Conversation) -> int:
     return 4 if conversation.role_play else 3
 
 
-def take_open(conversation: Conversation, turn: Turn, past: Sequence[Turn], verdict: Verdict, *, owner: str) -> Taken:
-    """The message, its help and the attempt at a reply take their numbers in one write."""
+def take_open(
+    conversation: Conversation, turn: Turn, past: Sequence[Turn], verdict: Verdict, *, owner: str
+) -> TakenTurn:
+    """Store a message that a reply may follow. It, its help and the attempt at a reply take their numbers in one
+    write."""
     shown = 1 + bool(turn.risk_level)
     turn.seq = number_turn(conversation, turn, shown + BLOCK)
     turn.claim(owner, timezone.now() + LEASE)
@@ -200,18 +204,19 @@ def take_open(conversation: Conversation, turn: Turn, past: Sequence[Turn], verd
     if turn.risk_level >= 2:
         record_risk(conversation, turn, level=turn.risk_level, found=verdict)
     first = turn.seq + shown
-    assignment = called(conversation, turn, past, range(first, first + BLOCK))
-    return Taken(turn.number, help_for(turn), with_inquiry(assignment, conversation, turn, past))
+    assignment = open_call(conversation, turn, past, range(first, first + BLOCK))
+    return TakenTurn(turn.number, help_for(turn), with_inquiry(assignment, conversation, turn, past))
 
 
-def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> Taken:
-    """No model is asked. Level 3 waits for a person on call; level 4 ends it, but in role-play it waits as well."""
+def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> TakenTurn:
+    """Store a message that asks no model. Level 3 waits for a person on call; level 4 ends the conversation, but in
+    role-play it waits as well."""
     turn.seq = number_turn(conversation, turn, 2)
     turn.state = TurnState.HELD
     turn.save(force_insert=True)
     hold_or_close(conversation, turn)
     record_risk(conversation, turn, level=turn.risk_level, found=verdict)
-    return Taken(turn.number, (*help_for(turn), state_frame(conversation, turn)))
+    return TakenTurn(turn.number, (*help_for(turn), state_frame(conversation, turn)))
 
 
 def hold_or_close(conversation: Conversation, turn: Turn) -> None:
@@ -235,8 +240,8 @@ def help_for(turn: Turn) -> tuple[frames.Outgoing, ...]:
 
 
 def help_seq(turn: Turn) -> int:
-    """The number of the help shown for a message: the one after the message's own, so it need not be stored; but where
-    the second line asked for it, one of those that the reply had claimed."""
+    """Return the number of the help shown for a message: the one after the message's own, so it need not be stored; but
+    where the second line asked for it, one of those that the reply had claimed."""
     return turn.help_seq or turn.seq + 1
 
 
@@ -293,15 +298,15 @@ def assign(conversation: Conversation, turn: Turn, *, owner: str, numbers: range
     partner fails."""
     turn.claim(owner, timezone.now() + LEASE)
     turn.save(update_fields=["owner", "lease_until", "attempts"])
-    past = [earlier for earlier in past_turns(conversation) if earlier.number < turn.number]
+    past = [earlier for earlier in get_past_turns(conversation) if earlier.number < turn.number]
     if numbers is not None:
-        return called(conversation, turn, past, numbers)
+        return open_call(conversation, turn, past, numbers)
     first = conversation.reserve(BLOCK)
-    assignment = called(conversation, turn, past, range(first, first + BLOCK))
+    assignment = open_call(conversation, turn, past, range(first, first + BLOCK))
     return with_inquiry(assignment, conversation, turn, past)
 
 
-def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers: range) -> Assignment:
+def open_call(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers: range) -> Assignment:
     """Open the ledger's row for this attempt."""
     if conversation.supporter_id is None:
         raise ValueError(f"conversation {conversation.code} has no supporter to answer it")
@@ -340,12 +345,15 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
 
 
 def with_inquiry(assignment: Assignment, conversation: Conversation, turn: Turn, past: Sequence[Turn]) -> Assignment:
-    """Open the ledger's row for the second line where it has something to say: not where it has answered, nor where a
-    person on call has let the message go on that held the conversation."""
+    """Return the assignment with a question to the second line and its row in the ledger, where one is to be asked.
+
+    None is where it has answered already, or where a person on call has released the message that held the
+    conversation.
+    """
     line = assignment.second_line
     if line is None or turn.second_level is not None or must_hold(conversation, turn):
         return assignment
-    earlier = [Said(one.text, one.reply, one.risk_level) for one in past]
+    earlier = [EarlierTurn(one.text, one.reply, one.risk_level) for one in past]
     question = question_about(line, turn.text, earlier, conversation.language)
     return replace(assignment, inquiry=open_inquiry(assignment, question))
 
@@ -377,9 +385,9 @@ def inquire_about_reply(assignment: Assignment, reply: Reply) -> Inquiry | None:
     return open_inquiry(assignment, question)
 
 
-def close_inquiries(heard: Sequence[Heard]) -> None:
+def close_inquiries(answers: Sequence[AnsweredInquiry]) -> None:
     """Store what came of the questions to the second line, with what they cost."""
-    for one in heard:
+    for one in answers:
         values = Call.closing(one.answer.outcome, one.answer.status)
         price = second_line_price(one.inquiry.question.line)
         if price is not None:
@@ -405,9 +413,9 @@ def known_prices(path: str) -> Prices | None:
         return None
 
 
-def levels_of(assignment: Assignment, heard: Sequence[Heard]) -> dict[str, Any]:
+def levels_of(assignment: Assignment, answers: Sequence[AnsweredInquiry]) -> dict[str, Any]:
     """Return the fields of the turn that keep both lines' levels of its message."""
-    for one in heard:
+    for one in answers:
         found = one.answer.finding
         if one.inquiry.question.about == "message" and found is not None:
             return {
@@ -440,11 +448,12 @@ def evenness_of(conversation: Conversation) -> Pacing:
 
 @transaction.atomic
 def claim_due_reply(conversation_id: int, *, owner: str, single_process: bool) -> Assignment | None:
-    """The reply that is due and that nobody alive is fetching: after a restart, or from another process that died.
+    """Claim the reply that is due and that nobody alive is fetching: after a restart, or from another process that
+    died.
 
     Where there is one process only, whoever owned it before is dead, so nobody waits for a lease to run out.
     """
-    conversation = locked(conversation_id)
+    conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
     if last is None or conversation.status != Status.OPEN:
         return None
@@ -457,7 +466,7 @@ def claim_due_reply(conversation_id: int, *, owner: str, single_process: bool) -
 @transaction.atomic
 def retry(conversation_id: int, *, owner: str) -> Assignment | None:
     """Ask again for a reply that failed; nothing where none did."""
-    conversation = locked(conversation_id)
+    conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
     if last is None or last.state != TurnState.FAILED or conversation.status != Status.OPEN:
         return None
@@ -466,8 +475,8 @@ def retry(conversation_id: int, *, owner: str) -> Assignment | None:
     return assign(conversation, last, owner=owner)
 
 
-def owned(assignment: Assignment) -> QuerySet[Turn]:
-    """The turn, as long as its reply is still this runner's to store."""
+def claimed_turn(assignment: Assignment) -> QuerySet[Turn]:
+    """Return a query for the turn that finds it as long as its reply is still this runner's to store."""
     return Turn.objects.filter(
         conversation=assignment.conversation, number=assignment.turn, owner=assignment.owner, state=TurnState.WAITING
     )
@@ -475,27 +484,31 @@ def owned(assignment: Assignment) -> QuerySet[Turn]:
 
 def renew_lease(assignment: Assignment) -> bool:
     """Say that the reply is still being fetched; False where it has become another's or is no longer wanted."""
-    return owned(assignment).update(lease_until=timezone.now() + LEASE) == 1
+    return claimed_turn(assignment).update(lease_until=timezone.now() + LEASE) == 1
 
 
 @transaction.atomic
 def record_reply(
-    assignment: Assignment, reply: Reply, *, seq: int, heard: Sequence[Heard] = ()
+    assignment: Assignment, reply: Reply, *, seq: int, answers: Sequence[AnsweredInquiry] = ()
 ) -> list[frames.Outgoing]:
     """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it.
-    `heard`: what the second line has answered meanwhile."""
-    conversation = locked(assignment.conversation)
+    `answers`: those of the second line that are to be stored with it."""
+    conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply)
     shown, now = assignment.evenness.visible_text(reply.text), timezone.now()
-    if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, heard=heard):
+    if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, answers=answers):
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
     answer = frames.StoredReply(seq=seq, turn=assignment.turn, text=shown, sent_at=minute(now))
-    return [answer] if conversation.status == Status.OPEN else [answer, state_frame(conversation, answered(assignment))]
+    return (
+        [answer]
+        if conversation.status == Status.OPEN
+        else [answer, state_frame(conversation, answered_turn(assignment))]
+    )
 
 
-def answered(assignment: Assignment) -> Turn:
+def answered_turn(assignment: Assignment) -> Turn:
     return Turn(number=assignment.turn, state=TurnState.ANSWERED)
 
 
@@ -507,14 +520,21 @@ def pause_or_close_when_due(conversation: Conversation, *, answered: int) -> Non
 
 
 def store_reply(
-    assignment: Assignment, reply: Reply, *, shown: str, seq: int, now: datetime, heard: Sequence[Heard] = ()
+    assignment: Assignment,
+    reply: Reply,
+    *,
+    shown: str,
+    seq: int,
+    now: datetime,
+    answers: Sequence[AnsweredInquiry] = (),
 ) -> bool:
-    """False where the turn is no longer this runner's: then nothing is changed but the ledger."""
+    """Store a reply on its turn. Return False where the turn is no longer this runner's: then only the ledger
+    changes."""
     masked = shown != reply.text
-    levels = levels_of(assignment, heard)
-    close_inquiries(heard)
+    levels = levels_of(assignment, answers)
+    close_inquiries(answers)
     note_second_level(assignment, levels)
-    stored = owned(assignment).update(
+    stored = claimed_turn(assignment).update(
         state=TurnState.ANSWERED,
         reply=shown,
         reply_seq=seq,
@@ -536,15 +556,15 @@ def store_reply(
 
 @transaction.atomic
 def withhold_reply(
-    assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, heard: Sequence[Heard] = ()
+    assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, answers: Sequence[AnsweredInquiry] = ()
 ) -> list[frames.Outgoing]:
-    """A reply that must not be shown: the standard text stands in its place, the original stays for the researcher."""
-    conversation = locked(assignment.conversation)
+    """Show the standard text in the place of a reply that must not be shown; the original stays for the researcher."""
+    conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
     standard, now = standard_text(conversation.language), timezone.now()
-    if not store_reply(assignment, reply, shown=standard, seq=seq, now=now, heard=heard):
+    if not store_reply(assignment, reply, shown=standard, seq=seq, now=now, answers=answers):
         return []
-    turn = answered(assignment)
+    turn = answered_turn(assignment)
     shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
     close(conversation, EndReason.SAFETY)
     if isinstance(found, Finding):
@@ -568,9 +588,9 @@ def withhold_reply(
 def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) -> Assignment | None:
     """Close the attempt's ledger row and open the next attempt; None where the turn is no longer ours. `seq` is the
     first frame number that this attempt has left over."""
-    conversation = locked(assignment.conversation)
+    conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, error)
-    turn = owned(assignment).first()
+    turn = claimed_turn(assignment).first()
     if turn is None:
         return None
     turn.error = error.status
@@ -579,29 +599,29 @@ def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) ->
 
 
 @transaction.atomic
-def raise_level(assignment: Assignment, heard: Heard, *, help_seq: int) -> list[frames.Outgoing]:
-    """The second line found more in the message than the first, and not so much that it holds the conversation: help is
-    shown, with one of the numbers that the reply has claimed."""
-    conversation = locked(assignment.conversation)
-    close_inquiries([heard])
-    turn = owned(assignment).first()
+def raise_level(assignment: Assignment, answered: AnsweredInquiry, *, help_seq: int) -> list[frames.Outgoing]:
+    """Show help for a message in which the second line found more than the first, and not so much that it holds the
+    conversation. `help_seq` is one of the numbers that the reply has claimed."""
+    conversation = lock_conversation(assignment.conversation)
+    close_inquiries([answered])
+    turn = claimed_turn(assignment).first()
     if turn is None:
         return []
-    raise_turn(turn, assignment, heard, help_seq=help_seq)
+    raise_turn(turn, assignment, answered, help_seq=help_seq)
     turn.save()
     if turn.risk_level >= 2:
-        record_second_line(conversation, turn, heard)
+        record_second_line(conversation, turn, answered)
     return list(help_for(turn))
 
 
-def raise_turn(turn: Turn, assignment: Assignment, heard: Heard, *, help_seq: int) -> None:
-    levels = levels_of(assignment, [heard])
+def raise_turn(turn: Turn, assignment: Assignment, answered: AnsweredInquiry, *, help_seq: int) -> None:
+    levels = levels_of(assignment, [answered])
     for name, value in levels.items():
         setattr(turn, name, value)
     turn.risk_level, turn.help_seq = max(turn.risk_level, levels["second_level"]), help_seq
 
 
-def record_second_line(conversation: Conversation, turn: Turn, heard: Heard) -> None:
+def record_second_line(conversation: Conversation, turn: Turn, answered: AnsweredInquiry) -> None:
     found = screen_message(turn.text)  # the same as when the message came
     record_risk(
         conversation,
@@ -609,23 +629,23 @@ def record_second_line(conversation: Conversation, turn: Turn, heard: Heard) -> 
         level=turn.risk_level,
         found=found,
         first_level=turn.first_level,
-        second=heard.answer.finding,
+        second=answered.answer.finding,
     )
 
 
 @transaction.atomic
 def hold_message(
-    assignment: Assignment, outcome: Reply | ProviderError, heard: Heard, *, help_seq: int
+    assignment: Assignment, outcome: Reply | ProviderError, answered: AnsweredInquiry, *, help_seq: int
 ) -> list[frames.Outgoing]:
-    """The second line found so much in the message that it holds the conversation, as if the first line had: the reply
-    is given up, however far it had come, and the person sees the same frames."""
-    conversation = locked(assignment.conversation)
+    """Hold the conversation for what the second line found in the message, as if the first line had: the reply is given
+    up, however far it had come, and the person sees the same frames."""
+    conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, outcome, status="stopped")
-    close_inquiries([heard])
+    close_inquiries([answered])
     turn = Turn.objects.filter(conversation=conversation, number=assignment.turn, owner=assignment.owner).first()
     if turn is None:
         return []
-    raise_turn(turn, assignment, heard, help_seq=help_seq)
+    raise_turn(turn, assignment, answered, help_seq=help_seq)
     waits = turn.state == TurnState.WAITING
     if waits:
         turn.state, turn.owner, turn.lease_until = TurnState.HELD, "", None
@@ -634,28 +654,29 @@ def hold_message(
         hold_or_close(conversation, turn)
     elif conversation.end_reason not in (EndReason.FINISHED, EndReason.EARLY):
         return []  # it was ended from outside meanwhile
-    record_second_line(conversation, turn, heard)
+    record_second_line(conversation, turn, answered)
     return [*help_for(turn), state_frame(conversation, turn)] if waits else list(help_for(turn))
 
 
 @transaction.atomic
-def give_up_unheard(
-    assignment: Assignment, outcome: Reply | ProviderError, heard: Sequence[Heard]
+def give_up_without_second_line(
+    assignment: Assignment, outcome: Reply | ProviderError, answers: Sequence[AnsweredInquiry]
 ) -> list[frames.Outgoing]:
-    """The second line has not answered, and the study shows no reply without it: the person can ask again."""
-    conversation = locked(assignment.conversation)
+    """Fail a turn whose second line has not answered, where the study shows no reply without it: the person can ask
+    again."""
+    conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, outcome, status="stopped")
-    failed = fail_turn(assignment, "second_line", heard)
+    failed = fail_turn(assignment, "second_line", answers)
     return [failed_frame(conversation, assignment)] if failed else []
 
 
-def fail_turn(assignment: Assignment, error: str, heard: Sequence[Heard]) -> bool:
-    """False where the turn is no longer this runner's."""
-    levels = levels_of(assignment, heard)
-    close_inquiries(heard)
+def fail_turn(assignment: Assignment, error: str, answers: Sequence[AnsweredInquiry]) -> bool:
+    """Mark the turn as failed. Return False where it is no longer this runner's."""
+    levels = levels_of(assignment, answers)
+    close_inquiries(answers)
     note_second_level(assignment, levels)
     values = {"state": TurnState.FAILED, "error": error, "owner": "", "lease_until": None}
-    return owned(assignment).update(**values, **levels) == 1
+    return claimed_turn(assignment).update(**values, **levels) == 1
 
 
 def failed_frame(conversation: Conversation, assignment: Assignment) -> frames.Outgoing:
@@ -665,12 +686,16 @@ def failed_frame(conversation: Conversation, assignment: Assignment) -> frames.O
 
 
 @transaction.atomic
-def give_up(assignment: Assignment, error: ProviderError, *, heard: Sequence[Heard] = ()) -> list[frames.Outgoing]:
-    """No reply could be had: a stated outcome that the person can act on, never a dead input box. Where what was said
-    so far is too long for this partner, to ask again is useless, and the conversation ends."""
-    conversation = locked(assignment.conversation)
+def give_up(
+    assignment: Assignment, error: ProviderError, *, answers: Sequence[AnsweredInquiry] = ()
+) -> list[frames.Outgoing]:
+    """Fail a turn for which no reply could be had: a stated outcome that the person can act on, never a dead input box.
+
+    Where what was said so far is too long for this partner, to ask again is useless, and the conversation ends.
+    """
+    conversation = lock_conversation(assignment.conversation)
     Call.close(assignment.call, error)
-    if not fail_turn(assignment, error.status, heard):
+    if not fail_turn(assignment, error.status, answers):
         return []
     if error.status == TOO_LONG and assignment.answered and conversation.status == Status.OPEN:
         close(conversation, EndReason.TECHNICAL)
@@ -679,7 +704,7 @@ def give_up(assignment: Assignment, error: ProviderError, *, heard: Sequence[Hea
 
 
 def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoing:
-    """The frame that tells why nothing can be written now."""
+    """Return the frame that says why nothing can be written now."""
     turn = last.number if last else 0
     if is_held(conversation, last):
         return frames.Held(seq=conversation.state_seq, turn=turn)
@@ -697,7 +722,7 @@ class Missed:
 
 
 def missed_after(conversation_id: int, after: int) -> Missed:
-    """What a browser that has shown everything up to `after` has missed, in order."""
+    """Return what a browser that has shown everything up to `after` has missed, in order."""
     conversation = Conversation.objects.get(pk=conversation_id)
     turns = SHOWN_TURNS.rows(conversation_id)
     last = turns[-1] if turns else None
@@ -719,12 +744,13 @@ def frames_of(turn: Turn, is_last: bool) -> Iterator[frames.Numbered]:
 
 
 def minute(moment: datetime | None) -> str | None:
-    """The time that the page tells, and no more of it: seconds would tell a partner's speed."""
+    """Return the time that the page shows, and no more of it: seconds would tell a partner's speed."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:00Z") if moment else None
 
 
 def still_needs_help(turn: Turn) -> bool:
-    """Whether help is shown again to one who comes back: not where a counsellor has said that it was the role."""
+    """Return whether help is shown again to one who comes back: not where a counsellor has said that it was the
+    role."""
     if not turn.risk_level:
         return False
     return (
@@ -742,8 +768,9 @@ def mark_seen(conversation_id: int, seq: int) -> None:
 
 @transaction.atomic
 def end(conversation_id: int, *, early: bool) -> frames.Outgoing:
-    """The person ends it: from the minimum on as finished, before it only as an early stop that is said to be one."""
-    conversation = locked(conversation_id)
+    """End it for the person: from the minimum on as finished, before it only as an early stop that is said to be
+    one."""
+    conversation = lock_conversation(conversation_id)
     last = conversation.last_turn()
     if conversation.status != Status.OPEN:
         refuse_unless_open(conversation, last)
@@ -758,11 +785,11 @@ def end(conversation_id: int, *, early: bool) -> frames.Outgoing:
 
 
 def resume(conversation_id: int) -> None:
-    """The rating that was due is stored: the conversation goes on, or ends where it has reached its last turn.
+    """Continue after the rating that was due is stored, or end the conversation where it has reached its last turn.
 
     Called inside the transaction that stores the rating.
     """
-    conversation = locked(conversation_id)
+    conversation = lock_conversation(conversation_id)
     if conversation.status != Status.PAUSED:
         return
     if conversation.answered_turns() >= conversation.max_turns:
@@ -776,9 +803,11 @@ def resume(conversation_id: int) -> None:
 def change_language(
     conversation_id: int, *, language: str, supporter: Supporter, profile: str, characters_per_second: float | None
 ) -> None:
-    """The person goes on in another language: from their next message on they have the same partner in that one. What
-    was said stays as it is, and a reply that is under way comes in the language in which it was asked for."""
-    conversation = locked(conversation_id)
+    """Continue in another language: from their next message on the person has the same partner in that one.
+
+    What was said stays as it is, and a reply that is under way comes in the language in which it was asked for.
+    """
+    conversation = lock_conversation(conversation_id)
     if conversation.status == Status.CLOSED or conversation.language == language:
         return
     if conversation.turns.exists():
@@ -789,8 +818,8 @@ def change_language(
 
 
 def release(conversation_id: int) -> None:
-    """A person on call lets a held conversation go on: the message that held it is answered after all."""
-    conversation = locked(conversation_id)
+    """Let a held conversation continue for a person on call: the message that held it is answered after all."""
+    conversation = lock_conversation(conversation_id)
     if conversation.status != Status.HELD:
         return
     conversation.turns.filter(state=TurnState.HELD).update(state=TurnState.WAITING, owner="", lease_until=None)
@@ -800,22 +829,22 @@ def release(conversation_id: int) -> None:
 
 def stop(conversation_id: int, reason: EndReason) -> None:
     """End it from outside, whatever its state; a conversation that has ended keeps its reason."""
-    conversation = locked(conversation_id)
+    conversation = lock_conversation(conversation_id)
     if conversation.status != Status.CLOSED:
         close(conversation, reason)
         conversation.turns.filter(state=TurnState.WAITING).update(state=TurnState.FAILED)
 
 
 def reopen_unused(conversation_id: int) -> None:
-    """What was stopped because the person was gone, before anybody had said a word, begins after all."""
-    conversation = locked(conversation_id)
+    """Open again what was stopped because the person was gone, before anybody had said a word."""
+    conversation = lock_conversation(conversation_id)
     if conversation.end_reason == EndReason.WITHDRAWN and not conversation.turns.exists():
         conversation.status, conversation.end_reason, conversation.ended_at = Status.OPEN, "", None
         conversation.save(update_fields=["status", "end_reason", "ended_at"])
 
 
 def hold_for_role_answer(conversation_id: int) -> None:
-    """In role-play the counsellor said that the words were their own: they are treated as anybody's."""
-    conversation = locked(conversation_id)
+    """Hold a role-play whose counsellor said that the words were their own: they are treated as anybody's."""
+    conversation = lock_conversation(conversation_id)
     if conversation.status in (Status.OPEN, Status.PAUSED):
         set_status(conversation, Status.HELD)

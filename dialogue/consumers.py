@@ -12,6 +12,7 @@ from django.conf import settings
 from dialogue import chat, frames, replies
 from dialogue.access import conversation_for
 from dialogue.models import Conversation
+from dialogue.safety import second_line
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +28,8 @@ class ChatConsumer(AsyncWebsocketConsumer):
     conversation: Conversation | None = None
 
     async def __call__(self, *asgi: Any) -> None:
-        """However it ends, by a goodbye, a handler that broke or Daphne's patience, nothing of the socket is left."""
+        """Leave nothing of the socket behind, whether it ends by a goodbye, a handler that broke or Daphne's
+        patience."""
         try:
             await super().__call__(*asgi)
         finally:
@@ -47,6 +49,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
         self.window_began, self.in_window, self.last_seq = 0.0, 0, 0
         if not settings.SINGLE_PROCESS:
             await self.channel_layer.group_add(replies.group(code), self.channel_name)
+        second_line.prepare(self.conversation.second_line)
         await self.accept()
 
     async def leave_for_good(self, conversation: Conversation) -> None:
@@ -61,7 +64,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.attached = False
 
     async def write(self) -> None:
-        """The one writer of this socket, so that frames leave in the order in which they were pushed."""
+        """Send the frames in the order in which they were pushed. A socket has one writer only."""
         while True:
             frame = await self.outgoing.get()
             await self.send(text_data=frame.encode())
@@ -123,7 +126,7 @@ class ChatConsumer(AsyncWebsocketConsumer):
             self.push(await database_sync_to_async(chat.end)(self.conversation.pk, early=incoming.early))
 
     async def resume(self, after: int) -> None:
-        """Everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
+        """Push everything missed, then the reply that is under way. What happens meanwhile is put aside, not lost."""
         await self.supersede_others()
         if not self.attached:
             replies.attach(self.conversation.pk, self)
@@ -144,15 +147,15 @@ class ChatConsumer(AsyncWebsocketConsumer):
             await asyncio.shield(replies.start_due(self.conversation.pk))
 
     def drop_unsent(self) -> None:
-        """Numbered frames that wait for a slow reader are among the missed ones: asking for those again and again must
-        not pile up one copy for each time."""
+        """Drop numbered frames that wait for a slow reader. They are among the missed ones: asking for those again and
+        again must not pile up one copy for each time."""
         unsent = [self.outgoing.get_nowait() for _ in range(self.outgoing.qsize())]
         for frame in unsent:
             if getattr(frame, "seq", None) is None:
                 self.outgoing.put_nowait(frame)
 
     async def supersede_others(self) -> None:
-        """Opened in another tab: the newest wins, the others become read-only, in this process and in all others."""
+        """Make all other tabs with this conversation read-only, in this process and in all others: the newest wins."""
         for listener in tuple(replies.listeners.get(self.conversation.pk, ())):
             if listener is not self:
                 listener.supersede()

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from dialogue import chat, frames
-from dialogue.chat import Assignment, Heard, Inquiry
+from dialogue.chat import AnsweredInquiry, Assignment, Inquiry
 from dialogue.models import Supporter
 from dialogue.pacing import Pace, PacedReply
 from dialogue.providers.base import ProviderError, Reply
@@ -44,7 +44,7 @@ class Listener(Protocol):
     def supersede(self) -> None: ...
 
 
-class Withheld(Exception):
+class ReplyWithheld(Exception):
     """The safety screen ended this reply."""
 
     def __init__(self, verdict: Verdict) -> None:
@@ -52,7 +52,7 @@ class Withheld(Exception):
         self.verdict = verdict
 
 
-class Overruled(Exception):
+class ReplyOverruled(Exception):
     """The second line ended this reply, by what it found in the message or because it said nothing. `outcome` is what
     had come of the arm's call by then."""
 
@@ -90,7 +90,7 @@ def start(assignment: Assignment) -> "LiveReply":
 
 
 async def start_due(conversation: int) -> None:
-    """After a restart of the server, or of another process: fetch the reply that is still owed."""
+    """Fetch the reply that is still owed after a restart of the server, or of another process."""
     if conversation in running:
         return
     assignment = await database_sync_to_async(chat.claim_due_reply)(
@@ -128,7 +128,7 @@ class LiveReply:
     def __init__(self, assignment: Assignment) -> None:
         self.pace = Pace(assignment.evenness, time.monotonic())
         self.level = assignment.level  # of the message, raised by what the second line finds
-        self.heard: list[Heard] = []  # what the second line said and is not stored yet
+        self.answers: list[AnsweredInquiry] = []  # what the second line said and is not stored yet
         self.overrules = False  # the second line ends this reply
         # Closed until the second line has read the message; and from level 2 on until it has read the whole reply.
         self.may_show = assignment.inquiry is None and not self.is_read_first(assignment)
@@ -148,27 +148,29 @@ class LiveReply:
     def begin(self, assignment: Assignment) -> None:
         self.assignment = assignment
         self.showing = PacedReply(assignment.evenness, self.pace)
-        self.told = False  # the number of what comes after the pieces is given away
+        self.is_number_given = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq
         self.began_at = time.monotonic()
         self.timer: asyncio.TimerHandle | None = None
 
     def take_seq(self) -> int | None:
-        """The next frame number for a piece; None when only the one for the reply itself is left, or that is taken."""
-        if self.told or self.next_seq >= self.assignment.end - 1:
+        """Return the next frame number for a piece; None when only the one for the reply itself is left, or that is
+        given."""
+        if self.is_number_given or self.next_seq >= self.assignment.end - 1:
             return None
         self.next_seq += 1
         return self.next_seq - 1
 
     def number_to_store(self) -> int:
-        """That of the whole reply, or the first of the next attempt. From here on no piece has one: while it is being
-        stored, somebody who joins must not be given a piece under a number that something else will bear."""
-        self.told = True
+        """Return the number of the whole reply, or the first of the next attempt. From here on no piece has one: while
+        it is being stored, somebody who joins must not be given a piece under a number that something else will
+        bear."""
+        self.is_number_given = True
         return self.next_seq
 
     def whole_so_far(self) -> frames.Chunk | None:
-        """For one who joins in the middle: everything up to here."""
+        """Return everything up to here as one piece, for one who joins in the middle."""
         if not self.showing.sent or (seq := self.take_seq()) is None:
             return None
         return frames.Chunk(seq=seq, turn=self.assignment.turn, at=0, text=self.showing.out())
@@ -183,12 +185,12 @@ class LiveReply:
         if wait > 0:
             self.timer = asyncio.get_running_loop().call_later(wait, self.show_late)
         elif verdict := self.screen():
-            raise Withheld(verdict)
+            raise ReplyWithheld(verdict)
         else:
             self.show_and_go_on()
 
     def show_late(self) -> None:
-        """Shows what was gathered meanwhile. A hit is left to the next piece, which can end the call."""
+        """Show what was gathered meanwhile. A hit is left to the next piece, which can end the call."""
         self.timer = None
         if self.screen() is None:
             self.show_and_go_on()
@@ -213,7 +215,7 @@ class LiveReply:
             broadcast(self.assignment.conversation, [piece])
 
     async def show_to_the_end(self) -> None:
-        """Where replies are paced, the rest is not thrown at the person because the model happens to be done."""
+        """Show the rest at its pace: it is not thrown at the person because the model happens to be done."""
         self.showing.finish()
         while self.showing.waits():
             await asyncio.sleep(max(0.0, self.pace.next_at - time.monotonic()))
@@ -228,12 +230,12 @@ class LiveReply:
         heartbeat = asyncio.create_task(self.keep_lease())
         try:
             outcome = await self.fetch()
-        except Overruled as stop:
+        except ReplyOverruled as stop:
             outcome = await self.store_overruled(stop.outcome)
         except Exception as error:
             log.exception("conversation %s, turn %s: the reply broke", self.assignment.code, self.assignment.turn)
             broken = ProviderError("client_error", repr(error))
-            outcome = await self.stored(chat.give_up, self.assignment, broken, heard=self.heard)
+            outcome = await self.store(chat.give_up, self.assignment, broken, answers=self.answers)
         finally:
             self.stop_timer()
             heartbeat.cancel()
@@ -248,16 +250,16 @@ class LiveReply:
         while True:
             try:
                 reply = await self.attempt()
-            except Withheld as stop:
+            except ReplyWithheld as stop:
                 reply = self.partial()
                 await self.await_second_line(reply)
                 return await self.withhold(reply, stop.verdict)
             except ProviderError as error:
                 if error.permanent or self.assignment.attempt % ATTEMPTS == 0:
                     await self.await_second_line(error)
-                    return await self.stored(chat.give_up, self.assignment, error, heard=self.heard)
+                    return await self.store(chat.give_up, self.assignment, error, answers=self.answers)
                 await self.wait(wait_before_next(error, self.assignment.attempt), error)
-                following = await self.stored(chat.record_failure, self.assignment, error, seq=self.number_to_store())
+                following = await self.store(chat.record_failure, self.assignment, error, seq=self.number_to_store())
                 if following is None:
                     return []
                 self.begin(following)
@@ -268,8 +270,8 @@ class LiveReply:
                     return await self.withhold(reply, found)
                 if self.assignment.evenness.is_paced():
                     await self.show_to_the_end()
-                return await self.stored(
-                    chat.record_reply, self.assignment, reply, seq=self.number_to_store(), heard=self.heard
+                return await self.store(
+                    chat.record_reply, self.assignment, reply, seq=self.number_to_store(), answers=self.answers
                 )
 
     async def attempt(self) -> Reply:
@@ -291,16 +293,16 @@ class LiveReply:
 
     async def hear_second_line(self, inquiry: Inquiry) -> None:
         """Ask it about the message, and let the reply through, or end it."""
-        heard = Heard(inquiry, await self.answer_of_second_line(inquiry))
-        line, found = inquiry.question.line, heard.answer.finding
-        self.heard = [heard]
+        answered = AnsweredInquiry(inquiry, await self.answer_of_second_line(inquiry))
+        line, found = inquiry.question.line, answered.answer.finding
+        self.answers = [answered]
         if found is None:
             self.overrules = line.when_unreachable == "hold"
         elif found.level > self.level:
             self.level = found.level
             self.overrules = found.level >= self.assignment.holds_from
             if not self.overrules:
-                await self.show_help(heard)
+                await self.show_help(answered)
         if not self.overrules and not self.is_read_first(self.assignment):
             self.let_through()
 
@@ -311,14 +313,14 @@ class LiveReply:
             log.exception("conversation %s: the second line broke", self.assignment.code)
             return Answer(None, ProviderError("client_error", repr(error)))
 
-    async def show_help(self, heard: Heard) -> None:
-        outcome = await self.stored(chat.raise_level, self.assignment, heard, help_seq=self.help_seq)
-        self.heard = []
+    async def show_help(self, answered: AnsweredInquiry) -> None:
+        outcome = await self.store(chat.raise_level, self.assignment, answered, help_seq=self.help_seq)
+        self.answers = []
         broadcast(self.assignment.conversation, outcome)
         await tell_other_processes(self.assignment.code, outcome)
 
     def let_through(self) -> None:
-        """From here on the reply may be shown: what has come so far, and each piece as it comes."""
+        """Show what has come so far, and from here on each piece as it comes."""
         self.may_show = True
         if self.timer is None and self.showing.waits():
             self.show_late()
@@ -331,7 +333,7 @@ class LiveReply:
             if second.done():
                 second.result()
             if self.overrules and not call.done():
-                raise Overruled(self.partial())
+                raise ReplyOverruled(self.partial())
             return await call
         finally:
             if not call.done():
@@ -343,7 +345,7 @@ class LiveReply:
         if self.second:
             await self.second
             if self.overrules:
-                raise Overruled(outcome)
+                raise ReplyOverruled(outcome)
 
     async def wait(self, seconds: float, error: ProviderError) -> None:
         """Let some time pass before the next attempt, unless the second line ends the turn meanwhile."""
@@ -351,27 +353,27 @@ class LiveReply:
         if self.second:
             await asyncio.wait({self.second}, timeout=seconds)
             if self.overrules:
-                raise Overruled(error)
+                raise ReplyOverruled(error)
         await asyncio.sleep(max(0.0, until - time.monotonic()))
 
     async def read_by_second_line(self, reply: Reply) -> Finding | None:
         """Return why a whole reply to a message of level 2 or more must be withheld, as the second line reads it."""
         if not self.is_read_first(self.assignment):
             return None
-        inquiry = await self.stored(chat.inquire_about_reply, self.assignment, reply)
+        inquiry = await self.store(chat.inquire_about_reply, self.assignment, reply)
         answer = await self.answer_of_second_line(inquiry)
-        self.heard.append(Heard(inquiry, answer))
+        self.answers.append(AnsweredInquiry(inquiry, answer))
         if answer.finding is None and inquiry.question.line.when_unreachable == "hold":
-            raise Overruled(reply)
+            raise ReplyOverruled(reply)
         self.may_show = True
         return answer.finding if answer.finding and answer.finding.level else None
 
     async def store_overruled(self, outcome: Reply | ProviderError) -> list[frames.Outgoing]:
         self.stop_timer()
         if self.level >= self.assignment.holds_from > self.assignment.level:
-            [heard] = self.heard
-            return await self.stored(chat.hold_message, self.assignment, outcome, heard, help_seq=self.help_seq)
-        return await self.stored(chat.give_up_unheard, self.assignment, outcome, self.heard)
+            [answered] = self.answers
+            return await self.store(chat.hold_message, self.assignment, outcome, answered, help_seq=self.help_seq)
+        return await self.store(chat.give_up_without_second_line, self.assignment, outcome, self.answers)
 
     def partial(self) -> Reply:
         elapsed = int((time.monotonic() - self.began_at) * 1000)
@@ -380,16 +382,16 @@ class LiveReply:
         )
 
     async def withhold(self, reply: Reply, found: Verdict | Finding) -> list[frames.Outgoing]:
-        return await self.stored(
+        return await self.store(
             chat.withhold_reply,
             self.assignment,
             reply,
             found=found,
             seq=self.number_to_store(),
-            heard=self.heard,
+            answers=self.answers,
         )
 
-    async def stored(self, rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    async def store(self, rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Write, and when the database is away for some seconds, write again: a reply that came must not be lost."""
         for attempt in range(1, WRITES):
             try:
@@ -409,7 +411,8 @@ class LiveReply:
 
 
 def wait_before_next(error: ProviderError, attempt: int) -> float:
-    """Seconds: what the server asked for, else exponential with jitter; never longer than a person will wait."""
+    """Return the seconds that the server asked for, else exponential ones with jitter; never more than a person will
+    wait."""
     own = BACKOFF * 2 ** ((attempt - 1) % ATTEMPTS) * random.uniform(0.7, 1.3)
     return min(LONGEST_WAIT, max(own, error.retry_after or 0.0))
 
@@ -419,7 +422,7 @@ def group(code: str) -> str:
 
 
 async def tell_other_processes(code: str, outcome: list[frames.Outgoing]) -> None:
-    """Only that something is stored, and its number: sockets of other processes read it from the database."""
+    """Announce that something is stored, and no more: sockets of other processes read it from the database."""
     if settings.SINGLE_PROCESS or not outcome:
         return
     layer = get_channel_layer()

@@ -51,7 +51,7 @@ class SimulatedDialogue:
 
 def load_dialogue(conversation_id: int) -> SimulatedDialogue:
     conversation = Conversation.objects.select_related("supporter").get(pk=conversation_id)
-    rows = chat.past_turns(conversation)
+    rows = chat.get_past_turns(conversation)
     answered = [row for row in rows if row.state == TurnState.ANSWERED]
     thoughts = thoughts_of(conversation)
     last = rows[-1] if rows and rows[-1].state != TurnState.ANSWERED else None
@@ -78,8 +78,8 @@ def store_message(known: SimulatedDialogue, text: str, *, leaves: str = "") -> s
 
     With the last message, or one that ends a role-play for safety, the conversation closes and no reply is due.
     """
-    conversation = chat.locked(known.conversation.pk)
-    past = chat.past_turns(conversation)
+    conversation = chat.lock_conversation(known.conversation.pk)
+    past = chat.get_past_turns(conversation)
     turn = new_turn(conversation, len(known.turns) + 1, text)
     turn.risk_level = level_in_context(screen_message(text), [earlier.risk_level for earlier in past])
     reason = EndReason.SAFETY if turn.risk_level >= ENDS_IT else leaves
@@ -113,7 +113,7 @@ def store_reply(conversation_id: int, number: int, reply: Reply) -> str:
 
     A reply that may not be shown to a person is not shown to a simulated one either, and ends the conversation.
     """
-    conversation = chat.locked(conversation_id)
+    conversation = chat.lock_conversation(conversation_id)
     verdict = screen_reply(reply.text)
     shown = standard_text(conversation.language) if verdict else reply.text
     conversation.turns.filter(number=number, state=TurnState.WAITING).update(
@@ -154,7 +154,7 @@ def store_thought(conversation_id: int, number: int, thought: Thought) -> None:
 
 @transaction.atomic
 def finish(conversation_id: int, reason: EndReason) -> None:
-    conversation = chat.locked(conversation_id)
+    conversation = chat.lock_conversation(conversation_id)
     if conversation.status != Status.CLOSED:
         chat.close(conversation, reason)
 
@@ -162,7 +162,7 @@ def finish(conversation_id: int, reason: EndReason) -> None:
 @transaction.atomic
 def break_off(conversation_id: int, number: int, error: ProviderError) -> None:
     """End the conversation, because the supporter's model will not answer this message."""
-    conversation = chat.locked(conversation_id)
+    conversation = chat.lock_conversation(conversation_id)
     conversation.turns.filter(number=number, state=TurnState.WAITING).update(state=TurnState.FAILED, error=error.status)
     if conversation.status != Status.CLOSED:
         chat.close(conversation, EndReason.TECHNICAL)

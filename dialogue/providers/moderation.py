@@ -1,11 +1,21 @@
 """Any server that speaks OpenAI's moderation endpoint."""
 
+import sys
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dialogue.providers.base import ModelSettings, ProviderError
-from dialogue.providers.openai_client import use_client
+from dialogue.providers.openai_client import load_client, use_client
+
+CLIENT = "openai"
+
+
+def load_client_soon() -> None:
+    """Import OpenAI's client beside what is going on. It takes a second, for which no message should wait."""
+    if CLIENT not in sys.modules:
+        threading.Thread(target=load_client, name="openai import", daemon=True).start()
 
 
 class Moderation(NamedTuple):

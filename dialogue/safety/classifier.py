@@ -28,7 +28,8 @@ START, END = "<", ">"
 
 
 class Weights(NamedTuple):
-    """`words`: what each feature adds to the log-odds of level 2 or more, and of level 3 or more."""
+    """The weights of one language. `words`: what each feature adds to the log-odds of level 2 or more, and of 3 or
+    more."""
 
     version: str
     intercepts: tuple[float, float]
@@ -36,7 +37,7 @@ class Weights(NamedTuple):
 
 
 class Chances(NamedTuple):
-    """How likely a reader would call the most alarming sentence level 2 or more, and level 3 or more."""
+    """The chances that a reader would call the most alarming sentence level 2 or more, and level 3 or more."""
 
     two: float
     three: float

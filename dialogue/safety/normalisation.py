@@ -121,14 +121,14 @@ def _fold_chinese(text: str) -> str:
 
 
 def _fold_latin(text: str) -> str:
-    text = MIXED.sub(lambda found: _unmasked(found[0]), text)
-    text = SPELLED.sub(lambda found: _joined(found[0]), text)
+    text = MIXED.sub(lambda found: _unmask(found[0]), text)
+    text = SPELLED.sub(lambda found: _join_letters(found[0]), text)
     text = STRETCHED.sub(r"\1", text)
     text = TO.sub(r"\1 to", text)
     return WORD.sub(lambda found: CHAT_WORDS.get(found[0], found[0]), text)
 
 
-def _unmasked(word: str) -> str:
+def _unmask(word: str) -> str:
     """Return the plain word behind "su1c1de", "k*ll" or "d.i.e", or the word itself where there is none."""
     tail = word[len(word.rstrip(".!-|")) :]
     body = word.rstrip(".!-|")
@@ -149,7 +149,7 @@ def _unmasked(word: str) -> str:
     return word
 
 
-def _joined(spelled: str) -> str:
+def _join_letters(spelled: str) -> str:
     """Return the words that single letters spell, or the letters as they are where they spell none."""
     letters = NOT_WORD.sub("", spelled)
     words: list[str] = []

@@ -65,9 +65,9 @@ def load_patterns(name: str, lang: str) -> Patterns:
     data = tomllib.loads((FOLDER / f"{name}.{lang}.toml").read_text(encoding="utf-8"))
     parts: dict[str, str] = {}
     for key, part in data["parts"].items():
-        parts[key] = _filled(part, parts)
+        parts[key] = _fill(part, parts)
     modifiers = tuple(
-        Modifier(raw["id"], raw["effect"], _compiled(raw, parts), tuple(raw["hits"])) for raw in data["modifiers"]
+        Modifier(raw["id"], raw["effect"], _compile(raw, parts), tuple(raw["hits"])) for raw in data["modifiers"]
     )
     found = tuple(_pattern(raw, parts) for raw in data["patterns"])
     return Patterns(
@@ -83,7 +83,7 @@ def _pattern(raw: dict[str, Any], parts: dict[str, str]) -> Pattern:
         id=raw["id"],
         level=raw.get("level", 3),
         category=raw["category"],
-        found=_compiled(raw, parts),
+        found=_compile(raw, parts),
         past=raw.get("past", False),
         soft=raw.get("soft", False),
         after=raw.get("after", 0),
@@ -92,11 +92,11 @@ def _pattern(raw: dict[str, Any], parts: dict[str, str]) -> Pattern:
     )
 
 
-def _compiled(raw: dict[str, Any], parts: dict[str, str]) -> re.Pattern[str]:
-    return re.compile(_filled(raw["pattern"], parts))
+def _compile(raw: dict[str, Any], parts: dict[str, str]) -> re.Pattern[str]:
+    return re.compile(_fill(raw["pattern"], parts))
 
 
-def _filled(pattern: str, parts: dict[str, str]) -> str:
+def _fill(pattern: str, parts: dict[str, str]) -> str:
     for key, part in parts.items():
         pattern = pattern.replace("{" + key + "}", part)
     return pattern

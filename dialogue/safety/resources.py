@@ -54,7 +54,7 @@ class Resource:
 
 
 def resources_for(country: str) -> list[Resource]:
-    """The lines of a country (two letters), of the EU for its members without their own, else the fallbacks.
+    """Return the lines of a country (two letters), of the EU for its members without their own, else the fallbacks.
 
     In the file's order of kinds: emergency numbers come first.
     """
@@ -88,7 +88,8 @@ def _with_channels_for(one: Resource, category: PageCategory) -> Resource:
 
 
 def countries() -> list[tuple[str, Text]]:
-    """Code and name of what a person can choose, in the file's order; the last is any other country."""
+    """Return code and name of each country that a person can choose, in the file's order; the last is any other
+    country."""
     names: dict[str, Text] = {}
     for one in _resources():
         names.setdefault(one.country, one.region)
@@ -105,7 +106,7 @@ def header() -> Text:
 
 
 def stale(today: date) -> bool:
-    """Whether the file's last verification is older than it allows."""
+    """Return whether the file's last verification is older than it allows."""
     verification = _data()["verification"]
     return today > date.fromisoformat(verification["date"]) + timedelta(days=verification["stale_after_days"])
 

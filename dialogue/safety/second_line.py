@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 from dialogue.prompts import PromptFile, read_prompt
 from dialogue.providers.base import Message, ModelSettings, ProviderError, Reply
-from dialogue.providers.moderation import moderate
+from dialogue.providers.moderation import load_client_soon, moderate
 from dialogue.providers.registry import MODELS, get_api_key, model_for
 from dialogue.safety.categories import PAGE_CATEGORIES
 from dialogue.safety.screening import CONTEXT, REPLY_LEVEL, Verdict, screen_message, screen_reply, screen_version
@@ -50,7 +50,7 @@ HARMFUL = (
 TRACE = 0.1  # below it a message's own words say nothing, whatever was said before
 
 
-class Said(NamedTuple):
+class EarlierTurn(NamedTuple):
     """A turn before the message: its words, the reply that was shown, and its level."""
 
     message: str
@@ -93,7 +93,7 @@ class Question:
     about: Literal["message", "reply"]
     text: str
     language: str = "en"
-    earlier: tuple[Said, ...] = ()
+    earlier: tuple[EarlierTurn, ...] = ()
 
     def prompt(self) -> PromptFile:
         return _prompt("second_line" if self.about == "message" else "second_line_reply", self.language)
@@ -118,7 +118,7 @@ class Question:
         return tuple(Message("user", text) for text in self._texts())
 
     def _texts(self) -> list[str]:
-        """The message, and where there are turns before it, the person's words of all of them."""
+        """Return the message, and where there are turns before it, the person's words of all of them."""
         if not self.earlier:
             return [self.text]
         return [self.text, "\n".join([*(turn.message for turn in self.earlier), self.text])]
@@ -133,7 +133,8 @@ class Question:
 
 
 class Finding(NamedTuple):
-    """What the second line found. Of a reply: level 3 where it must be withheld, else 0."""
+    """A level, its categories, and the version of the second line. Of a reply: level 3 where it must be withheld, else
+    0."""
 
     level: int
     categories: tuple[str, ...]
@@ -149,7 +150,13 @@ class Answer:
     status: str = "ok"
 
 
-def question_about(line: SecondLine, text: str, earlier: Sequence[Said], language: str) -> Question:
+def prepare(values: Mapping[str, Any]) -> None:
+    """Load what a conversation's second line needs, when the person comes and before they write."""
+    if values.get("kind") == MODERATION:
+        load_client_soon()
+
+
+def question_about(line: SecondLine, text: str, earlier: Sequence[EarlierTurn], language: str) -> Question:
     """Return the question about a message: the last six turns, but nothing up to a message that held the conversation,
     for that sign was answered then."""
     recent = earlier[-(CONTEXT - 1) :]
@@ -159,7 +166,7 @@ def question_about(line: SecondLine, text: str, earlier: Sequence[Said], languag
 
 def question_about_reply(line: SecondLine, message: str, reply: str, language: str) -> Question:
     """Return the question about a whole reply to a message."""
-    return Question(line, "reply", reply, language, (Said(message, "", 0),))
+    return Question(line, "reply", reply, language, (EarlierTurn(message, "", 0),))
 
 
 async def ask(question: Question) -> Answer:
@@ -171,7 +178,7 @@ async def ask(question: Question) -> Answer:
             found, reply = await _ask(question)
     except TimeoutError:
         return Answer(None, ProviderError("timeout", f"There was no answer within {question.line.seconds:g} s."))
-    except Unreadable as error:
+    except UnreadableAnswer as error:
         return Answer(None, error.reply, error.status)
     except ProviderError as error:
         return Answer(None, error)
@@ -180,8 +187,8 @@ async def ask(question: Question) -> Answer:
     return Answer(found, reply)
 
 
-class Unreadable(Exception):
-    """An answer came, and says nothing that counts. `status` is what the ledger calls it."""
+class UnreadableAnswer(Exception):
+    """An answer that says nothing that counts. `status` is what the ledger calls it."""
 
     def __init__(self, reply: Reply, status: str) -> None:
         super().__init__(status)
@@ -222,7 +229,8 @@ def _level_of(scores: Mapping[str, float]) -> tuple[int, tuple[str, ...]]:
 
 
 def _ask_script(question: Question) -> tuple[Finding, Reply]:
-    """For demonstrations: the first line once more, on the words of six turns, or a level that is always the same."""
+    """Return the first line's verdict on the words of six turns, or a level that is always the same, for
+    demonstrations."""
     fixed = SCRIPTED_LEVEL.fullmatch(question.line.model)
     if question.about == "reply":
         verdict = screen_reply(question.text) or Verdict(0)
@@ -241,14 +249,14 @@ async def _ask_model(question: Question) -> tuple[Finding, Reply]:
     reply = await model_for(question.line.settings(), language=question.language).reply(question.messages())
     answer = last_object(reply.text)
     if answer is None:
-        raise Unreadable(reply, "unparseable")
+        raise UnreadableAnswer(reply, "unparseable")
     if question.about == "reply":
         return _reply_finding(question, reply, answer), reply
     level, category = answer.get("level"), answer.get("category")
     if not isinstance(level, int) or isinstance(level, bool):
-        raise Unreadable(reply, "unparseable")
+        raise UnreadableAnswer(reply, "unparseable")
     if not 0 <= level <= 4:
-        raise Unreadable(reply, "out_of_range")
+        raise UnreadableAnswer(reply, "out_of_range")
     known = (str(category),) if level and category in PAGE_CATEGORIES else ()
     return Finding(level, known, question.version()), reply
 
@@ -256,7 +264,7 @@ async def _ask_model(question: Question) -> tuple[Finding, Reply]:
 def _reply_finding(question: Question, reply: Reply, answer: Mapping[str, Any]) -> Finding:
     harmful, category = answer.get("harmful"), answer.get("category")
     if not isinstance(harmful, bool):
-        raise Unreadable(reply, "unparseable")
+        raise UnreadableAnswer(reply, "unparseable")
     categories = (str(category) if category in HARMS else HARMS[0],) if harmful else ()
     return Finding(REPLY_LEVEL if harmful else 0, categories, question.version())
 
@@ -274,7 +282,7 @@ def last_object(text: str) -> dict[str, Any] | None:
 
 
 def _plain(text: str) -> str:
-    """A text that cannot close the element in which it stands."""
+    """Return a text that cannot close the element in which it stands."""
     return text.replace("<", "‹").replace(">", "›")
 
 

@@ -81,11 +81,11 @@ def _pairs_of(rows: Sequence[Labelled]) -> Iterator[Labelled]:
 
 def cross_validate(rows: Sequence[Labelled], lang: str) -> list[tuple[int, Chances]]:
     """Return level and chances of each sentence, by weights that never saw its batch."""
-    told = []
+    judged = []
     for batch in sorted({row.batch for row in rows}):
         weights = fit([row for row in rows if row.batch != batch], lang)
-        told += [(row.level, most_alarming(row.text, lang, weights)) for row in rows if row.batch == batch]
-    return told
+        judged += [(row.level, most_alarming(row.text, lang, weights)) for row in rows if row.batch == batch]
+    return judged
 
 
 def most_alarming(text: str, lang: str, weights: Weights) -> Chances:
@@ -93,11 +93,11 @@ def most_alarming(text: str, lang: str, weights: Weights) -> Chances:
     return Chances(max(one.two for one in chances), max(one.three for one in chances))
 
 
-def tabulate(told: Sequence[tuple[int, Chances]], *, two: float, three: float) -> list[dict[str, Any]]:
+def tabulate(judged: Sequence[tuple[int, Chances]], *, two: float, three: float) -> list[dict[str, Any]]:
     """Return, for each level, the shares that reach level 2 and level 3."""
     table = []
     for level in range(5):
-        chances = [one for known, one in told if known == level]
+        chances = [one for known, one in judged if known == level]
         if chances:
             table.append(
                 {

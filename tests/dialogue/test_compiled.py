@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from dialogue.chat import LOCKED, OF_A_PAST_TURN, PAST_TURNS, locked, past_turns
+from dialogue.chat import LOCKED_CONVERSATION, PAST_TURN_FIELDS, PAST_TURNS, get_past_turns, lock_conversation
 from dialogue.compiled import insert_numbered, insert_plain, update_plain
 from dialogue.models import Call, Conversation, InnerState, Turn
 
@@ -22,9 +22,9 @@ def conversation_with(*texts: str) -> Conversation:
 
 def test_past_turns_are_those_of_this_conversation_in_order():
     first, second = conversation_with("a", "b", "c"), conversation_with("d")
-    assert [turn.text for turn in past_turns(first)] == ["a", "b", "c"]
-    assert [turn.text for turn in past_turns(second)] == ["d"]
-    assert past_turns(Conversation.objects.create()) == []
+    assert [turn.text for turn in get_past_turns(first)] == ["a", "b", "c"]
+    assert [turn.text for turn in get_past_turns(second)] == ["d"]
+    assert get_past_turns(Conversation.objects.create()) == []
 
 
 def test_fields_that_are_left_out_are_read_when_asked_for():
@@ -32,7 +32,7 @@ def test_fields_that_are_left_out_are_read_when_asked_for():
     Turn.objects.update(reply_original="what the model said")
     (turn,) = PAST_TURNS.rows(conversation.pk)
     assert turn.get_deferred_fields() == {f.attname for f in Turn._meta.fields} - {"id", "conversation_id"} - {
-        *OF_A_PAST_TURN
+        *PAST_TURN_FIELDS
     }
     assert turn.reply_original == "what the model said"
 
@@ -40,12 +40,12 @@ def test_fields_that_are_left_out_are_read_when_asked_for():
 def test_locked_row_is_the_whole_conversation_or_none():
     one, other = conversation_with("a"), conversation_with()
     with transaction.atomic():
-        assert {field.attname: getattr(locked(one.pk), field.attname) for field in Conversation._meta.fields} == {
-            field.attname: getattr(one, field.attname) for field in Conversation._meta.fields
-        }
-        assert locked(other.pk) == other
+        assert {
+            field.attname: getattr(lock_conversation(one.pk), field.attname) for field in Conversation._meta.fields
+        } == {field.attname: getattr(one, field.attname) for field in Conversation._meta.fields}
+        assert lock_conversation(other.pk) == other
         with pytest.raises(Conversation.DoesNotExist):
-            locked(other.pk + 1)
+            lock_conversation(other.pk + 1)
 
 
 def test_lock_is_asked_for_where_the_database_has_row_locks():
@@ -56,7 +56,7 @@ def test_lock_is_asked_for_where_the_database_has_row_locks():
             connection,
         ) as queries,
     ):
-        LOCKED.rows(conversation.pk)
+        LOCKED_CONVERSATION.rows(conversation.pk)
     assert queries.captured_queries[0]["sql"].endswith(" FOR UPDATE") == connection.features.has_select_for_update
 
 

@@ -203,14 +203,14 @@ async def test_resume_in_the_middle_of_a_reply_shows_it_from_its_beginning(answe
 
 async def test_one_who_joins_while_the_reply_is_being_stored_gets_it_too(answers, monkeypatch):
     storing, go_on = asyncio.Event(), asyncio.Event()
-    stored = replies.LiveReply.stored
+    store = replies.LiveReply.store
 
     async def slowly(self, rule, *args, **kwargs):
         storing.set()
         await go_on.wait()
-        return await stored(self, rule, *args, **kwargs)
+        return await store(self, rule, *args, **kwargs)
 
-    monkeypatch.setattr(replies.LiveReply, "stored", slowly)
+    monkeypatch.setattr(replies.LiveReply, "store", slowly)
     conversation = await room()
     socket = await opened(conversation)
     await socket.send_json_to(message())
@@ -228,15 +228,15 @@ async def test_one_who_joins_while_the_reply_is_being_stored_gets_it_too(answers
 async def test_one_who_joins_while_a_failure_is_being_stored_sees_the_next_attempt_whole(answers, at_once, monkeypatch):
     """Else the next attempt begins under the number that they were just given, and its first piece looks old."""
     storing, go_on = asyncio.Event(), asyncio.Event()
-    stored = replies.LiveReply.stored
+    store = replies.LiveReply.store
 
     async def slowly(self, rule, *args, **kwargs):
         if rule is chat.record_failure:
             storing.set()
             await go_on.wait()
-        return await stored(self, rule, *args, **kwargs)
+        return await store(self, rule, *args, **kwargs)
 
-    monkeypatch.setattr(replies.LiveReply, "stored", slowly)
+    monkeypatch.setattr(replies.LiveReply, "store", slowly)
     answers(Model(("You ",), error=ProviderError("server_error", "500")), Model(("Answer ", "two.")))
     conversation = await room()
     socket = await opened(conversation)

@@ -3,12 +3,16 @@
 import asyncio
 import json
 import socket
+import subprocess
+import sys
 import uuid
 from collections.abc import Iterator
+from importlib import import_module
 from urllib.parse import quote
 
 import pytest
 from channels.db import database_sync_to_async
+from django.conf import settings
 
 from dialogue import chat, replies
 from dialogue.models import Call, RiskEvent, Turn
@@ -34,6 +38,7 @@ ORDINARY = (
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
+    import_module("openai")  # takes seconds where the machine is busy
     with running() as base_url:
         yield base_url
 
@@ -499,3 +504,13 @@ async def test_without_a_second_line_nothing_is_asked_or_kept(answers):
     turn = await Turn.objects.aget()
     assert (turn.first_level, turn.second_level, turn.screen, turn.second_screen) == (None, None, "", "")
     assert await Call.objects.acount() == 1
+
+
+def test_client_of_the_moderation_endpoint_is_loaded_before_anybody_writes():
+    code = (
+        "import sys, threading; from dialogue.safety.second_line import prepare; assert 'openai' not in sys.modules;"
+        "prepare({}); prepare({'kind': 'scripted'}); assert threading.active_count() == 1;"
+        "prepare({'kind': 'openai_moderation'}); [one.join() for one in threading.enumerate()[1:]];"
+        "assert 'openai' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=settings.BASE_DIR, check=True)

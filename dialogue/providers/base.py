@@ -1,12 +1,16 @@
 """The one seam between emostudy and any language model. Pure: no Django models, no settings."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, Protocol
+
+from dialogue.schema import Line, Needed, Number, OneOf, Variable, WebAddress, Whole, about
 
 Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], None]
 BUDGETS = ("requests_per_minute", "tokens_per_minute")
+KINDS = ["openai_compatible", "scripted"]  # of models; a package that brings a kind adds its name
+MOST_TOKENS = 2**31 - 1  # what the database has room for
 OURS = ("gap_timeout", "total_timeout", *BUDGETS)  # of `extra`: never sent
 
 
@@ -18,19 +22,44 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Everything that says which model answers and how; `api_key_env` names the variable, never the key."""
+    """Say which model answers and how: the one list of these settings, also for study files and rows."""
 
-    kind: str
-    model: str = ""
-    base_url: str = ""
-    api_key_env: str = ""
-    temperature: float | None = None
-    max_tokens: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    kind: Annotated[
+        str,
+        OneOf(KINDS),
+        Needed(),
+        about(
+            "`openai_compatible`: a server with OpenAI's interface. `scripted`: a script that comes with emostudy and "
+            "needs no network.",
+            "openai_compatible",
+        ),
+    ]
+    model: Annotated[
+        Line, about("The model's name on its server, or the name of the script.", "gpt-4o", max_length=200)
+    ] = ""
+    base_url: Annotated[WebAddress, about("The server's address.", "https://api.openai.com/v1")] = ""
+    api_key_env: Annotated[
+        Variable, about("The environment variable with the key, never the key itself.", "OPENAI_API_KEY")
+    ] = ""
+    temperature: Annotated[
+        Number | None, about("The sampling temperature; by default the server's own.", 0.7, ge=0, le=2)
+    ] = None
+    max_tokens: Annotated[
+        Whole | None, about("The longest answer, in tokens; by default the server's own.", 400, ge=1, le=MOST_TOKENS)
+    ] = None
+    extra: Annotated[
+        Mapping[str, Any],
+        about("Further parameters, sent as they are. For its own keys see [models](models.md).", {"top_p": 0.9}),
+    ] = field(default_factory=dict)
 
     def said_to_model(self) -> dict[str, Any]:
         """What of `extra` goes into the request: not how long we wait, nor how often we may ask."""
         return {name: value for name, value in self.extra.items() if name not in OURS}
+
+
+def copy_settings(source: Any, **changes: Any) -> ModelSettings:
+    """Return the settings that an arm, a row or a file has, field by field by name, with changes."""
+    return ModelSettings(**{each.name: getattr(source, each.name) for each in fields(ModelSettings)} | changes)
 
 
 @dataclass(frozen=True)

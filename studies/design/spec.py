@@ -1,10 +1,28 @@
 """A study as values, the same whether it came from a file or from the database. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
+
+from dialogue.documents import suggestion
+from dialogue.providers.base import ModelSettings
+from dialogue.schema import (
+    KNOWN_KEYS_ONLY,
+    Line,
+    Lines,
+    Needed,
+    OneOf,
+    Rule,
+    Truth,
+    Whole,
+    about,
+    adapter,
+    check_unlike,
+)
+from studies.design.allocation import DESIGNS
 from studies.design.safety_rules import SafetyRules
 from studies.instruments.definitions import COUNSELLOR
 
@@ -16,6 +34,10 @@ STEPS = ["consent", "questionnaire", "training", "chats", "interview", "blinding
 BLINDING = "blinding"  # the step, and its one instrument
 INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
 SELF = "self"  # the mode of an interview that a person answers alone, in writing
+MODES = (SELF, "interviewer")
+TOPICS = ("keep", "change", "choose")
+MOST_TURNS = 1000  # of a conversation
+MOST_COUNSELLORS = 1000
 OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
@@ -26,61 +48,149 @@ USUAL_RATERS = 3  # of an arm in a block plan
 
 
 @dataclass(frozen=True)
-class ArmSpec:
+class ArmSpec(ModelSettings):
     """One model under study, or one judge: who answers, with which settings and which system prompt."""
 
-    key: str
-    title: Text
-    kind: str
-    base_url: str = ""
-    model: str = ""
-    api_key_env: str = ""
+    key: str = field(kw_only=True)
+    title: Text = field(kw_only=True)
     provider: str = ""  # the company that gets the text, by the name that the consent form uses
     prompt: str = ""  # the prompt's file name
     prompt_text: Mapping[str, str] = field(default_factory=dict)  # by language; {"": …} where one text serves all
-    temperature: float | None = None
-    max_tokens: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def structured(self) -> bool:
-        """Of a judge: the answer is asked for by a JSON schema."""
+        """Return whether this judge is asked for its answer by a JSON schema."""
         return bool(self.extra.get("structured"))
 
     @property
     def redact(self) -> bool:
-        """Of a judge: what tells who somebody is, is taken out of what it is sent."""
+        """Return whether this judge is sent texts without what tells who somebody is."""
         return bool(self.extra.get("redact"))
 
     def extra_for_model(self) -> dict[str, Any]:
+        """Return the parameters that are sent to the model."""
         return {name: value for name, value in self.extra.items() if name not in OF_JUDGES}
+
+
+def check_instrument(name: str, info: ValidationInfo) -> str:
+    """Return the name where it is an instrument that a study may use."""
+    if info.context and name and name not in info.context.instruments:
+        raise ValueError(f'unknown instrument "{name}"{suggestion(name, info.context.instruments)}')
+    return name
+
+
+Instrument = Annotated[Line, AfterValidator(check_instrument)]
+Instruments = Annotated[tuple[Instrument, ...], AfterValidator(check_unlike)]
 
 
 @dataclass(frozen=True)
 class StepSpec:
-    kind: str  # consent, questionnaire, training, chats, interview, blinding, reviews, pairs, debrief
-    instrument: str = ""
-    track: str = "all"  # participant, counsellor, reviewer; all: those who chat, that is not reviewers
-    mode: str = ""  # of an interview: self (the person writes) or interviewer
+    """One step of the study. Steps come in the order of the file."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    kind: Annotated[Line, OneOf(STEPS), Needed(), about("What people do in this step.", "questionnaire")]
+    instrument: Annotated[
+        Instrument,
+        about(
+            "The instrument of a questionnaire. Other kinds have a usual one: "
+            "`training` the comprehension_check, `blinding` its own, `interview` the interview_guide.",
+            "screening",
+        ),
+    ] = ""
+    track: Annotated[
+        Line,
+        OneOf(TRACKS),
+        about("The people who have this step. `all`: participants and counsellors, not reviewers.", "participant"),
+    ] = "all"
+    mode: Annotated[
+        Line,
+        OneOf(MODES),
+        about("How an interview is held: in writing (`self`, the default) or by an interviewer.", "interviewer"),
+    ] = ""
 
     def is_for(self, track: str) -> bool:
+        """Return whether people of this track have the step."""
         return self.track == track or (self.track == "all" and track != "reviewer")
+
+    def rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        if self.kind == "questionnaire" and not self.instrument:
+            yield ("instrument",), "is missing"
+        if self.mode and self.kind and self.kind != INTERVIEW:
+            yield ("mode",), "belongs to interview steps only"
+
+
+Turns = Annotated[Whole, Field(ge=1, le=MOST_TURNS)]
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """Checkpoints that come after every so many turns."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    every: Turns
+
+
+def read_checkpoints(value: Any) -> Any:
+    """Return the turns of a list, or the spacing of a table."""
+    if isinstance(value, Spacing | tuple):
+        return value
+    if isinstance(value, dict):
+        return adapter(Spacing).validate_python(value)
+    turns = adapter(tuple[Whole, ...]).validate_python(value)
+    if turns and (turns[0] < 1 or list(turns) != sorted(turns)):
+        raise ValueError("must be turn counts from 1, ascending")
+    return turns
 
 
 @dataclass(frozen=True)
 class ChatSpec:
-    min_turns: int = 10
-    max_turns: int = 30
-    checkpoints: tuple[int, ...] = (5, 10)  # after these turns
-    checkpoint_every: int | None = None  # or after every k turns
-    checkpoint_instrument: str = ""
-    final_instruments: tuple[str, ...] = ()
-    counsellor_instruments: tuple[str, ...] = ()  # after the final ones, where the seeker is a counsellor in a role
-    de_roling_instrument: str = ""  # for counsellors in the place of the emotion check after the conversation
-    rate_each_reply: bool = False
-    emotion_instrument: str = ""
-    give_profile: bool = False
-    topic: str = "choose"  # of the next conversation: keep the first one, change it, or as the person chooses
+    """The conversations, and what people rate."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    min_turns: Annotated[Whole, about("A conversation can be finished from this turn on.", 10, ge=1, le=MOST_TURNS)] = (
+        10
+    )
+    max_turns: Annotated[Whole, about("A conversation ends with this turn.", 30, ge=1, le=MOST_TURNS)] = 30
+    checkpoints: Annotated[
+        tuple[int, ...],
+        PlainValidator(read_checkpoints),
+        about("The turns after which people rate the conversation so far; or `{every = 5}`.", [5, 10]),
+    ] = ()
+    checkpoint_every: Annotated[
+        Whole | None,
+        about("Rate after every so many turns, in the place of `checkpoints`.", 5, ge=1, le=MOST_TURNS, alias="every"),
+    ] = None
+    checkpoint_instrument: Annotated[Instrument, about("The rating scale of the checkpoints.", "turn_checkpoint")] = ""
+    final_instruments: Annotated[
+        Instruments, about("The rating scales after a conversation. Chats need at least one.", ["emoharbor_10"])
+    ] = ()
+    counsellor_instruments: Annotated[
+        Instruments, about("Additional rating scales for counsellors, who play a seeker.", ["worst_case_4"])
+    ] = ()
+    de_roling_instrument: Annotated[
+        Instrument, about("Replaces the emotion check after a conversation for counsellors.", "de_roling")
+    ] = ""
+    rate_each_reply: Annotated[Truth, about("Ask for a rating of each single reply.", True)] = False
+    emotion_instrument: Annotated[
+        Instrument, about("The emotion check before and after a conversation.", "emotion_checkin")
+    ] = ""
+    give_profile: Annotated[
+        Truth, about("Give the models the person's profile, in the place of `{profile}` in the prompt.", True)
+    ] = False
+    topic: Annotated[
+        Line,
+        OneOf(TOPICS),
+        about("The topic of the next conversation: the first one again, a new one, or the person's choice.", "keep"),
+    ] = "choose"
+
+    def rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        if self.checkpoints and self.checkpoint_every:
+            yield ("every",), "give checkpoints or every, not both"
 
     def for_track(self, track: str) -> "ChatSpec":
         """As people of this track have it. Counsellors are asked more afterwards, and nothing that would break their
@@ -115,18 +225,45 @@ class ChatSpec:
 
 @dataclass(frozen=True)
 class OrderSpec:
-    design: str = "williams"  # williams, blocks, random
-    arms_per_person: int | None = None  # None: all of them
-    seed: int = 1
-    counsellors: int | None = None  # so many share the arms by a block plan (design/blocks.py)
-    raters_per_arm: int | None = None  # so many of them meet each arm
+    """The arms that each person meets, and their order ([allocation](hosting.md#allocation-who-meets-which-arms))."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    design: Annotated[
+        Line,
+        OneOf(DESIGNS),
+        about(
+            "`williams`: each arm comes equally often in each place and after each other arm. `blocks`: each arm comes "
+            "equally often in each place. `random`: each arm is used equally often, each person has their own order.",
+            "williams",
+        ),
+    ] = "williams"
+    arms_per_person: Annotated[
+        Whole | None, about("Number of arms that each person meets; by default all.", 2, ge=1)
+    ] = None
+    seed: Annotated[Whole, about("The seed of the draws.", 1)] = 1
+    counsellors: Annotated[
+        Whole | None,
+        about("Number of counsellors who share the arms (only with `blocks`).", 8, ge=1, le=MOST_COUNSELLORS),
+    ] = None
+    raters_per_arm: Annotated[
+        Whole | None,
+        about("Number of counsellors who meet each arm; 3 by default.", 3, ge=1, le=MOST_COUNSELLORS),
+    ] = None
 
 
 @dataclass(frozen=True)
 class RolePlaySpec:
-    """What counsellors play."""
+    """The roles of [counsellors who play seekers](hosting.md#counsellors-who-play-seekers)."""
 
-    cards: tuple[str, ...] = ()  # files of role cards, or instruments that are such files
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    cards: Annotated[
+        Lines,
+        about(
+            "JSON files of [role cards](profiles.md) next to the study file, or instruments.", ["seeker_profiles_demo"]
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

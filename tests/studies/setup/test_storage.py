@@ -73,7 +73,7 @@ def test_models_whose_key_is_not_set_are_named_and_the_study_is_loaded(demo, tmp
 
 
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
-    from studies.design.reading import dump_study
+    from studies.design.writing import dump_study
 
     declared = """
 [[primary]]

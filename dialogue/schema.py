@@ -308,6 +308,10 @@ class Found:
             if not any(place[: len(each)] == each for each in known):
                 self.places.setdefault(place, []).append(message)
 
+    def is_faulty(self, place: Place) -> bool:
+        """Return whether something is wrong at a place or below it."""
+        return any(each[: len(place)] == place for each in self.places)
+
     def faults(self) -> list[Fault]:
         """Return them with their places as people read them."""
         found = ((place_of(place), message) for place, messages in self.places.items() for message in messages)
@@ -335,19 +339,16 @@ def check(schema: Any, document: Any, *, around: Any = None, json: bool = False)
             value = adapter(schema).validate_python(document, context=around)
         except ValidationError as error:
             errors = error.errors(include_url=False)
-            new = [each for each in errors if not any(is_around(each["loc"], place) for place in found.places)]
+            new = [each for each in errors if not found.is_faulty(each["loc"])]
             found.add([(each["loc"], wording(each, schema, json=json)) for each in new])
             missing = [each["loc"] for each in errors if each["type"] == "missing"]
             mend(document, schema, [each["loc"] for each in errors if each["type"] != "missing"], missing)
         else:
-            found.add(list(broken_rules(value, schema, around)))
+            blank = [place for place in blank_keys(value, schema) if not found.is_faulty(place)]
+            found.add([(place, _("is missing")) for place in blank])
+            found.add(list(rule_faults(value, schema, around)))
             return Checked(value, found)
     return Checked(None, found)
-
-
-def is_around(place: Place, faulty: Place) -> bool:
-    """Return whether a faulty place lies below another."""
-    return faulty[: len(place)] == place
 
 
 @cache
@@ -403,18 +404,28 @@ def filler(field: SchemaField) -> Any:
     return [] if get_origin(field.kind) in (tuple, list) else ""
 
 
-def broken_rules(value: Any, schema: Any, around: Any, place: Place = ()) -> Iterator[Rule]:
-    """Return which needed keys are blank, and what the tables' own `rules(around)` find, from outside inwards."""
+def members_of(value: Any, schema: Any) -> Iterator[tuple[str | int, Any, SchemaField]]:
+    """Return the members of a table or list, each with its key or position and its field."""
     if isinstance(value, tuple | list):
-        for number, member in enumerate(value):
-            yield from broken_rules(member, None, around, (*place, number))
+        yield from ((number, member, SchemaField(schema).members) for number, member in enumerate(value))
     for key, field in fields_of(schema_of(value, schema)).items():
-        member = value.get(key) if isinstance(value, dict) else getattr(value, field.name)
-        if field.marker(Needed) and is_blank(member) and (not isinstance(value, dict) or key in value):
-            yield (*place, key), _("is empty") if isinstance(member, tuple | list) else _("is missing")
-        yield from broken_rules(member, field.kind, around, (*place, key))
-    if hasattr(value, "rules"):
-        yield from (((*place, *below), message) for below, message in value.rules(around))
+        yield key, value.get(key) if isinstance(value, dict) else getattr(value, field.name), field
+
+
+def blank_keys(value: Any, schema: Any, place: Place = ()) -> Iterator[Place]:
+    """Return the places of needed keys that are blank."""
+    for key, member, field in members_of(value, schema):
+        if field.marker(Needed) and member is not None and is_blank(member):
+            yield (*place, key)
+        yield from blank_keys(member, field.kind, (*place, key))
+
+
+def rule_faults(value: Any, schema: Any, around: Any, place: Place = ()) -> Iterator[Rule]:
+    """Return the `broken_rules(around)` of every table, from inside outwards."""
+    for key, member, field in members_of(value, schema):
+        yield from rule_faults(member, field.kind, around, (*place, key))
+    if hasattr(value, "broken_rules"):
+        yield from (((*place, *below), message) for below, message in value.broken_rules(around))
 
 
 def schema_of(value: Any, declared: Any) -> Any:

@@ -113,7 +113,7 @@ class StepSpec:
         """Return whether people of this track have the step."""
         return self.track == track or (self.track == "all" and track != "reviewer")
 
-    def rules(self, _around: Any) -> Iterator[Rule]:
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         if self.kind == "questionnaire" and not self.instrument:
             yield ("instrument",), "is missing"
@@ -187,7 +187,7 @@ class ChatSpec:
         about("The topic of the next conversation: the first one again, a new one, or the person's choice.", "keep"),
     ] = "choose"
 
-    def rules(self, _around: Any) -> Iterator[Rule]:
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         if self.checkpoints and self.checkpoint_every:
             yield ("every",), "give checkpoints or every, not both"

@@ -190,7 +190,7 @@ class ModelFile(ModelSettings):
         about("The company that gets the text, as the consent form names it.", "OpenAI", max_length=LONGEST_NAME),
     ] = ""
 
-    def rules(self, _around: Any) -> Iterator[Rule]:
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
         if self.kind == "openai_compatible":
             yield from (((key,), "is missing") for key in ("base_url", "model") if not getattr(self, key))
@@ -233,9 +233,9 @@ class JudgeFile(ModelFile):
     structured: Annotated[Truth, about("Ask for its answer by a JSON schema.", True)] = False
     redact: Annotated[Truth, about("Replace names and the like before it is sent anything.", True)] = False
 
-    def rules(self, _around: Any) -> Iterator[Rule]:
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
         """Return what does not go together."""
-        yield from super().rules(_around)
+        yield from super().broken_rules(_around)
         if self.structured and RESPONSE_FORMAT in self.extra:
             yield ("extra", RESPONSE_FORMAT), "is what structured = true sets: leave out one of them"
 

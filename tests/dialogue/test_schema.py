@@ -42,7 +42,7 @@ class Room:
     doors: Annotated[tuple[Whole, ...], AfterValidator(check_unlike)] = ()
     kind: Literal["hall", "kitchen"] = "hall"
 
-    def rules(self, around: Any) -> Iterator[Rule]:
+    def broken_rules(self, around: Any) -> Iterator[Rule]:
         if self.size > (around or 9):
             yield ("size",), f"is more than {around}"
 

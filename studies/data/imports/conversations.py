@@ -9,12 +9,12 @@ from typing import Any
 
 from django.db import transaction
 
+from dialogue.languages import LANGUAGES
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
 from studies.data.exports.tables import CONDITIONS
 from studies.data.imports.faults import Faults, text_fault
 from studies.data.imports.languages import language_of
-from studies.instruments.loading import LANGUAGES
 from studies.models import ArmRun, Study
 
 TEXTS = {  # by key: the column that keeps it

@@ -197,7 +197,7 @@ FAULTS = [
     ("title", {"en": "Study"}, "title.zh: is missing"),
     ("title", {"en": "Study", "zh": " "}, "title.zh: is missing"),
     ("languages", None, "languages: is missing"),
-    ("languages", [], "languages: is empty"),
+    ("languages", [], "languages: is missing"),
     ("country", None, "country: is missing"),
     ("contact", "", "contact: is missing"),
     ("oncall_email", None, "oncall_email: is missing"),

@@ -56,7 +56,8 @@ def place_of(path: Iterable[str | int]) -> str:
 def translate(message: str, **values: object) -> str:
     """Return the message with its values, on a page in the language of the page. Import it as `_`, so that
     `makemessages` finds the messages."""
-    return (gettext(message) if settings.configured else message) % values
+    said = gettext(message) if settings.configured else message
+    return said % values if values else said
 
 
 _ = translate

@@ -7,8 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialogue.languages import LANGUAGES
+
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "seeker_behaviours.json"
-LANGUAGES = ("en", "zh")
 STRONGEST = 3
 MARKED = 2  # from here on a component is marked
 MARKED_IN_WORST_CASE = 2  # so many marked components make a worst case

@@ -71,7 +71,7 @@ def read_written(text: str, answered: Answered) -> Profile | Unwritten:
     try:
         return read_profile(_whole(found, answered))
     except ProfilesRefused as refused:
-        return Unwritten(tuple(refused.faults))
+        return Unwritten(tuple(map(str, refused.faults)))
 
 
 def why_unwritten(written: Profile | Unwritten) -> str:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dialogue.seekers.components import LANGUAGES
+from dialogue.languages import LANGUAGES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, profile_face
@@ -248,7 +248,7 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
     try:
         approval.rewrite(row, parse_profile(text), as_seen=request.POST.get("seen", ""))
     except ProfilesRefused as refused:
-        return profile_page(request, study, row, text=text, faults=tuple(refused.faults), status=400)
+        return profile_page(request, study, row, text=text, faults=tuple(map(str, refused.faults)), status=400)
     except Refused as refused:
         return profile_page(request, study, row, text=text, faults=(str(WHY_NOT[str(refused)]),), status=400)
     messages.success(request, _("Saved and checked again. The profile waits for a decision."))

@@ -8,9 +8,9 @@ from django.db.models import Q, QuerySet
 
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
+from dialogue.languages import LANGUAGES
 from dialogue.models import Call, JobItem
 from dialogue.providers.base import ModelSettings
-from dialogue.seekers.components import LANGUAGES
 from dialogue.seekers.profile_writer import NAME, version
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, judge_settings, plain

@@ -3,7 +3,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.seekers.components import LANGUAGES
+from dialogue.languages import LANGUAGES
 from studies.design.spec import ArmSpec, StudySpec
 from studies.management.jobs import JobCommand, failures
 from studies.models import Study

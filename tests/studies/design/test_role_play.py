@@ -102,7 +102,7 @@ def test_cards_are_sought_nowhere_else(tmp_path: Path, name: str) -> None:
 def test_faults_of_a_card_file_are_faults_of_the_study(tmp_path: Path) -> None:
     silent = chinese(S={"opening": "", "layers": ["tired"], "ends_when": "bored"})
     assert faults_of(tmp_path, with_cards(tmp_path, PROFILE, silent)) == [
-        "role_play.cards[1]: own.json: profiles.2.S.opening: is missing"
+        "role_play.cards[1]: own.json: profiles[2].S.opening: is missing"
     ]
 
 
@@ -111,7 +111,7 @@ def test_card_whose_role_ends_before_the_least_number_of_turns_is_a_fault_of_the
     document = with_cards(tmp_path, PROFILE, hasty)
     document["chat"] |= {"min_turns": 10, "max_turns": 20}
     assert faults_of(tmp_path, document) == [
-        "role_play.cards[1]: own.json: profiles.2.S.ends_when: lets the talk end at turn 6, but a conversation has at "
+        "role_play.cards[1]: own.json: profiles[2].S.ends_when: lets the talk end at turn 6, but a conversation has at "
         "least 10"
     ]
 

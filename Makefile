@@ -2,7 +2,7 @@
 B := .venv/bin
 DEV := .venv/.dev
 
-.PHONY: run check test test-all lint format screenshots demo-data messages browser bench bench-peers faults coverage
+.PHONY: run check test test-all lint format screenshots demo-data messages browser bench bench-peers faults coverage docs
 
 run: .venv/.run
 	@$(B)/python manage.py start
@@ -68,11 +68,15 @@ demo-data: .venv/.run
 screenshots: $(DEV) browser
 	$(B)/python -m tests.browser.screenshots var/screenshots
 
-# Takes new texts into the Chinese catalogue and compiles it; needs gettext.
+# Takes new texts into the catalogues of all languages and compiles them; needs gettext.
 messages: .venv/.run
-	$(B)/python manage.py makemessages -l zh_Hans --no-location --no-obsolete \
+	$(B)/python manage.py makemessages --all --no-location --no-obsolete \
 	    -i ".venv/*" -i "var/*" -i "tests/*" -i "bench/*"
-	$(B)/python manage.py compilemessages -l zh_Hans
+	$(B)/python manage.py compilemessages -i .venv
+
+# The pages of docs/ that are made from the code.
+docs: .venv/.run
+	@$(B)/python manage.py write_docs
 
 # How fast, how lean and how safe from loss: chats beside the bare Channels and Daphne consumer, then judges and
 # simulated seekers beside other ways to ask a model as often.

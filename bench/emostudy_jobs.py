@@ -36,7 +36,7 @@ from studies.design.spec import ArmSpec  # noqa: E402
 from studies.judging.planning import judge_rater, plan_judging, work_for  # noqa: E402
 from studies.judging.settings import Configuration  # noqa: E402
 from studies.models import Answer, Study  # noqa: E402
-from studies.seeker_profiles.selection import found_profiles, keep  # noqa: E402
+from studies.seeker_profiles.selection import find_profiles, keep  # noqa: E402
 from studies.simulation.planning import plan_simulation  # noqa: E402
 from studies.simulation.setup import Setup  # noqa: E402
 
@@ -101,7 +101,7 @@ async def simulated(options: argparse.Namespace) -> dict[str, Any]:
     here = await database_sync_to_async(study)()
     protocol = await database_sync_to_async(here.current)()
     setup = Setup(model_at(options.url, options.model, "seeker"), "average", one_agent=False, max_turns=options.turns)
-    found = await database_sync_to_async(found_profiles)(here, None)
+    found = await database_sync_to_async(find_profiles)(here, None)
     profiles = found.profiles[:10]
     await database_sync_to_async(keep)(here, profiles, origin=found.origin)
     arms = await database_sync_to_async(mock_arms)(protocol, options)

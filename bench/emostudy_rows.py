@@ -95,7 +95,7 @@ def sign(person: Participation) -> None:
 
 def session_of(person: Participation) -> str:
     session = SessionStore()
-    enrolment.bind(session, person)
+    enrolment.bind_session(session, person)
     session["language"] = person.language
     session.create()
     return str(session.session_key)

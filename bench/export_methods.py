@@ -29,7 +29,7 @@ from django.core.management import call_command  # noqa: E402
 from django.db import connection, transaction  # noqa: E402
 
 from dialogue.models import Conversation  # noqa: E402
-from studies.data.exports.columns import Filter  # noqa: E402
+from studies.data.exports.columns import Filter, selected, sources_of  # noqa: E402
 from studies.data.exports.files import write_rows  # noqa: E402
 from studies.data.exports.tables import RATINGS, rated, ratings  # noqa: E402
 from studies.models import Answer, ArmRun, Participation, Rater, Response, Study  # noqa: E402
@@ -120,7 +120,7 @@ def by_emostudy(study: Study, path: Path) -> None:
 
 
 def by_copy(study: Study, path: Path) -> None:
-    statement, parameters = rated(study, Filter()).query.sql_with_params()
+    statement, parameters = selected(rated(study, Filter()), sources_of(RATINGS)).query.sql_with_params()
     command = f"COPY ({statement}) TO STDOUT WITH (FORMAT csv)"
     with path.open("wb") as file, connection.cursor() as cursor, cursor.copy(command, parameters) as copied:
         for block in copied:
@@ -128,7 +128,7 @@ def by_copy(study: Study, path: Path) -> None:
 
 
 def by_cursor(study: Study, path: Path) -> None:
-    statement, parameters = rated(study, Filter()).query.sql_with_params()
+    statement, parameters = selected(rated(study, Filter()), sources_of(RATINGS)).query.sql_with_params()
     cursor = BARE[connection.vendor]()
     cursor.execute(statement if connection.vendor == "postgresql" else statement.replace("%s", "?"), parameters)
     with path.open("w", newline="", encoding="utf-8") as file:

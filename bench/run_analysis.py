@@ -108,7 +108,7 @@ def alpha_of(scores: Array, person: np.ndarray) -> Resampled:
     units, reviewers = np.nonzero(~np.isnan(scores[several]))
     counts = coincidence.counts(scores[several][units, reviewers], units)
     counts.alpha("ordinal")
-    return told(counts.resampled("ordinal", person[several], Bootstrap(REPLICATES, SEED)))
+    return told(counts.resample_alpha("ordinal", person[several], Bootstrap(REPLICATES, SEED)))
 
 
 # The contests.

@@ -40,5 +40,5 @@ class CallAdmin(ReadOnly):
 
 @admin.register(RiskEvent)
 class RiskEventAdmin(ReadOnly):
-    list_display = ["created_at", "level", "source", "conversation", "mailed_at", "released_at"]
+    list_display = ["created_at", "level", "source", "conversation", "is_test", "released_at"]
     list_select_related = ["conversation"]

@@ -1,8 +1,11 @@
 """The rules of a conversation. Each function is one short transaction; none waits for a model or a socket."""
 
+import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -15,17 +18,31 @@ from dialogue.compiled import Compiled
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
 from dialogue.naming import names_itself
+from dialogue.prices import FREE, Price, PriceFileError, Prices, load_prices
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.registry import answering
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import Verdict, level_in_context, screen_message, screen_version
+from dialogue.safety.second_line import (
+    ENTRY,
+    SCRIPTED,
+    Answer,
+    Finding,
+    Question,
+    Said,
+    SecondLine,
+    question_about,
+    question_about_reply,
+)
 from dialogue.showing import Evenness
 from dialogue.supporters import messages_for
+
+log = logging.getLogger(__name__)
 
 BLOCK = 16_384  # frame numbers for one reply: three attempts of two minutes, 80 ms apart, are 4500
 LEASE = timedelta(seconds=30)
 OF_A_PAST_TURN = ("conversation", "number", "state", "client_id", "text", "seq", "reply", "reply_seq", "risk_level",
-                  "owner", "lease_until", "attempts")  # fmt: skip
+                  "help_seq", "owner", "lease_until", "attempts")  # fmt: skip
 
 
 class ChatRefused(Exception):
@@ -35,6 +52,22 @@ class ChatRefused(Exception):
         super().__init__(detail)
         self.code: frames.ErrorCode = code
         self.detail = detail
+
+
+@dataclass(frozen=True)
+class Inquiry:
+    """A question to the second line of the risk screen, and its row in the ledger."""
+
+    call: int
+    question: Question
+
+
+@dataclass(frozen=True)
+class Heard:
+    """An inquiry with its answer, to be stored."""
+
+    inquiry: Inquiry
+    answer: Answer
 
 
 @dataclass(frozen=True)
@@ -55,6 +88,14 @@ class Assignment:
     language: str
     unpaced: bool
     evenness: Evenness
+    level: int  # of the message that is answered
+    holds_from: int  # the level from which a message holds its conversation
+    second_line: SecondLine | None = None
+    inquiry: Inquiry | None = None  # about the message, where the second line is still to be asked
+
+    @property
+    def message(self) -> str:
+        return self.messages[-1].text
 
 
 @dataclass(frozen=True)
@@ -142,7 +183,12 @@ def new_turn(
 
 
 def must_hold(conversation: Conversation, turn: Turn) -> bool:
-    return turn.risk_level == 4 or (turn.risk_level == 3 and not conversation.role_play)
+    return turn.risk_level >= holding_level(conversation)
+
+
+def holding_level(conversation: Conversation) -> int:
+    """Return the level from which a message holds the conversation."""
+    return 4 if conversation.role_play else 3
 
 
 def take_open(conversation: Conversation, turn: Turn, past: Sequence[Turn], verdict: Verdict, *, owner: str) -> Taken:
@@ -154,7 +200,8 @@ def take_open(conversation: Conversation, turn: Turn, past: Sequence[Turn], verd
     if turn.risk_level >= 2:
         record_risk(conversation, turn, level=turn.risk_level, found=verdict)
     first = turn.seq + shown
-    return Taken(turn.number, help_for(turn), called(conversation, turn, past, range(first, first + BLOCK)))
+    assignment = called(conversation, turn, past, range(first, first + BLOCK))
+    return Taken(turn.number, help_for(turn), with_inquiry(assignment, conversation, turn, past))
 
 
 def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> Taken:
@@ -162,12 +209,16 @@ def take_held(conversation: Conversation, turn: Turn, verdict: Verdict) -> Taken
     turn.seq = number_turn(conversation, turn, 2)
     turn.state = TurnState.HELD
     turn.save(force_insert=True)
+    hold_or_close(conversation, turn)
+    record_risk(conversation, turn, level=turn.risk_level, found=verdict)
+    return Taken(turn.number, (*help_for(turn), state_frame(conversation, turn)))
+
+
+def hold_or_close(conversation: Conversation, turn: Turn) -> None:
     if turn.risk_level == 4 and not conversation.role_play:
         close(conversation, EndReason.SAFETY)
     else:
         set_status(conversation, Status.HELD)
-    record_risk(conversation, turn, level=turn.risk_level, found=verdict)
-    return Taken(turn.number, (*help_for(turn), state_frame(conversation, turn)))
 
 
 def number_turn(conversation: Conversation, turn: Turn, count: int) -> int:
@@ -184,8 +235,9 @@ def help_for(turn: Turn) -> tuple[frames.Outgoing, ...]:
 
 
 def help_seq(turn: Turn) -> int:
-    """The number of the help shown for a message: always the one after the message's own, so it need not be stored."""
-    return turn.seq + 1
+    """The number of the help shown for a message: the one after the message's own, so it need not be stored; but where
+    the second line asked for it, one of those that the reply had claimed."""
+    return turn.help_seq or turn.seq + 1
 
 
 def record_risk(
@@ -195,16 +247,28 @@ def record_risk(
     level: int,
     found: Verdict,
     source: str = RiskEvent.Source.MESSAGE,
+    first_level: int | None = None,
+    second: Finding | None = None,
 ) -> RiskEvent:
-    event = RiskEvent.objects.create(
-        conversation=conversation,
-        turn=turn.number,
-        source=source,
-        level=level,
-        entries=list(found.entries),
-        categories=list(found.categories),
-        screen=screen_version(),
-    )
+    """Store a sign of danger, or raise the one that the first line has stored for the same message."""
+    event = RiskEvent(conversation=conversation, turn=turn.number, source=source)
+    if second is not None and source == RiskEvent.Source.MESSAGE:
+        same = RiskEvent.objects.filter(conversation=conversation, turn=turn.number, source=source)
+        event = same.first() or event
+    event.level = level
+    event.entries = list(found.entries)
+    event.categories = list(found.categories)
+    event.screen = screen_version()
+    event.first_level = level if first_level is None else first_level
+    if second is not None:
+        event.second_level, event.second_screen = second.level, second.screen
+        if second.level > event.first_level:
+            event.entries.append(ENTRY)
+            event.categories = sorted({*event.categories, *second.categories})
+    # A reply is withheld for what a pattern found in it, or the second line.
+    is_sure = second is None if source == RiskEvent.Source.REPLY else found.pattern_level >= 3
+    event.suspected = level >= 3 and not is_sure
+    event.save()
     import_string(settings.RISK_HANDLER)(event)
     return event
 
@@ -225,14 +289,16 @@ def close(conversation: Conversation, reason: EndReason) -> None:
 
 def assign(conversation: Conversation, turn: Turn, *, owner: str, numbers: range | None = None) -> Assignment:
     """Claim the reply of a waiting turn: from here on only `owner` may store it. `numbers`: what is left of the frame
-    numbers of the attempt before; a new block would tell how often this partner fails."""
+    numbers of the attempt before, beside which the second line is asked already; a new block would tell how often this
+    partner fails."""
     turn.claim(owner, timezone.now() + LEASE)
     turn.save(update_fields=["owner", "lease_until", "attempts"])
     past = [earlier for earlier in past_turns(conversation) if earlier.number < turn.number]
-    if numbers is None:
-        first = conversation.reserve(BLOCK)
-        numbers = range(first, first + BLOCK)
-    return called(conversation, turn, past, numbers)
+    if numbers is not None:
+        return called(conversation, turn, past, numbers)
+    first = conversation.reserve(BLOCK)
+    assignment = called(conversation, turn, past, range(first, first + BLOCK))
+    return with_inquiry(assignment, conversation, turn, past)
 
 
 def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers: range) -> Assignment:
@@ -267,7 +333,99 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
         language=conversation.language,
         unpaced=conversation.unpaced,
         evenness=evenness_of(conversation),
+        level=turn.risk_level,
+        holds_from=holding_level(conversation),
+        second_line=SecondLine.from_json(conversation.second_line),
     )
+
+
+def with_inquiry(assignment: Assignment, conversation: Conversation, turn: Turn, past: Sequence[Turn]) -> Assignment:
+    """Open the ledger's row for the second line where it has something to say: not where it has answered, nor where a
+    person on call has let the message go on that held the conversation."""
+    line = assignment.second_line
+    if line is None or turn.second_level is not None or must_hold(conversation, turn):
+        return assignment
+    earlier = [Said(one.text, one.reply, one.risk_level) for one in past]
+    question = question_about(line, turn.text, earlier, conversation.language)
+    return replace(assignment, inquiry=open_inquiry(assignment, question))
+
+
+def open_inquiry(assignment: Assignment, question: Question) -> Inquiry:
+    """Open the row of the ledger for a question to the second line, before it is asked."""
+    line = question.line
+    call = Call.objects.create(
+        purpose=Call.Purpose.SAFETY,
+        conversation_id=assignment.conversation,
+        turn=assignment.turn,
+        attempt=assignment.attempt,
+        kind=answering(line.kind),
+        provider=line.provider,
+        model=line.model,
+        parameters={"about": question.about, "seconds": line.seconds},
+        prompt_version=question.version()[:64],
+        request=[{"role": message.role, "text": message.text} for message in question.messages()],
+    )
+    return Inquiry(call.pk, question)
+
+
+@transaction.atomic
+def inquire_about_reply(assignment: Assignment, reply: Reply) -> Inquiry | None:
+    """Open the row of the ledger for the question whether a whole reply may be shown; None without a second line."""
+    if assignment.second_line is None:
+        return None
+    question = question_about_reply(assignment.second_line, assignment.message, reply.text, assignment.language)
+    return open_inquiry(assignment, question)
+
+
+def close_inquiries(heard: Sequence[Heard]) -> None:
+    """Store what came of the questions to the second line, with what they cost."""
+    for one in heard:
+        values = Call.closing(one.answer.outcome, one.answer.status)
+        price = second_line_price(one.inquiry.question.line)
+        if price is not None:
+            values["cost"] = price.cost(values["input_tokens"], values["output_tokens"], values["cached_tokens"])
+            values["prices"] = price.version
+        Call.objects.filter(pk=one.inquiry.call).update(**values)
+
+
+def second_line_price(line: SecondLine) -> Price | None:
+    if line.kind == SCRIPTED:
+        return FREE
+    prices = known_prices(settings.PRICES)
+    return prices.price_of(line.model, line.base_url, timezone.now().date()) if prices else None
+
+
+@cache
+def known_prices(path: str) -> Prices | None:
+    """Return the lab's prices. A faulty file costs the ledger its costs, and nobody their conversation."""
+    try:
+        return load_prices(path)
+    except PriceFileError as error:
+        log.error("calls of the second line have no cost: %s", error)
+        return None
+
+
+def levels_of(assignment: Assignment, heard: Sequence[Heard]) -> dict[str, Any]:
+    """Return the fields of the turn that keep both lines' levels of its message."""
+    for one in heard:
+        found = one.answer.finding
+        if one.inquiry.question.about == "message" and found is not None:
+            return {
+                "first_level": assignment.level,
+                "screen": screen_version(),
+                "second_level": found.level,
+                "second_screen": found.screen,
+            }
+    return {}
+
+
+def note_second_level(assignment: Assignment, levels: dict[str, Any]) -> None:
+    """Keep beside a sign that the first line found what the second line said of it."""
+    if levels and assignment.level >= 2:
+        same = RiskEvent.objects.filter(
+            conversation=assignment.conversation, turn=assignment.turn, source=RiskEvent.Source.MESSAGE
+        )
+        same.update(second_level=levels["second_level"], second_screen=levels["second_screen"])
 
 
 def evenness_of(conversation: Conversation) -> Evenness:
@@ -321,12 +479,15 @@ def renew_lease(assignment: Assignment) -> bool:
 
 
 @transaction.atomic
-def record_reply(assignment: Assignment, reply: Reply, *, seq: int) -> list[frames.Outgoing]:
-    """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it."""
+def record_reply(
+    assignment: Assignment, reply: Reply, *, seq: int, heard: Sequence[Heard] = ()
+) -> list[frames.Outgoing]:
+    """Store the whole reply; then a rating may be due or the last turn reached. Returns the frames that tell it.
+    `heard`: what the second line has answered meanwhile."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply)
     shown, now = assignment.evenness.shown(reply.text), timezone.now()
-    if not store_reply(assignment, reply, shown=shown, seq=seq, now=now):
+    if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, heard=heard):
         return []
     if conversation.status == Status.OPEN:
         pause_or_close_when_due(conversation, answered=assignment.answered + 1)
@@ -345,9 +506,14 @@ def pause_or_close_when_due(conversation: Conversation, *, answered: int) -> Non
         close(conversation, EndReason.CAP)
 
 
-def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int, now: datetime) -> bool:
-    """False where the turn is no longer this runner's: then nothing is changed."""
+def store_reply(
+    assignment: Assignment, reply: Reply, *, shown: str, seq: int, now: datetime, heard: Sequence[Heard] = ()
+) -> bool:
+    """False where the turn is no longer this runner's: then nothing is changed but the ledger."""
     masked = shown != reply.text
+    levels = levels_of(assignment, heard)
+    close_inquiries(heard)
+    note_second_level(assignment, levels)
     stored = owned(assignment).update(
         state=TurnState.ANSWERED,
         reply=shown,
@@ -363,22 +529,37 @@ def store_reply(assignment: Assignment, reply: Reply, *, shown: str, seq: int, n
         error="",
         owner="",
         lease_until=None,
+        **levels,
     )
     return stored == 1
 
 
 @transaction.atomic
-def withhold_reply(assignment: Assignment, reply: Reply, *, found: Verdict, seq: int) -> list[frames.Outgoing]:
+def withhold_reply(
+    assignment: Assignment, reply: Reply, *, found: Verdict | Finding, seq: int, heard: Sequence[Heard] = ()
+) -> list[frames.Outgoing]:
     """A reply that must not be shown: the standard text stands in its place, the original stays for the researcher."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply, status="stopped")
     standard, now = standard_text(conversation.language), timezone.now()
-    if not store_reply(assignment, reply, shown=standard, seq=seq, now=now):
+    if not store_reply(assignment, reply, shown=standard, seq=seq, now=now, heard=heard):
         return []
     turn = answered(assignment)
     shown = frames.Help(seq=conversation.reserve(1), turn=turn.number, level=found.level)
     close(conversation, EndReason.SAFETY)
-    record_risk(conversation, turn, level=found.level, found=found, source=RiskEvent.Source.REPLY)
+    if isinstance(found, Finding):
+        second, first = found, Verdict(0)
+    else:
+        second, first = None, found
+    record_risk(
+        conversation,
+        turn,
+        level=found.level,
+        found=first,
+        source=RiskEvent.Source.REPLY,
+        first_level=first.level,
+        second=second,
+    )
     answer = frames.StoredReply(seq=seq, turn=turn.number, text=standard, sent_at=minute(now))
     return [answer, shown, state_frame(conversation, turn)]
 
@@ -398,19 +579,103 @@ def record_failure(assignment: Assignment, error: ProviderError, *, seq: int) ->
 
 
 @transaction.atomic
-def give_up(assignment: Assignment, error: ProviderError) -> list[frames.Outgoing]:
+def raise_level(assignment: Assignment, heard: Heard, *, help_seq: int) -> list[frames.Outgoing]:
+    """The second line found more in the message than the first, and not so much that it holds the conversation: help is
+    shown, with one of the numbers that the reply has claimed."""
+    conversation = locked(assignment.conversation)
+    close_inquiries([heard])
+    turn = owned(assignment).first()
+    if turn is None:
+        return []
+    raise_turn(turn, assignment, heard, help_seq=help_seq)
+    turn.save()
+    if turn.risk_level >= 2:
+        record_second_line(conversation, turn, heard)
+    return list(help_for(turn))
+
+
+def raise_turn(turn: Turn, assignment: Assignment, heard: Heard, *, help_seq: int) -> None:
+    levels = levels_of(assignment, [heard])
+    for name, value in levels.items():
+        setattr(turn, name, value)
+    turn.risk_level, turn.help_seq = max(turn.risk_level, levels["second_level"]), help_seq
+
+
+def record_second_line(conversation: Conversation, turn: Turn, heard: Heard) -> None:
+    found = screen_message(turn.text)  # the same as when the message came
+    record_risk(
+        conversation,
+        turn,
+        level=turn.risk_level,
+        found=found,
+        first_level=turn.first_level,
+        second=heard.answer.finding,
+    )
+
+
+@transaction.atomic
+def hold_message(
+    assignment: Assignment, outcome: Reply | ProviderError, heard: Heard, *, help_seq: int
+) -> list[frames.Outgoing]:
+    """The second line found so much in the message that it holds the conversation, as if the first line had: the reply
+    is given up, however far it had come, and the person sees the same frames."""
+    conversation = locked(assignment.conversation)
+    Call.close(assignment.call, outcome, status="stopped")
+    close_inquiries([heard])
+    turn = Turn.objects.filter(conversation=conversation, number=assignment.turn, owner=assignment.owner).first()
+    if turn is None:
+        return []
+    raise_turn(turn, assignment, heard, help_seq=help_seq)
+    waits = turn.state == TurnState.WAITING
+    if waits:
+        turn.state, turn.owner, turn.lease_until = TurnState.HELD, "", None
+    turn.save()
+    if waits:
+        hold_or_close(conversation, turn)
+    elif conversation.end_reason not in (EndReason.FINISHED, EndReason.EARLY):
+        return []  # it was ended from outside meanwhile
+    record_second_line(conversation, turn, heard)
+    return [*help_for(turn), state_frame(conversation, turn)] if waits else list(help_for(turn))
+
+
+@transaction.atomic
+def give_up_unheard(
+    assignment: Assignment, outcome: Reply | ProviderError, heard: Sequence[Heard]
+) -> list[frames.Outgoing]:
+    """The second line has not answered, and the study shows no reply without it: the person can ask again."""
+    conversation = locked(assignment.conversation)
+    Call.close(assignment.call, outcome, status="stopped")
+    failed = fail_turn(assignment, "second_line", heard)
+    return [failed_frame(conversation, assignment)] if failed else []
+
+
+def fail_turn(assignment: Assignment, error: str, heard: Sequence[Heard]) -> bool:
+    """False where the turn is no longer this runner's."""
+    levels = levels_of(assignment, heard)
+    close_inquiries(heard)
+    note_second_level(assignment, levels)
+    values = {"state": TurnState.FAILED, "error": error, "owner": "", "lease_until": None}
+    return owned(assignment).update(**values, **levels) == 1
+
+
+def failed_frame(conversation: Conversation, assignment: Assignment) -> frames.Outgoing:
+    conversation.state_seq = conversation.reserve(1)
+    conversation.save(update_fields=["state_seq"])
+    return frames.Failed(seq=conversation.state_seq, turn=assignment.turn)
+
+
+@transaction.atomic
+def give_up(assignment: Assignment, error: ProviderError, *, heard: Sequence[Heard] = ()) -> list[frames.Outgoing]:
     """No reply could be had: a stated outcome that the person can act on, never a dead input box. Where what was said
     so far is too long for this partner, to ask again is useless, and the conversation ends."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, error)
-    if not owned(assignment).update(state=TurnState.FAILED, error=error.status, owner="", lease_until=None):
+    if not fail_turn(assignment, error.status, heard):
         return []
     if error.status == TOO_LONG and assignment.answered and conversation.status == Status.OPEN:
         close(conversation, EndReason.TECHNICAL)
         return [state_frame(conversation, None)]
-    conversation.state_seq = conversation.reserve(1)
-    conversation.save(update_fields=["state_seq"])
-    return [frames.Failed(seq=conversation.state_seq, turn=assignment.turn)]
+    return [failed_frame(conversation, assignment)]
 
 
 def state_frame(conversation: Conversation, last: Turn | None) -> frames.Outgoing:

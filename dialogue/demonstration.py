@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
 from dialogue.judges.probes import without_padding
+from dialogue.languages import get_code
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
 from dialogue.providers.scripted import spoken
 
@@ -159,7 +160,7 @@ class DemonstrationThinker:
     demonstration = True
 
     def __init__(self, language: str = "en") -> None:
-        self._states = THOUGHTS["zh" if language.startswith("zh") else "en"]
+        self._states = THOUGHTS[get_code(language)]
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         last = read_dialogue(_prompt(messages))[-1:]

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from dialogue.languages import get_code
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
 from dialogue.providers.scripted import spoken
 from dialogue.seekers.profile_writer import NAME
@@ -28,7 +29,7 @@ class ScriptedProfileWriter:
     demonstration = True
 
     def __init__(self, language: str = "en") -> None:
-        self._texts = _texts()["zh" if language.startswith("zh") else "en"]
+        self._texts = _texts()[get_code(language)]
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         prompt = next((message.text for message in reversed(messages) if message.role == "user"), "")

@@ -30,6 +30,7 @@ from dialogue.demonstration import (
     read_dialogue,
     read_items,
 )
+from dialogue.languages import get_code, get_language
 from dialogue.providers.base import Message, OnText, ProviderError, Reply
 from dialogue.providers.scripted import spoken
 from dialogue.seekers.behaviours import CALM_AROUSAL, VOLATILITY, head
@@ -74,7 +75,7 @@ class ScriptedSeeker:
 
     def __init__(self, name: str, language: str = "en") -> None:
         self._name = name
-        self._language = "zh" if language.startswith("zh") else "en"
+        self._language = get_code(language)
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         prompt = next((message.text for message in reversed(messages) if message.role == "user"), "")
@@ -212,7 +213,7 @@ def _message(turns: Turns, prompt: str, language: str, score: int) -> str:
     if rigid := samples.get("rigid_negative_interpretation"):
         parts.append(rigid[turn % len(rigid)])
     evasive = (line for line in samples.get("limited_self_disclosure", ()) if line not in said)
-    return ("" if language == "zh" else " ").join([*parts, next(evasive, story)])
+    return (" " if get_language(language).spaces else "").join([*parts, next(evasive, story)])
 
 
 def _outburst(samples: Sequence[str], arousal: int, said: str) -> list[str]:

@@ -8,7 +8,7 @@ import random
 import time
 import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 from channels.db import database_sync_to_async
@@ -17,10 +17,12 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError
 
 from dialogue import chat, frames
-from dialogue.chat import Assignment
+from dialogue.chat import Assignment, Heard, Inquiry
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.registry import model_for
+from dialogue.safety import second_line
 from dialogue.safety.screening import Verdict, screen_reply
+from dialogue.safety.second_line import Answer, Finding
 from dialogue.showing import Pace, Showing
 
 log = logging.getLogger(__name__)
@@ -31,6 +33,7 @@ BACKOFF = 0.8  # seconds before the second attempt, doubled for each further one
 LONGEST_WAIT = 10.0  # seconds: nobody is kept waiting for longer, whatever Retry-After says
 HEARTBEAT = chat.LEASE.total_seconds() / 3
 WRITES = 6  # tries to store what cannot be fetched again
+READ_FROM = 2  # the level of a message from which the second line reads the reply to it before it is shown
 
 
 class Listener(Protocol):
@@ -45,6 +48,15 @@ class Withheld(Exception):
     def __init__(self, verdict: Verdict) -> None:
         super().__init__("withheld")
         self.verdict = verdict
+
+
+class Overruled(Exception):
+    """The second line ended this reply, by what it found in the message or because it said nothing. `outcome` is what
+    had come of the arm's call by then."""
+
+    def __init__(self, outcome: Reply | ProviderError) -> None:
+        super().__init__("overruled")
+        self.outcome = outcome
 
 
 listeners: dict[int, set[Listener]] = defaultdict(set)
@@ -91,8 +103,23 @@ class LiveReply:
 
     def __init__(self, assignment: Assignment) -> None:
         self.pace = Pace(assignment.evenness, time.monotonic())
+        self.level = assignment.level  # of the message, raised by what the second line finds
+        self.heard: list[Heard] = []  # what the second line said and is not stored yet
+        self.overrules = False  # the second line ends this reply
+        # Closed until the second line has read the message; and from level 2 on until it has read the whole reply.
+        self.may_show = assignment.inquiry is None and not self.is_read_first(assignment)
         self.begin(assignment)
+        self.help_seq = self.next_seq  # for help that the second line asks for: the first of all attempts' numbers
+        if assignment.inquiry is not None:
+            self.next_seq += 1
         self.task: asyncio.Task[None] | None = None
+        self.second: asyncio.Task[None] | None = None
+        if assignment.inquiry is not None:
+            self.second = asyncio.create_task(self.hear_second_line(assignment.inquiry))
+
+    def is_read_first(self, assignment: Assignment) -> bool:
+        """Return whether the second line reads the whole reply before anything of it is shown."""
+        return assignment.second_line is not None and self.level >= READ_FROM
 
     def begin(self, assignment: Assignment) -> None:
         self.assignment = assignment
@@ -124,7 +151,7 @@ class LiveReply:
 
     def on_text(self, piece: str) -> None:
         self.showing.add(piece)
-        if self.timer is None:
+        if self.timer is None and self.may_show:
             self.show_when_due()
 
     def show_when_due(self) -> None:
@@ -177,12 +204,17 @@ class LiveReply:
         heartbeat = asyncio.create_task(self.keep_lease())
         try:
             outcome = await self.fetch()
+        except Overruled as stop:
+            outcome = await self.store_overruled(stop.outcome)
         except Exception as error:
             log.exception("conversation %s, turn %s: the reply broke", self.assignment.code, self.assignment.turn)
-            outcome = await self.stored(chat.give_up, self.assignment, ProviderError("client_error", repr(error)))
+            broken = ProviderError("client_error", repr(error))
+            outcome = await self.stored(chat.give_up, self.assignment, broken, heard=self.heard)
         finally:
             self.stop_timer()
             heartbeat.cancel()
+            if self.second:
+                self.second.cancel()
             if running.get(self.assignment.conversation) is self:
                 del running[self.assignment.conversation]
         broadcast(self.assignment.conversation, outcome)
@@ -193,22 +225,28 @@ class LiveReply:
             try:
                 reply = await self.attempt()
             except Withheld as stop:
-                return await self.withhold(self.partial(), stop.verdict)
+                reply = self.partial()
+                await self.await_second_line(reply)
+                return await self.withhold(reply, stop.verdict)
             except ProviderError as error:
                 if error.permanent or self.assignment.attempt % ATTEMPTS == 0:
-                    return await self.stored(chat.give_up, self.assignment, error)
-                await asyncio.sleep(wait_before_next(error, self.assignment.attempt))
+                    await self.await_second_line(error)
+                    return await self.stored(chat.give_up, self.assignment, error, heard=self.heard)
+                await self.wait(wait_before_next(error, self.assignment.attempt), error)
                 following = await self.stored(chat.record_failure, self.assignment, error, seq=self.number_to_store())
                 if following is None:
                     return []
                 self.begin(following)
             else:
+                await self.await_second_line(reply)
                 self.stop_timer()
-                if verdict := screen_reply(reply.text):
-                    return await self.withhold(reply, verdict)
+                if found := screen_reply(reply.text) or await self.read_by_second_line(reply):
+                    return await self.withhold(reply, found)
                 if self.assignment.evenness.is_paced():
                     await self.show_to_the_end()
-                return await self.stored(chat.record_reply, self.assignment, reply, seq=self.number_to_store())
+                return await self.stored(
+                    chat.record_reply, self.assignment, reply, seq=self.number_to_store(), heard=self.heard
+                )
 
     async def attempt(self) -> Reply:
         pace = 0.0 if self.assignment.unpaced else None
@@ -219,9 +257,97 @@ class LiveReply:
             attempt=self.assignment.attempt,
         )
         try:
-            return await model.reply(self.assignment.messages, self.on_text)
+            if self.second is None:
+                return await model.reply(self.assignment.messages, self.on_text)
+            return await self.unless_overruled(self.second, model.reply(self.assignment.messages, self.on_text))
         finally:
             self.stop_timer()
+
+    # The second line.
+
+    async def hear_second_line(self, inquiry: Inquiry) -> None:
+        """Ask it about the message, and let the reply through, or end it."""
+        heard = Heard(inquiry, await self.answer_of_second_line(inquiry))
+        line, found = inquiry.question.line, heard.answer.finding
+        self.heard = [heard]
+        if found is None:
+            self.overrules = line.when_unreachable == "hold"
+        elif found.level > self.level:
+            self.level = found.level
+            self.overrules = found.level >= self.assignment.holds_from
+            if not self.overrules:
+                await self.show_help(heard)
+        if not self.overrules and not self.is_read_first(self.assignment):
+            self.let_through()
+
+    async def answer_of_second_line(self, inquiry: Inquiry) -> Answer:
+        try:
+            return await second_line.ask(inquiry.question)
+        except Exception as error:  # a fault of ours must not cost the person their reply
+            log.exception("conversation %s: the second line broke", self.assignment.code)
+            return Answer(None, ProviderError("client_error", repr(error)))
+
+    async def show_help(self, heard: Heard) -> None:
+        outcome = await self.stored(chat.raise_level, self.assignment, heard, help_seq=self.help_seq)
+        self.heard = []
+        broadcast(self.assignment.conversation, outcome)
+        await tell_other_processes(self.assignment.code, outcome)
+
+    def let_through(self) -> None:
+        """From here on the reply may be shown: what has come so far, and each piece as it comes."""
+        self.may_show = True
+        if self.timer is None and self.showing.waits():
+            self.show_late()
+
+    async def unless_overruled(self, second: "asyncio.Task[None]", asking: Awaitable[Reply]) -> Reply:
+        """Return the arm's reply, or end its call as soon as the second line overrules it."""
+        call = asyncio.ensure_future(asking)
+        try:
+            await asyncio.wait({call, second}, return_when=asyncio.FIRST_COMPLETED)
+            if second.done():
+                second.result()
+            if self.overrules and not call.done():
+                raise Overruled(self.partial())
+            return await call
+        finally:
+            if not call.done():
+                call.cancel()
+                await asyncio.wait({call})
+
+    async def await_second_line(self, outcome: Reply | ProviderError) -> None:
+        """Wait for the second line before anything that ends the turn is stored."""
+        if self.second:
+            await self.second
+            if self.overrules:
+                raise Overruled(outcome)
+
+    async def wait(self, seconds: float, error: ProviderError) -> None:
+        """Let some time pass before the next attempt, unless the second line ends the turn meanwhile."""
+        until = time.monotonic() + seconds
+        if self.second:
+            await asyncio.wait({self.second}, timeout=seconds)
+            if self.overrules:
+                raise Overruled(error)
+        await asyncio.sleep(max(0.0, until - time.monotonic()))
+
+    async def read_by_second_line(self, reply: Reply) -> Finding | None:
+        """Return why a whole reply to a message of level 2 or more must be withheld, as the second line reads it."""
+        if not self.is_read_first(self.assignment):
+            return None
+        inquiry = await self.stored(chat.inquire_about_reply, self.assignment, reply)
+        answer = await self.answer_of_second_line(inquiry)
+        self.heard.append(Heard(inquiry, answer))
+        if answer.finding is None and inquiry.question.line.when_unreachable == "hold":
+            raise Overruled(reply)
+        self.may_show = True
+        return answer.finding if answer.finding and answer.finding.level else None
+
+    async def store_overruled(self, outcome: Reply | ProviderError) -> list[frames.Outgoing]:
+        self.stop_timer()
+        if self.level >= self.assignment.holds_from > self.assignment.level:
+            [heard] = self.heard
+            return await self.stored(chat.hold_message, self.assignment, outcome, heard, help_seq=self.help_seq)
+        return await self.stored(chat.give_up_unheard, self.assignment, outcome, self.heard)
 
     def partial(self) -> Reply:
         elapsed = int((time.monotonic() - self.began_at) * 1000)
@@ -229,13 +355,14 @@ class LiveReply:
             text=self.showing.text, model=self.assignment.settings.model, finish_reason="stopped", total_ms=elapsed
         )
 
-    async def withhold(self, reply: Reply, verdict: Verdict) -> list[frames.Outgoing]:
+    async def withhold(self, reply: Reply, found: Verdict | Finding) -> list[frames.Outgoing]:
         return await self.stored(
             chat.withhold_reply,
             self.assignment,
             reply,
-            found=verdict,
+            found=found,
             seq=self.number_to_store(),
+            heard=self.heard,
         )
 
     async def stored(self, rule: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

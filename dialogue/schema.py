@@ -120,9 +120,14 @@ def check_variable(text: str) -> str:
 
 @dataclass(frozen=True)
 class OneOf:
-    """One of these words, or blank. Words that are added to a list later count too."""
+    """One of these words, or blank. Words that are registered after the schema has been read count too."""
 
-    choices: Collection[str]
+    words: Collection[str] | Callable[[], Collection[str]]
+
+    @property
+    def choices(self) -> Collection[str]:
+        """Return the words as they are now."""
+        return self.words() if callable(self.words) else self.words
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self.check, handler(source))
@@ -346,7 +351,9 @@ def check(schema: Any, document: Any, *, around: Any = None, json: bool = False)
         else:
             blank = [place for place in blank_keys(value, schema) if not found.is_faulty(place)]
             found.add([(place, _("is missing")) for place in blank])
-            found.add(list(rule_faults(value, schema, around)))
+            broken = list(rule_faults(value, schema, around))
+            # Of a whole table only once its values are in order.
+            found.add([rule for rule in broken if not (isinstance(rule[0][-1], int) and found.is_faulty(rule[0]))])
             return Checked(value, found)
     return Checked(None, found)
 

@@ -18,12 +18,13 @@ from dialogue.safety.screening import load_screen  # noqa: E402
 from emostudy.http import Handler  # noqa: E402
 from emostudy.incoming import SocketGuard  # noqa: E402
 from emostudy.origins import OriginGuard  # noqa: E402
+from studies.routing import websocket_urlpatterns as study_urlpatterns  # noqa: E402
 
 application = ProtocolTypeRouter(
     {
         "http": Handler(),
         "websocket": OriginGuard(
-            CookieMiddleware(SocketGuard(SessionMiddleware(URLRouter(websocket_urlpatterns)))),
+            CookieMiddleware(SocketGuard(SessionMiddleware(URLRouter([*study_urlpatterns, *websocket_urlpatterns])))),
             settings.CSRF_TRUSTED_ORIGINS,
         ),
     }

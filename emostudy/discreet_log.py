@@ -1,4 +1,4 @@
-"""What the log says of errors: where and of what kind, and no word of what people wrote, no link, no key.
+"""Keep people's texts, links and keys out of the log; errors show only their place and kind.
 
 PostgreSQL repeats the row that it refuses, Django the address at which a page broke, and a model's server a part of the
 key that it does not take. Everything that reaches the console goes through `Formatter`; the access log that Daphne can
@@ -19,7 +19,7 @@ from typing import IO
 
 from django.db import Error as DatabaseError
 
-LINK = re.compile(r"(?<=/j/)[^/\s\"'?#]+")
+LINK = re.compile(r"(?:(?<=/j/)|(?<=/oncall/))[^/\s\"'?#]+")
 TOKEN = re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])")  # as long as that of a link (studies.participation.enrolment)
 PASSWORD_IN_URL = re.compile(r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)")
 # As providers write theirs, whole or with the middle blotted out.
@@ -34,7 +34,7 @@ LEFT_OUT = "[…]"
 
 
 def scrub(text: str) -> str:
-    """The text without tokens of links, passwords in addresses, and keys or parts of them."""
+    """Return the text without tokens of links, passwords in addresses, and keys or parts of them."""
     text = PASSWORD_IN_URL.sub(LEFT_OUT, LINK.sub(LEFT_OUT, text))
     secrets = list(secrets_known())
     text = WORD.sub(lambda word: LEFT_OUT if is_of_secret(word[0], secrets) else word[0], text)
@@ -42,7 +42,7 @@ def scrub(text: str) -> str:
 
 
 def secrets_known() -> Iterator[str]:
-    """The values of variables whose name says that they are secret, given as they are or in a file."""
+    """Yield the values of variables whose name says that they are secret, given directly or in a file."""
     for name, value in os.environ.items():
         if name.endswith(NAMES_OF_SECRETS) and len(value) >= 8:
             yield value
@@ -62,13 +62,13 @@ def name_of(error: BaseException) -> str:
 
 
 def is_of_database(error: BaseException) -> bool:
-    """Without importing psycopg, which a server on SQLite does not need."""
+    """Return whether an error comes from a database, without importing psycopg, which SQLite does not need."""
     families = {kind.__module__.partition(".")[0] for kind in type(error).__mro__}
     return isinstance(error, DatabaseError | sqlite3.Error) or bool(families & {"psycopg", "psycopg_pool"})
 
 
 def errors_behind(error: BaseException | None, seen: set[int]) -> Iterator[BaseException]:
-    """The error, those that led to it, and those that it groups."""
+    """Yield the error, those that led to it, and those that it groups."""
     if error is None or id(error) in seen:
         return
     seen.add(id(error))
@@ -80,7 +80,7 @@ def errors_behind(error: BaseException | None, seen: set[int]) -> Iterator[BaseE
 
 
 def without_values(text: str, errors: Iterable[BaseException]) -> str:
-    """The text with each error of the database named in place of what it says."""
+    """Return the text with each database error replaced by its name."""
     seen: set[int] = set()
     for error in (each for one in errors for each in errors_behind(one, seen)):
         if is_of_database(error) and (said := str(error)):
@@ -122,6 +122,6 @@ def print_discreetly(kind: type[BaseException], error: BaseException, trace: Tra
 
 
 def install() -> None:
-    """For errors that nothing catches, in this process."""
+    """Install the hooks for uncaught errors in this process."""
     sys.excepthook = print_discreetly
     threading.excepthook = lambda of: print_discreetly(of.exc_type, of.exc_value or of.exc_type(), of.exc_traceback)

@@ -1,4 +1,4 @@
-"""Reads the environment. Every `X` may be given as `X_FILE`; an odd value stops the start with one line naming it."""
+"""Read the environment. Every `X` may be given as `X_FILE`; an odd value stops the start with one line naming it."""
 
 import os
 import sys
@@ -41,7 +41,7 @@ def envint(name: str, default: int, *, minimum: int, maximum: int) -> int:
 
 
 def envdecimal(name: str) -> Decimal | None:
-    """An amount from 0 on; `None` where none is given."""
+    """Return an amount from 0 on; `None` if none is given."""
     value = envtext(name)
     if not value:
         return None
@@ -57,7 +57,7 @@ def envlist(name: str) -> list[str]:
 
 
 def envurl(name: str, schemes: tuple[str, ...]) -> str:
-    """An address, "" where none is given. No error repeats it: it may hold a password."""
+    """Return an address, "" if none is given. No error repeats it, because it may hold a password."""
     value = envtext(name)
     if value and urlsplit(value).scheme not in schemes:
         refuse(name, f"the address must begin with one of {', '.join(s + '://' for s in schemes)}")
@@ -65,7 +65,7 @@ def envurl(name: str, schemes: tuple[str, ...]) -> str:
 
 
 def email_settings(url: str) -> dict[str, Any]:
-    """Settings for `smtp://user:password@host:port/?from=…`, `smtps://…` (TLS) or `smtp+tls://…` (STARTTLS)."""
+    """Return settings for `smtp://user:password@host:port/?from=…`, `smtps://…` (TLS) or `smtp+tls://…` (STARTTLS)."""
     if not url:
         return {"EMAIL_BACKEND": "django.core.mail.backends.console.EmailBackend"}
     parts = urlsplit(url)

@@ -1,10 +1,10 @@
-"""Django's HTTP handler, with a request handled in one go by one of a few threads that stay.
+"""Django's HTTP handler, which handles a request in one go in one of a few permanent threads.
 
 Django's own gives every request a new thread, and so a new database connection, and passes it back and forth between
-that thread and the event loop for each middleware. Conversations share the event loop, and waited for all of it.
+that thread and the event loop for each middleware. Conversations share the event loop and had to wait.
 
-A thread that asks a database which says nothing waits for long, and soon all of them do. Whoever waits for a page is
-therefore told after a few seconds, from other threads; and help is there whatever the database does.
+If the database does not answer, threads wait for it, and soon all of them do. Other threads therefore tell people after
+a few seconds, and show the help page whatever the database does.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from django.middleware.security import SecurityMiddleware
 
 from emostudy.pulse import Pulse
 from studies.participation.language import quiet_headers
-from studies.person.broken import HEALTH, HELP, without_database
+from studies.person.broken import HEALTH, HELP, page_without_database
 
 # More would not make pages faster, since Python runs one at a time, but conversations slower.
 THREADS = 4
@@ -53,14 +53,14 @@ class Handler(ASGIHandler):
             return await in_thread(self.spare, self.respond, request)
         if not self.pulse.is_away and request.path != HEALTH:
             page = asyncio.ensure_future(in_thread(self.threads, self.respond, request))
-            if await self.comes(page, for_help=request.path == HELP):
+            if await self.waits_for_page(page, for_help=request.path == HELP):
                 return page.result()
             page.add_done_callback(forget)
         request.is_answered = True
         return await in_thread(self.spare, self.respond_without_database, request)
 
-    async def comes(self, page: "asyncio.Future[HttpResponse]", *, for_help: bool) -> bool:
-        """Whether it is to be waited for: a page that takes long is, but not for a database that is away."""
+    async def waits_for_page(self, page: "asyncio.Future[HttpResponse]", *, for_help: bool) -> bool:
+        """Return whether to wait for a page: a slow one yes, one that waits for an unreachable database no."""
         while not (await asyncio.wait([page], timeout=HELP_PATIENCE if for_help else PATIENCE))[0]:
             if for_help or not await self.pulse.answers():
                 return page.done()
@@ -76,8 +76,8 @@ class Handler(ASGIHandler):
             close_old_connections()
 
     def respond_without_database(self, request: HttpRequest) -> HttpResponse:
-        """With the headers of all other pages."""
-        return SecurityMiddleware(XFrameOptionsMiddleware(quiet_headers(without_database)))(request)
+        """Return the page without a database, with the headers of all other pages."""
+        return SecurityMiddleware(XFrameOptionsMiddleware(quiet_headers(page_without_database)))(request)
 
 
 async def in_thread(

@@ -1,4 +1,4 @@
-"""The one place that looks at what a request brings, before anything is made of it (dialogue.incoming says why)."""
+"""Check the input of every request before anything else reads it (dialogue.incoming says why)."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
@@ -11,22 +11,24 @@ from dialogue.incoming import is_storable, storable
 
 
 def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """What people type or paste into a form loses what cannot be stored. Nobody types addresses, cookies and names of
-    fields with such characters: they are answered 400."""
+    """Remove characters from forms that cannot be stored.
+
+    Nobody types such characters into addresses, cookies and names of fields, so these requests are answered 400.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         refuse_unless_storable(request.path, *request.COOKIES.values(), *texts_of(request.GET))
         if request.method == "POST":
             refuse_other_encodings(request)
             refuse_unless_storable(*request.POST, *request.FILES)
-            request.POST = cleaned(request.POST)
+            request.POST = clean_form(request.POST)
         return get_response(request)
 
     return middleware
 
 
 class SocketGuard:
-    """The same for a socket: its address and cookies, as Channels' CookieMiddleware around it has read them."""
+    """Refuse sockets whose address or cookies, as read by Channels' CookieMiddleware, hold such characters."""
 
     def __init__(self, application: Callable[..., Awaitable[Any]]) -> None:
         self.application = application
@@ -42,7 +44,8 @@ def refuse_unless_storable(*texts: str) -> None:
 
 
 def refuse_other_encodings(request: HttpRequest) -> None:
-    """A browser sends UTF-8. Django would decode by any codec of Python's, `unicode_escape` and `rot13` among them."""
+    """Refuse encodings other than UTF-8. Django would decode by any codec of Python's, `unicode_escape` and `rot13`
+    among them."""
     if request.content_params.get("charset", "utf-8").lower() not in ("utf-8", "utf8"):
         raise BadRequest("the encoding must be UTF-8")
 
@@ -51,7 +54,7 @@ def texts_of(query: QueryDict) -> list[str]:
     return [*query, *(text for _name, texts in query.lists() for text in texts)]
 
 
-def cleaned(form: QueryDict) -> QueryDict:
+def clean_form(form: QueryDict) -> QueryDict:
     if all(map(is_storable, texts_of(form))):
         return form
     taken = form.copy()

@@ -1,4 +1,4 @@
-"""Which pages may open a websocket: those of this server, as for its forms."""
+"""Allow websockets only from pages of this server, as for its forms."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from io import BytesIO
@@ -23,13 +23,16 @@ class Origin(NamedTuple):
     port: int | None
 
     def allows(self, other: "Origin") -> bool:
-        """`https://*.example.org` stands for all hosts below it, as in Django's CSRF_TRUSTED_ORIGINS."""
+        """Return whether this origin covers the other.
+
+        `https://*.example.org` stands for all hosts below it, as in Django's CSRF_TRUSTED_ORIGINS.
+        """
         same_server = (self.scheme, self.port) == (other.scheme, other.port)
         return same_server and is_same_domain(other.host, self.host.removeprefix("*"))
 
 
 def parse(text: str) -> Origin | None:
-    """`None` for what is no origin of a page."""
+    """Return the origin in `text`; `None` if it is none."""
     try:
         parts = urlsplit(text)
         port = parts.port or DEFAULT_PORTS.get(parts.scheme)
@@ -39,20 +42,20 @@ def parse(text: str) -> Origin | None:
 
 
 class OriginGuard:
-    """Passes a socket on where its origin has the scheme, host and port of this server, or is a trusted one."""
+    """Pass a socket on if its origin has the scheme, host and port of this server, or is a trusted one."""
 
     def __init__(self, application: Application, trusted: Iterable[str]) -> None:
         self.application = application
         self.trusted = [origin for origin in map(parse, trusted) if origin]
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> Any:
-        theirs = origin_told(scope)
+        theirs = origin_in_headers(scope)
         allowed = [own for own in (origin_of_server(scope), *self.trusted) if own]
         let_in = theirs is not None and any(one.allows(theirs) for one in allowed)
         return await (self.application if let_in else WebsocketDenier())(scope, receive, send)
 
 
-def origin_told(scope: Scope) -> Origin | None:
+def origin_in_headers(scope: Scope) -> Origin | None:
     told = [value for name, value in scope["headers"] if name == b"origin"]
     return parse(told[0].decode("latin1")) if len(told) == 1 else None
 

@@ -1,4 +1,4 @@
-"""Whether the database answers, asked from outside while somebody waits for a page."""
+"""Check whether the database answers, while somebody waits for a page."""
 
 import asyncio
 import logging
@@ -18,7 +18,7 @@ class Pulse:
         self.waiting: asyncio.Task[None] | None = None  # until it is back
 
     async def answers(self) -> bool:
-        """One look for all who ask at the same time."""
+        """Return whether the database answers; simultaneous calls share one check."""
         if self.looking is None or self.looking.done():
             self.looking = asyncio.create_task(self.look())
         return await asyncio.shield(self.looking)
@@ -33,7 +33,7 @@ class Pulse:
         return not self.is_away
 
     async def connects(self) -> bool:
-        """Over a connection of its own: those of the pool may be waited for, or hang."""
+        """Return whether a separate connection works; those of the pool may be busy or hang."""
         psycopg = connection.Database
         parameters = connection.get_connection_params()
         del parameters["cursor_factory"]  # Django's own, for threads

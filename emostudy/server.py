@@ -44,9 +44,15 @@ class PatientServer(Server):
         self.buffers: dict[WebSocketProtocol, Buffer] = {}
 
     def run(self) -> None:
+        reactor.callWhenRunning(self.watch_alarms)
         if self.with_jobs:
             reactor.callWhenRunning(self.run_jobs_beside)
         super().run()
+
+    def watch_alarms(self) -> None:
+        from studies.care import clock  # Django is set up by now
+
+        clock.start()
 
     def run_jobs_beside(self) -> None:
         from studies.management.runner import run_where_needed  # Django is set up by now

@@ -1,4 +1,4 @@
-"""One settings file. What differs between machines comes from the environment; README.md lists it."""
+"""The settings. Values that differ between machines come from the environment; README.md lists them."""
 
 import os
 import secrets
@@ -9,6 +9,8 @@ from pathlib import Path
 import dj_database_url
 from django.utils.translation import gettext_lazy as _
 
+from dialogue.languages import FIRST
+from dialogue.languages import LANGUAGES as SPOKEN
 from emostudy import env
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -24,7 +26,7 @@ PORT = env.envint("PORT", 8000, minimum=1, maximum=65535)
 
 
 def own_secret_key() -> str:
-    """A key for this machine alone, made once. Good enough for loopback; anything more needs SECRET_KEY."""
+    """Return a key for this machine alone, created once. It suffices for loopback; anything more needs SECRET_KEY."""
     path = VAR / "secret_key"
     if not path.exists():
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -42,6 +44,20 @@ ALLOWED_HOSTS = env.envlist("ALLOWED_HOSTS") or LOOPBACK_NAMES
 if LOOPBACK_ONLY and set(ALLOWED_HOSTS) - set(LOOPBACK_NAMES):
     env.refuse("ALLOWED_HOSTS", "other hosts than this machine need a SECRET_KEY of your own, and DEBUG off")
 CSRF_TRUSTED_ORIGINS = env.envlist("TRUSTED_ORIGINS")
+
+
+def own_address() -> str:
+    """The address at which people reach this server, without a slash at its end; "" where none is known.
+
+    Only what is sent away needs it: a page knows how it was asked for.
+    """
+    given = env.envurl("BASE_URL", ("http", "https")).rstrip("/")
+    trusted = [origin for origin in CSRF_TRUSTED_ORIGINS if "*" not in origin]
+    here = f"http://[{HOST}]:{PORT}" if ":" in HOST else f"http://{HOST}:{PORT}"
+    return given or (trusted[0].rstrip("/") if trusted else here if LOOPBACK_ONLY else "")
+
+
+BASE_URL = own_address()
 
 INSTALLED_APPS = [
     # As an app it only lets `runserver` speak websockets, and would add 27 MB and 0.3 s to every other command.
@@ -158,8 +174,8 @@ CACHES = {
 for _name, _value in env.email_settings(env.envurl("EMAIL_URL", ("smtp", "smtps", "smtp+tls"))).items():
     globals()[_name] = _value
 
-LANGUAGE_CODE = "en"
-LANGUAGES = [("en", _("English")), ("zh-hans", _("Simplified Chinese"))]
+LANGUAGE_CODE = FIRST.django
+LANGUAGES = [(language.django, _(language.english_name)) for language in SPOKEN]
 LOCALE_PATHS = [BASE_DIR / "locale"]
 USE_I18N = True
 TIME_ZONE = "UTC"

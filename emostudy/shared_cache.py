@@ -1,4 +1,4 @@
-"""The cache of all server processes in Redis, and of each process by itself while Redis is away."""
+"""The cache of all server processes in Redis, or of each process alone while Redis is away."""
 
 import logging
 import time
@@ -19,8 +19,11 @@ AGAIN = 5.0  # seconds between two tries whether it is back
 
 
 class SharedCache(RedisCache):
-    """Django's own raises while Redis is away, and nobody can sign in. This one goes on with what this process counts
-    by itself, so limits hold for each process, and says so once. Only what this project uses is covered."""
+    """A Redis cache that falls back to this process's own cache.
+
+    Django's own raises while Redis is away, and nobody can sign in. With this one, limits then hold for each process,
+    and it says so once. It covers only what this project uses.
+    """
 
     away_until = 0.0  # of the whole process, by its monotonic clock; 0 while Redis answers
 
@@ -47,7 +50,7 @@ class SharedCache(RedisCache):
         return self.attempt(super().delete, self.own.delete, *args, **kwargs)
 
     def attempt(self, shared: Callable[..., Any], own: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-        """Ask Redis, or this process while it is away; so few wait for it that pages stay quick."""
+        """Ask Redis, or this process while it is away. Few calls wait for Redis, so pages stay quick."""
         if time.monotonic() < SharedCache.away_until:
             return own(*args, **kwargs)
         try:

@@ -22,6 +22,7 @@ from django.utils.translation import gettext_lazy as _
 
 from dialogue.admin import ReadOnly
 from dialogue.incoming import StorableJSON
+from dialogue.languages import CODES
 from studies.board.design import study_file_of
 from studies.design.reading import StudyFileError, read_study
 from studies.design.spec import ArmSpec, RolePlaySpec, StudySpec
@@ -124,7 +125,7 @@ def holds_null(value: object) -> bool:
 
 
 def is_text(texts: object) -> bool:
-    return is_words(texts) and set(texts) in ({"en"}, {"zh"}, {"en", "zh"})
+    return is_words(texts) and len(texts) > 0 and set(texts) <= set(CODES)
 
 
 def is_words(texts: object) -> TypeGuard[Mapping[str, str]]:

@@ -2,6 +2,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from studies.api import status
+from studies.care import acknowledging
 from studies.person import arrival, role_card, role_play, study
 from studies.workbench.language import choose_language
 
@@ -15,8 +16,9 @@ urlpatterns = [
     path("study/role/", study.role_answer, name="study-role"),
     path("study/flag/", role_play.flag_reply, name="study-flag"),
     path("study/step-out/", role_play.step_out, name="study-step-out"),
-    path("study/played/", role_card.played, name="study-played"),
+    path("study/played/", role_card.tick_behaviour, name="study-played"),
     path("study/reply-rating/", study.rate_reply, name="study-rate-reply"),
+    path("oncall/<str:token>/", acknowledging.alarm_page, name="oncall-alarm"),
     path("research/", include("studies.research_urls")),
     path("language/", choose_language, name="research-language"),
     path("api/", RedirectView.as_view(pattern_name="api"), name="api-newest"),

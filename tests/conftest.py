@@ -61,11 +61,11 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(autouse=True)
-def mail_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On-call mail goes out in the same thread, so that a test sees it and the database is not used after it."""
-    from studies.care import oncall
+def alarms_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alarms go out in the same thread, so that a test sees them and the database is not used after it."""
+    from studies.care import clock, sending
 
-    monkeypatch.setattr(oncall, "mail_in_background", oncall.send_due_mails)
+    monkeypatch.setattr(clock, "send_soon", sending.send_due)
 
 
 @pytest.fixture(autouse=True)

@@ -11,6 +11,8 @@ from django.utils import timezone
 
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
+from studies.care.alarms import create_alarm
+from studies.care.rota import get_contacts
 from studies.design.plan import Step
 from studies.design.reading import read_study
 from studies.design.spec import StudySpec
@@ -18,6 +20,7 @@ from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import instrument_ids, load
 from studies.models import (
     Adjudication,
+    Alarm,
     ArmRun,
     Comparison,
     Decision,
@@ -36,7 +39,7 @@ from studies.models import (
 )
 from studies.participation.consent import template_ids
 from studies.participation.enrolment import invite
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from studies.setup.storage import load_spec
 
 TURNS = (("I feel low.", "What happened?"), ("I lost my job.", "That is hard."))
@@ -62,6 +65,13 @@ def person(of: Study, **fields: Any) -> Participation:
     Participation.objects.filter(pk=participation.pk).update(**fields)
     participation.refresh_from_db()
     return participation
+
+
+def acknowledged_drill(of: Study, **fields: Any) -> Alarm:
+    """One that the first person on call has answered now, so that real people may come to real arms."""
+    now = timezone.now()
+    fields = {"sent_at": now, "acknowledged_at": now, **fields}
+    return create_alarm(of, get_contacts(of.current().spec())[0], Alarm.Channel.EMAIL, now=now, **fields)
 
 
 def run_with_turns(
@@ -109,7 +119,7 @@ def answer(
         for item, given in answers.items()
     ]
     rater = who if isinstance(who, Rater) else rater_for(who)
-    return store(rater, load(instrument), values, run=run, moment=moment, turn=turn, replicate=replicate)
+    return store_response(rater, load(instrument), values, run=run, moment=moment, turn=turn, replicate=replicate)
 
 
 def rating(who: Participation | Rater, run: ArmRun, score: float = 4.0, **scores: float | str) -> Response:

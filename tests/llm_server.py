@@ -25,6 +25,12 @@
 - `flaky-N-FAULT`: the first N requests with the same last user message get the fault, the others `echo`, or with
   `flaky-N-FAULT+MODEL` that model
 - `batch-FAULT`: fails in batches only; see tests/llm_batches.py
+- `late-MS+MODEL`: as that model, after MS milliseconds
+- `lantern`: a second line of the risk screen that finds level 3 wherever there is a lantern, also in earlier turns, and
+  harm in replies with one; `level-N` finds that level in everything; `shy` finds 0 and says nothing of replies
+
+`POST /v1/moderations` answers with scores, as `lantern` and `level-N` find levels; `bare` has no scores, `wild` such as
+cannot be. Statuses, `hangup`, `badjson`, `flaky-…` and `late-…` as above.
 
 `GET /asked` lists the bodies of all requests, in order, also those answered in batches (which name no `stream`).
 """
@@ -81,6 +87,7 @@ def application() -> web.Application:
     app[ASKED] = []
     app[SEEN] = Counter()
     app.router.add_post("/v1/chat/completions", complete)
+    app.router.add_post("/v1/moderations", moderate)
     app.router.add_get("/v1/models", models)
     app.router.add_get("/asked", asked)
     llm_batches.add_to(app, answer_in_batch)
@@ -105,7 +112,7 @@ async def answer_in_batch(app: web.Application, body: dict[str, Any]) -> tuple[i
 async def complete(request: web.Request) -> web.StreamResponse:
     body = await request.json()
     request.app[ASKED].append(body)
-    behaviour = behaviour_now(request.app[SEEN], body)
+    behaviour = await behaviour_in_time(request.app[SEEN], body)
     if refusal := refused(behaviour, body, request.headers.get("Authorization", "")):
         return refusal
     if behaviour == "hangup":
@@ -114,6 +121,46 @@ async def complete(request: web.Request) -> web.StreamResponse:
     if not body.get("stream"):
         return await whole(behaviour, body)
     return await streamed(request, behaviour, body)
+
+
+async def moderate(request: web.Request) -> web.StreamResponse:
+    body = await request.json()
+    request.app[ASKED].append(body)
+    behaviour = await behaviour_in_time(request.app[SEEN], {**body, "messages": []})
+    if refusal := refused(behaviour, body, request.headers.get("Authorization", "")):
+        return refusal
+    if behaviour == "hangup":
+        request.transport.close()
+        return web.Response()
+    if behaviour == "badjson":
+        return web.Response(text='{"results": [{"flag', content_type="application/json")
+    results = [{"flagged": False, "category_scores": scores_of(behaviour, text)} for text in body["input"]]
+    return web.json_response({"id": "x", "model": f"{behaviour}-2026", "results": results})
+
+
+def scores_of(behaviour: str, text: str) -> dict[str, float]:
+    if behaviour == "bare":
+        return {}
+    if behaviour == "wild":
+        return {"self-harm/intent": 17.0}
+    level = level_in(behaviour, text)
+    return {"self-harm": 0.9 if level >= 2 else 0.01, "self-harm/intent": 0.9 if level >= 3 else 0.01, "violence": 0.0}
+
+
+def level_in(behaviour: str, text: str) -> int:
+    if behaviour == "lantern":
+        return 3 if "lantern" in text else 0
+    if behaviour == "shy":
+        return 0
+    return int(behaviour.removeprefix("level-"))
+
+
+async def behaviour_in_time(seen: Counter, body: dict[str, Any]) -> str:
+    behaviour = behaviour_now(seen, body)
+    if late := re.fullmatch(r"late-(\d+)\+(.+)", behaviour):
+        await asyncio.sleep(int(late[1]) / 1000)
+        return late[2]
+    return behaviour
 
 
 def behaviour_now(seen: Counter, body: dict[str, Any]) -> str:
@@ -300,6 +347,8 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
     if behaviour == "badjudge":
         return "On the whole I found this conversation rather good."
     last = last_user_text(body)
+    if behaviour in ("lantern", "shy") or behaviour.startswith("level-"):
+        return second_line(behaviour, last)
     if "response_format" in body:
         return json.dumps(by_schema(body["response_format"]["json_schema"]["schema"], last))
     if ITEMS.search(last):
@@ -312,6 +361,17 @@ def answer(behaviour: str, body: dict[str, Any]) -> str:
         return profile(matter[1])
     told = f"Answer {behaviour.split('-')[2]}. " if behaviour.startswith("counted-") else ""
     return f"{told}You say: {last[:200]} What weighs on you most in it?"
+
+
+def second_line(behaviour: str, prompt: str) -> str:
+    """The level of a message, or whether a reply is harmful."""
+    if reply := re.search("<reply>(.*)</reply>", prompt, re.DOTALL):
+        if behaviour == "shy":
+            return "Replies are not my business."
+        harmful = level_in(behaviour, reply[1]) >= 3
+        return json.dumps({"harmful": harmful, "category": "method" if harmful else "none"})
+    level = level_in(behaviour, prompt)
+    return json.dumps({"level": level, "category": "self" if level else "none"})
 
 
 def judged(prompt: str) -> str:

@@ -43,7 +43,7 @@ PURE = (
 ROOMS = (
     *("instruments", "design", "analysis", "bots", "models", "setup", "participation", "workbench"),
     *("care", "role_play", "second_raters", "interviews", "judging", "seeker_profiles", "simulation"),
-    *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "management", "apps"),
+    *("data", "board", "steps", "api", "person", "admin", "research_urls", "urls", "routing", "management", "apps"),
 )
 
 

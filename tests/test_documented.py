@@ -10,6 +10,7 @@ from django.core.management import get_commands
 
 from dialogue.frames import ErrorCode, Outgoing
 from studies.analysis import run as analysis
+from studies.data.exports.guide import build_guide
 from studies.data.exports.tables import TABLES
 from studies.data.imports import comparisons, ratings
 
@@ -17,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 DOCS = "".join(path.read_text(encoding="utf-8") for path in PAGES)
-INTERNAL = {"run_task"}
+INTERNAL = {"run_task", "write_docs"}
 
 
 def settings_read() -> set[str]:
@@ -40,6 +41,10 @@ def test_command_is_in_the_docs(name):
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_exported_file_is_in_the_codebook_guide(table):
     assert f"`{table.file}`" in (ROOT / "docs" / "codebook.md").read_text(encoding="utf-8")
+
+
+def test_page_of_columns_is_what_make_docs_writes():
+    assert (ROOT / "docs" / "columns.md").read_text(encoding="utf-8") == build_guide()
 
 
 @pytest.mark.parametrize(

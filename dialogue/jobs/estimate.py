@@ -15,6 +15,7 @@ from django.db.models.functions import Length
 
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.prompts import items_of_form
+from dialogue.languages import get_language
 from dialogue.models import Call, Job, JobItem
 from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimated_tokens
 from dialogue.providers.base import ModelSettings, Reply
@@ -101,7 +102,7 @@ def assumed(purpose: str, language: str) -> Typical:
 
 
 def to_a_token(language: str) -> float:
-    return WIDE_CHARACTERS if language.startswith("zh") else LATIN_CHARACTERS
+    return LATIN_CHARACTERS if get_language(language).spaces else WIDE_CHARACTERS
 
 
 @dataclass
@@ -137,9 +138,7 @@ def text_for(question: Question, length: Typical) -> str:
 
 
 def filling(characters: float, language: str) -> str:
-    return ("字" if language.startswith("zh") else "word ") * ceil(
-        characters if language.startswith("zh") else characters / 5
-    )
+    return "word " * ceil(characters / 5) if get_language(language).spaces else "字" * ceil(characters)
 
 
 def scaled(samples: Sequence[Sequence[Load]], items: float) -> list[Load]:

@@ -4,7 +4,7 @@ The parts of a profile are EmoHarbor's D, P, C and S (arXiv:2601.01530, Section 
 Thinker writes down. What others of the fields say of the one that is left out stays.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from dialogue.judges.prompts import STATE_FIELDS
@@ -13,8 +13,6 @@ PROFILE = "profile"  # all of it
 DEMOGRAPHICS, PERSONALITY, BIG_FIVE, CONCERN, SCRIPT = "demographics", "personality", "big_five", "concern", "script"
 PARTS = (DEMOGRAPHICS, PERSONALITY, BIG_FIVE, CONCERN, SCRIPT)
 WITHIN = {BIG_FIVE: PERSONALITY}
-TOLD = {"standard": (), "user_aware": PARTS, "state_aware": (PROFILE, *PARTS, *STATE_FIELDS)}  # by strategy
-FIELDS = TOLD["state_aware"]
 WITHOUT = "without_"  # before a field, as a judge's variant
 
 
@@ -49,8 +47,8 @@ def is_of(line: Line, field: str) -> bool:
     return field in (PROFILE, line.field, WITHIN.get(line.field)) if field else False
 
 
-def is_told(field: str, strategy: str, profile: Profile) -> bool:
-    """Whether a judge with this strategy is told it of a seeker with this profile."""
-    if field not in TOLD[strategy]:
+def is_told(field: str, told: Collection[str], profile: Profile) -> bool:
+    """Return whether a judge that is `told` these fields learns this one of a seeker with this profile."""
+    if field not in told:
         return False
     return field in STATE_FIELDS or any(is_of(line, field) for line in profile)

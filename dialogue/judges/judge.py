@@ -5,13 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeVar
 
 from dialogue.judges.parsing import Score, Unscored, parse_scores, parse_state
-from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, repair_messages, thinker_messages
+from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, repair_messages, standing_text, thinker_messages
 from dialogue.providers.base import Message, ProviderError, Reply
-
-REMINDER = {
-    "en": "Your last answer to this could not be read. End with this form, a value in every place:",
-    "zh": "您上次的回答无法读取。请以下面的格式结尾，并填好每一处：",
-}
 
 Scores = dict[str, Score | Unscored]
 Found = TypeVar("Found")
@@ -136,7 +131,7 @@ def form_of(messages: Sequence[Message]) -> str:
 def reminded(messages: Sequence[Message], language: str) -> list[Message]:
     """The same question put again, with a reminder of the form."""
     *earlier, last = messages
-    return [*earlier, Message(last.role, f"{last.text}\n\n{REMINDER[language]}\n{form_of(messages)}")]
+    return [*earlier, Message(last.role, f"{last.text}\n\n{standing_text('reminder', language)}\n{form_of(messages)}")]
 
 
 def _status(why_nothing: str) -> str:

@@ -14,6 +14,7 @@ from dialogue.judges.judge import Scores
 from dialogue.judges.makers import maker_of
 from dialogue.judges.parsing import Score
 from dialogue.judges.prompts import PROMPTS, JudgedItem, JudgedTurn, Note
+from dialogue.languages import CODES, get_language
 
 PLAIN = ""
 APART = "apart"  # each dimension in a call of its own
@@ -21,15 +22,14 @@ WARM = "warm"  # at a higher temperature
 PROBES = ("padding", "reversed_scale", "paraphrase", "item_order", "arm_name", "language", WARM)
 VARIANTS = (APART, *PROBES)
 SIGN = "~"  # between a judge's key and the variant, in the code of its rater
-OTHER = {"en": "zh", "zh": "en"}
 
 
 @dataclass(frozen=True)
 class Asked:
     """What a judge is shown and asked about one questionnaire, before it is written down as a prompt.
 
-    `language` is that of the prompt, `spoken` that of the conversation: en or zh. `supporter`: the name of the model
-    that wrote the replies, empty where nobody knows it.
+    `language` is the code of the prompt's, `spoken` that of the conversation's. `supporter`: the name of the model that
+    wrote the replies, empty where nobody knows it.
     """
 
     instrument: str
@@ -47,7 +47,9 @@ def variant_of(code: str) -> str:
 
 
 def prompt_language(variant: str, spoken: str) -> str:
-    return OTHER[spoken] if variant == "language" else spoken
+    if variant != "language":
+        return spoken
+    return CODES[(CODES.index(spoken) + 1) % len(CODES)]
 
 
 def applies(variant: str, instrument: str, items: Sequence[JudgedItem], supporter: str) -> bool:
@@ -91,14 +93,14 @@ def padded(turn: JudgedTurn, language: str) -> JudgedTurn:
     """A reply that is empty stays so."""
     if not turn.supporter.strip():
         return turn
-    joiner = " " if language == "en" else ""
+    joiner = " " if get_language(language).spaces else ""
     return replace(turn, supporter=f"{turn.supporter}{joiner}{filling(turn.number, language)}")
 
 
 def filling(number: int, language: str) -> str:
     """So many whole sentences as make at least the length that the file names."""
     data = _texts("probes")["padding"]
-    sentences, joiner = data[language], " " if language == "en" else ""
+    sentences, joiner = data[language], " " if get_language(language).spaces else ""
     text = ""
     for place in range(len(sentences)):
         if len(text) >= data["characters"][language]:
@@ -115,7 +117,7 @@ def without_padding(reply: str) -> str:
 @cache
 def _filling_pattern() -> re.Pattern[str]:
     data = _texts("probes")["padding"]
-    return re.compile(r"\s*(?:" + "|".join(map(re.escape, data["en"] + data["zh"])) + ")")
+    return re.compile(r"\s*(?:" + "|".join(re.escape(one) for code in CODES for one in data[code]) + ")")
 
 
 # Scales turned round

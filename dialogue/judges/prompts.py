@@ -10,7 +10,6 @@ from dialogue.prompts import PromptFile, read_prompt
 from dialogue.providers.base import Message
 
 PROMPTS = Path(__file__).resolve().parents[2] / "fixtures" / "prompts"
-STRATEGIES = ("standard", "user_aware", "state_aware")
 STATE_TEXTS = ("cognition", "emotion", "goal")
 STATE_FIELDS = (*STATE_TEXTS, "emotion_score")
 ITEM_OF_FORM = re.compile(r'"(\w+)": n')
@@ -53,13 +52,17 @@ class Note:
 
 
 @cache
-def _template(name: str, language: str) -> PromptFile:
-    return read_prompt(PROMPTS / f"{name}.{language}.txt")
+def _template(name: str, language: str, folder: Path = PROMPTS) -> PromptFile:
+    return read_prompt(folder / f"{name}.{language}.txt")
 
 
-def template_version(name: str, language: str) -> str:
-    """What is kept with an answer: `judge.en/1`. The name is `judge`, `judge_pairs` or `thinker`."""
-    return f"{name}.{language}/{_template(name, language).version}"
+def standing_text(name: str, language: str) -> str:
+    return _template(name, language).text.strip()
+
+
+def template_version(name: str, language: str, folder: Path = PROMPTS) -> str:
+    """Return what is kept with an answer, such as `judge.en/1`. `name`: of a prompt file in the folder."""
+    return f"{name}.{language}/{_template(name, language, folder).version}"
 
 
 def judge_messages(
@@ -72,9 +75,14 @@ def judge_messages(
     scope: str = "",
     notes: Sequence[Note] = (),
     without: str = "",
+    template: str = "judge",
+    folder: Path = PROMPTS,
 ) -> list[Message]:
-    """`scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe.
-    `without`: one of STATE_FIELDS that is not told."""
+    """Return the prompt of one questionnaire about one conversation.
+
+    `scope` says which part of the conversation is meant, as the people's own page did. `notes`: of a probe. `without`:
+    one of STATE_FIELDS that is not told. `template`: the name of the standing text, a prompt file in `folder`.
+    """
     blocks = [
         _block("dialogue", transcript(turns)),
         _block("profile", [profile] if profile else []),
@@ -84,7 +92,7 @@ def judge_messages(
         _block("items", [_item(item) for item in items]),
         [output_form(items)],
     ]
-    return _messages("judge", language, blocks)
+    return _messages(template, language, blocks, folder)
 
 
 def pair_messages(
@@ -110,9 +118,9 @@ def repair_messages(answer: str, form: str, *, language: str) -> list[Message]:
     return _messages("repair", language, [_block("answer", [answer]), [form]])
 
 
-def _messages(name: str, language: str, blocks: Iterable[Sequence[str]]) -> list[Message]:
+def _messages(name: str, language: str, blocks: Iterable[Sequence[str]], folder: Path = PROMPTS) -> list[Message]:
     user = "\n".join(line for block in blocks for line in block)
-    return [Message("system", _template(name, language).text), Message("user", user)]
+    return [Message("system", _template(name, language, folder).text), Message("user", user)]
 
 
 def _block(tag: str, lines: Sequence[str]) -> list[str]:

@@ -5,38 +5,30 @@ as long a number, postal addresses, and the names that are known. Dates, places,
 in a conversation would be lost with them.
 """
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
+from pathlib import Path
 
 from dialogue.judges.prompts import InnerState, JudgedTurn
 from dialogue.seekers.identifying import Place, places_in
 
 VERSION = "1"  # of what is found and what stands in its place
 MARK = "redacted"
-STANDS_FOR: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "email": "[e-mail address]",
-        "url": "[link]",
-        "account": "[account]",
-        "phone": "[number]",
-        "street": "[address]",
-        "name": "[name]",
-    },
-    "zh": {
-        "email": "[邮箱]",
-        "url": "[链接]",
-        "account": "[账号]",
-        "phone": "[号码]",
-        "street": "[地址]",
-        "name": "[称呼]",
-    },
-}
+FILE = Path(__file__).resolve().parents[2] / "fixtures" / "redaction.json"
+
+
+@cache
+def stand_ins() -> Mapping[str, Mapping[str, str]]:
+    """Return what stands for each kind of find, by language."""
+    texts: dict[str, Mapping[str, str]] = json.loads(FILE.read_text(encoding="utf-8"))
+    return texts
 
 
 class Redaction:
-    """Of one prompt. `counts`: what has been taken out so far, by kind. `language`: en or zh."""
+    """Of one prompt. `counts`: what has been taken out so far, by kind. `language`: its code."""
 
     def __init__(self, names: Sequence[str], language: str) -> None:
         self.names, self.language = tuple(names), language
@@ -63,7 +55,7 @@ def version_with(version: str, counts: Mapping[str, int]) -> str:
 @lru_cache(maxsize=4096)  # the turns of a conversation come again with each questionnaire about it
 def redacted(text: str, names: tuple[str, ...], language: str) -> tuple[str, tuple[str, ...]]:
     """The text with something in the place of each find, and the kinds of these, in their order."""
-    words = STANDS_FOR[language]
+    words = stand_ins()[language]
     kept, kinds, end = [], [], 0
     for place in apart([place for place in places_in(text, names) if place.kind in words and is_one(place, text)]):
         kept += [text[end : place.start], words[place.kind]]

@@ -21,6 +21,7 @@ class Call(models.Model):
         SEEKER = "seeker"  # a simulated seeker's Talker, or the whole of it where it is one agent
         REVIEWER = "reviewer"  # looks for a simulated seeker's own faults
         PROFILE = "profile"  # makes a profile of a person's answers
+        SAFETY = "safety"  # the second line of the risk screen
 
     purpose = models.CharField(max_length=20, choices=Purpose)
     conversation = models.ForeignKey(

@@ -61,6 +61,9 @@ class Conversation(models.Model):
     mask_names = models.BooleanField(default=False, help_text="A model that names itself is shown without the name.")
     timings = models.BooleanField(default=False, help_text="How the person types and reads is kept, as consented to.")
     names = models.JSONField(default=list, blank=True, help_text="The study's own names of models and makers.")
+    second_line = models.JSONField(
+        default=dict, blank=True, help_text="The settings of the second line of the risk screen; empty for none."
+    )
     language = models.CharField(max_length=10, default="en", help_text="The one that it was held in last.")
     earlier_languages = models.JSONField(
         default=list, blank=True, help_text="Those in which something was said before the person switched, in order."
@@ -146,6 +149,19 @@ class Turn(models.Model):
     )
     pasted = models.BooleanField(null=True, blank=True, help_text="Text was pasted into this message.")
     risk_level = models.PositiveSmallIntegerField(default=0)
+    help_seq = models.PositiveBigIntegerField(
+        default=0, help_text="The number of the help that the second line asked for; 0: help follows the message."
+    )
+    first_level = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="What the first line found, where a second line answered."
+    )
+    screen = models.CharField(max_length=20, blank=True, help_text="The version of the first line, likewise.")
+    second_level = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="What the second line found; empty where there is none, or no answer."
+    )
+    second_screen = models.CharField(
+        max_length=200, blank=True, help_text="The second line: kind, model and the version of its prompt or rules."
+    )
     owner = models.CharField(max_length=64, blank=True)
     lease_until = models.DateTimeField(null=True, blank=True)
 

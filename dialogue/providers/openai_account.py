@@ -1,8 +1,11 @@
-"""OpenAI's own client, for what an account has beside chats: files and batches. The only file that imports openai."""
+"""OpenAI's own client, for what an account has beside chats: files and batches, moderations. The only file that imports
+openai."""
 
+import asyncio
 import os
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dialogue.providers.addresses import DEFAULT_BASE_URL, LOOPBACK, address_of, host_of
@@ -25,15 +28,50 @@ class Gone(ProviderError):
 @asynccontextmanager
 async def openai_client(settings: ModelSettings, *, api_key: str) -> "AsyncIterator[openai.AsyncOpenAI]":
     """Its failures come out as ProviderErrors; Gone is one of them."""
+    _refuse_replay()
+    base_url = settings.base_url or DEFAULT_BASE_URL
+    with _provider_errors(base_url, api_key):
+        async with _new_client(base_url, api_key) as client:
+            yield client
+
+
+_kept: "dict[asyncio.AbstractEventLoop, dict[tuple[str, str], openai.AsyncOpenAI]]" = {}
+
+
+@asynccontextmanager
+async def kept_openai_client(settings: ModelSettings, *, api_key: str) -> "AsyncIterator[openai.AsyncOpenAI]":
+    """The same client, and so the same connections, for each server and key within one event loop: a person waits for
+    these calls. Failures come out as from `openai_client`."""
+    _refuse_replay()
+    base_url = settings.base_url or DEFAULT_BASE_URL
+    await asyncio.to_thread(import_module, "openai")  # takes a second, in which nobody's chat may stand still
+    with _provider_errors(base_url, api_key):
+        for loop in [loop for loop in _kept if loop.is_closed()]:
+            del _kept[loop]
+        clients = _kept.setdefault(asyncio.get_running_loop(), {})
+        if (base_url, api_key) not in clients:
+            clients[base_url, api_key] = _new_client(base_url, api_key)
+        yield clients[base_url, api_key]
+
+
+async def close_kept_clients() -> None:
+    """Close the connections of the running event loop; to be awaited before the loop ends."""
+    for client in _kept.pop(asyncio.get_running_loop(), {}).values():
+        await client.close()
+
+
+def _refuse_replay() -> None:
     if os.environ.get(REPLAY):
         raise unusable("Nothing is sent to a provider while REPLAY names a file of recorded answers.")
+
+
+@contextmanager
+def _provider_errors(base_url: str, api_key: str) -> Iterator[None]:
     import httpx2
     import openai  # takes a second and 30 MB, which whoever only chats is spared
 
-    base_url = settings.base_url or DEFAULT_BASE_URL
     try:
-        async with _new_client(base_url, api_key) as client:
-            yield client
+        yield
     except openai.APIStatusError as error:
         raise _refused(error, base_url, api_key) from None
     except (openai.APIConnectionError, httpx2.HTTPError) as error:

@@ -4,7 +4,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -126,13 +126,16 @@ def _pairs(groups: list[str]) -> Iterator[str]:
             yield f"{one}+{other}"
 
 
-def weigh(folded: str) -> Chances:
-    """Return the chances for the most alarming sentence of a folded text."""
+def weigh(folded: str, without: Collection[str] = ()) -> Chances:
+    """Return the chances for the most alarming sentence of a folded text, but for the sentences in `without`."""
+    left_out = {NOT_WORD.sub("", sentence) for sentence in without}
     two = three = 0.0
     for lang, weights in load_weights().items():
         if not (HAN if lang == "zh" else LATIN).search(folded):
             continue
         for span in sentences(folded):
+            if left_out and NOT_WORD.sub("", span) in left_out:
+                continue
             chances = chances_of(span, lang, weights)
             two, three = max(two, chances.two), max(three, chances.three)
     return Chances(two, three)

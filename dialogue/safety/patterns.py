@@ -12,6 +12,7 @@ from dialogue.safety.normalisation import HAN, LATIN, SENTENCE_END
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "safety"
 LANGUAGES = ("en", "zh")
+ATTEMPT, PAST_ATTEMPT = "attempt", "past_attempt"
 NOT_IN_SENTENCE = re.compile(r"[^\w.!?;。]+|_+")
 
 
@@ -42,11 +43,16 @@ class Patterns:
 
 
 class Hit(NamedTuple):
-    """A pattern that fired and its level after the modifiers of its sentence."""
+    """A pattern that fired, its level after the modifiers of its sentence, and that sentence."""
 
     pattern: Pattern
     level: int
     effects: frozenset[str]
+    sentence: str = ""
+
+    def is_older_attempt(self) -> bool:
+        """Return whether it is an attempt that the sentence dates more than a day back."""
+        return self.pattern.category == ATTEMPT and self.level < self.pattern.level
 
 
 @cache
@@ -114,14 +120,19 @@ def _hits_in(text: str, patterns: Patterns) -> Iterator[Hit]:
     matches = [(pattern, match) for pattern in patterns.patterns for match in pattern.found.finditer(text)]
     if not matches:
         return
+    attempts = [match for pattern, match in matches if pattern.category in (ATTEMPT, PAST_ATTEMPT)]
     for pattern, match in matches:
         start, end = _sentence(text, match)
         if _is_idiom(text, match, start, end, patterns.idioms):
             continue
         effects = _effects(text[start:end], patterns.modifiers)
-        if pattern.past:
+        if pattern.past or ("mark_older" in effects and _overlaps(match, attempts)):
             effects |= {"mark_past"}
-        yield Hit(pattern, modified_level(pattern, effects), effects)
+        yield Hit(pattern, modified_level(pattern, effects), effects, text[start:end].strip())
+
+
+def _overlaps(match: re.Match[str], others: Sequence[re.Match[str]]) -> bool:
+    return any(match.start() < other.end() and other.start() < match.end() for other in others)
 
 
 def _is_idiom(text: str, match: re.Match[str], start: int, end: int, idioms: Sequence[Modifier]) -> bool:
@@ -145,8 +156,19 @@ def _effects(sentence: str, modifiers: Sequence[Modifier]) -> frozenset[str]:
 
 
 def modified_level(pattern: Pattern, effects: frozenset[str]) -> int:
-    """Return a pattern's level after negation, fiction, past time and other people in its sentence."""
+    """Return a pattern's level after negation, fiction, past time and other people in its sentence.
+
+    An attempt within a day is level 4, and an older one level 2.
+    """
     level = pattern.level
+    if (
+        "mark_older" in effects
+        and "mark_day" not in effects
+        and (pattern.category == ATTEMPT or "mark_past" in effects)
+    ):
+        level = min(level, 2)
+    if pattern.category == PAST_ATTEMPT and "mark_day" in effects and "lower_one" not in effects:
+        return 4
     if "mark_past" in effects and "mark_now" not in effects and level >= 3:
         level = 2
     if "mark_third_party" in effects and level >= 3 and pattern.category not in ("violence_from_others",):

@@ -1,8 +1,9 @@
 """The first line of the risk screen: patterns and a classifier on every message, patterns on every reply."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dialogue.safety.categories import CHILD, names_child
 from dialogue.safety.classifier import load_weights, weigh
 from dialogue.safety.normalisation import SENTENCE_END, fold
 from dialogue.safety.patterns import Hit, find_hits
@@ -22,12 +23,15 @@ WINDOW = 300  # characters of a growing reply that are read again with each new 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the screen found: `level` 0–4, the patterns that fired, their categories, and whether others are meant."""
+    """The findings of the screen: `level` 0–4, the patterns that fired, their categories, whether others are meant, and
+    the level that the patterns have without the classifier."""
 
     level: int
     entries: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
     third_party: bool = False
+
+    pattern_level: int = 0
 
     def by_pattern(self) -> bool:
         """Return whether a pattern fired, and not the classifier alone."""
@@ -54,13 +58,17 @@ def screen_message(text: str) -> Verdict:
     """
     folded = fold(text)
     hits = find_hits(folded)
-    chances = weigh(folded)
+    # Words cannot tell when an attempt was made; the pattern has seen it.
+    chances = weigh(folded, [hit.sentence for hit in hits if hit.is_older_attempt()])
     level = max((hit.level for hit in hits), default=0)
     if level >= 3 and chances.three < DOUBTS:
         level = 2
     lowered = any(hit.level < 3 <= hit.pattern.level for hit in hits)
     suspected = 3 if chances.three >= (HOLDS_ALL_THE_SAME if lowered else HOLDS) else 2 if chances.two >= NOTICES else 0
-    return _verdict(max(level, suspected), hits, suspected=suspected >= max(level, 2))
+    verdict = _verdict(max(level, suspected), hits, suspected=suspected >= max(level, 2))
+    if names_child(folded, verdict.categories):
+        return replace(verdict, categories=(*verdict.categories, CHILD))
+    return verdict
 
 
 def pattern_level(text: str) -> int:
@@ -74,6 +82,7 @@ def _verdict(level: int, hits: Sequence[Hit], *, suspected: bool = False) -> Ver
         entries=(*(hit.pattern.id for hit in hits), *((CLASSIFIER,) if suspected else ())),
         categories=tuple(sorted({hit.pattern.category for hit in hits})),
         third_party=any("mark_third_party" in hit.effects for hit in hits),
+        pattern_level=max((hit.level for hit in hits), default=0),
     )
 
 

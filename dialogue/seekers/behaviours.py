@@ -1,5 +1,5 @@
-"""How hard a simulated seeker is to help: five components of behaviour as switches with intensities from 0 (off) to 3,
-after When Seekers Are Hard to Help (arXiv:2605.28228) and seeker_behaviours.json. Pure.
+"""The condition of a simulated seeker: five components of behaviour with intensities from 0 (off) to 3, after When
+Seekers Are Hard to Help (arXiv:2605.28228) and seeker_behaviours.json. Pure.
 
 Four components are steady. Emotional volatility is a controller over turns: `mood` is its state.
 """
@@ -27,7 +27,8 @@ CALM_AROUSAL, HIGHEST_AROUSAL = 1, 4  # restless, collapse: the levels that the 
 
 @dataclass(frozen=True)
 class Condition:
-    """`fixed_belief` and `trigger_word` are empty where their component is off or the profile has none."""
+    """How hard a seeker is to help. `fixed_belief` and `trigger_word` are empty if their component is off or the
+    profile has none."""
 
     name: Literal["average", "worst_case"]
     intensities: Mapping[str, int]  # of each of the five, 0 to 3
@@ -36,17 +37,17 @@ class Condition:
 
 
 def average(profile: Profile) -> Condition:
-    """The twin of `worst_case` on the same profile, with everything off."""
+    """Return the condition with everything off, the twin of `worst_case` on the same profile."""
     return Condition("average", dict.fromkeys(components(), 0))
 
 
 def worst_case(profile: Profile, *, without: Sequence[str] = ()) -> Condition:
-    """As the profile's `worst_case_default` says, or all five marked where it has none. `without` leaves components
-    out, one for each ablation. Raises ValueError for a component that is not known and for a profile too easy to be a
-    worst case (seeker_behaviours.json wants two components at 2 or above before any is left out)."""
+    """Return the profile's `worst_case_default`, or all five marked if it has none. `without` leaves components out,
+    one for each ablation. Raises ValueError for a component that is not known and for a profile too easy to be a worst
+    case (seeker_behaviours.json wants two components at 2 or above before any is left out)."""
     if unknown := [key for key in without if key not in components()]:
         raise ValueError(f"There is no behaviour {', '.join(unknown)}; known are {', '.join(components())}.")
-    default, whole = profile.worst_case_default, whole_of(profile)
+    default, whole = profile.worst_case_default, worst_case_intensities(profile)
     if is_mild(profile):
         raise ValueError(f"The profile {profile.id} is no worst case: fewer than two behaviours are at 2 or above.")
     intensities = {key: 0 if key in without else value for key, value in whole.items()}
@@ -58,19 +59,20 @@ def worst_case(profile: Profile, *, without: Sequence[str] = ()) -> Condition:
     )
 
 
-def whole_of(profile: Profile) -> dict[str, int]:
-    """Intensities of its worst case, before any is left out."""
+def worst_case_intensities(profile: Profile) -> dict[str, int]:
+    """Return the intensities of the profile's worst case, before any is left out."""
     default = profile.worst_case_default or preset(ALL_FIVE)
     return {key: int(default.get(key, 0)) for key in components()}
 
 
 def is_mild(profile: Profile) -> bool:
-    """Too easy to be a worst case."""
-    return not is_worst_case(whole_of(profile))
+    """Return whether the profile is too easy to be a worst case."""
+    return not is_worst_case(worst_case_intensities(profile))
 
 
 def mood(seed: str, turn: int, intensity: int) -> float:
-    """The volatile part of the seeker's feeling before turn `turn` (from 1): −1 a deep dip, 0 as usual, 1 a lift.
+    """Return the volatile part of the seeker's feeling before turn `turn` (from 1): −1 a deep dip, 0 as usual, 1 a
+    lift.
 
     A first-order autoregressive process of unit variance, x[t] = φ·x[t−1] + √(1−φ²)·ε[t], that in one turn of five
     jumps to the other side of 0 instead; times the swing of `intensity`, cut off at ±1. Every draw comes from the seed
@@ -84,19 +86,21 @@ def mood(seed: str, turn: int, intensity: int) -> float:
         return 0.0
     state = _normal(seed, "step", 1)
     for number in range(2, turn + 1):
-        state = _next(state, seed, number)
+        state = _next_state(state, seed, number)
     return max(-1.0, min(1.0, SWING[intensity] * state))
 
 
 def arousal(mood: float) -> int:
-    """The hidden level from 0 to 4 that the instruction for volatility speaks of: the deeper the dip, the higher."""
+    """Return the hidden level from 0 to 4 in the instruction for volatility: the deeper the dip, the higher."""
     above = mood * (HIGHEST_AROUSAL - CALM_AROUSAL)
     return max(0, min(HIGHEST_AROUSAL, round(CALM_AROUSAL - above)))
 
 
 def instruction(condition: Condition, language: str, mood: float) -> str:
-    """What the seeker's models are told of its behaviour at this turn; empty where everything is off. What changes
-    from turn to turn is the last line."""
+    """Return what the seeker's models are told of its behaviour at this turn; empty if everything is off.
+
+    The last line is the only one that changes from turn to turn.
+    """
     lines = [line for key in components() for line in _component_lines(key, condition, language)]
     if condition.intensities[VOLATILITY]:
         lines.append(OWN[language]["arousal"].format(level=arousal(mood)))
@@ -118,7 +122,7 @@ OWN = {
 
 
 def head(key: str, intensity: int, language: str) -> str:
-    """How the part on a component begins: `Resistance (marked: shows in about half of the turns)`."""
+    """Return how the part on a component begins: `Resistance (marked: shows in about half of the turns)`."""
     words = levels(language)[intensity]
     return (
         f"{components()[key].label[language]}（{words}）"
@@ -137,7 +141,7 @@ def _component_lines(key: str, condition: Condition, language: str) -> list[str]
     return [told, OWN[language][own].format(text=text)] if text else [told]
 
 
-def _next(state: float, seed: str, turn: int) -> float:
+def _next_state(state: float, seed: str, turn: int) -> float:
     if _uniform(seed, "jump", turn) < JUMP_SHARE:
         return -JUMP if state > 0 else JUMP
     return MOOD_KEPT * state + sqrt(1 - MOOD_KEPT**2) * _normal(seed, "step", turn)
@@ -148,6 +152,6 @@ def _normal(*parts: object) -> float:
 
 
 def _uniform(*parts: object) -> float:
-    """Between 0 and 1, the same for the same parts in every process."""
+    """Return a number between 0 and 1 that is the same for the same parts in every process."""
     number = int.from_bytes(hashlib.sha256(repr(parts).encode()).digest()[:6])
     return (number + 0.5) / 2**48

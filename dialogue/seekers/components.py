@@ -1,4 +1,4 @@
-"""What seeker_behaviours.json says of the five components of behaviour: names, instructions, levels, presets. Pure."""
+"""The five components of behaviour in seeker_behaviours.json: names, instructions, levels, presets. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 
 FILE = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "seeker_behaviours.json"
 STRONGEST = 3
@@ -27,12 +27,12 @@ class Component:
 
 @cache
 def components() -> Mapping[str, Component]:
-    """By key, in the file's order."""
+    """Return the components by key, in the file's order."""
     return {node["key"]: _component(node) for node in instrument()["components"]}
 
 
 def levels(language: str) -> tuple[str, ...]:
-    """What each intensity from 0 on means, in words."""
+    """Return what each intensity from 0 on means, in words."""
     return tuple(node[language] for node in instrument()["intensity"]["levels"])
 
 
@@ -54,11 +54,11 @@ def is_worst_case(intensities: Mapping[str, int]) -> bool:
 
 
 def _component(node: Mapping[str, Any]) -> Component:
-    samples = {language: tuple(node["sample_lines"][language]) for language in LANGUAGES}
+    samples = {language: tuple(node["sample_lines"][language]) for language in CODES}
     return Component(node["key"], node["label"], node["llm_instruction"], samples)
 
 
 @cache
 def instrument() -> Any:
-    """The whole file."""
+    """Return the whole file."""
     return json.loads(FILE.read_text(encoding="utf-8"))

@@ -1,7 +1,8 @@
-"""Was the seeker well played? Rules that mark the simulator's own faults, so that no system is charged for them. Pure.
+"""Quality checks of simulated seekers: rules that mark the simulator's own faults, so that no system is charged for
+them. Pure.
 
-Each rule looks for what can be shown in the text, in English and Chinese, and would rather miss a fault than invent
-one; its docstring says what it misses. A reviewer model (`prompts.review_messages`) sees more; `read_review` reads it.
+Each rule looks for evidence in the text, in English and Chinese, and rather misses a fault than invents one. Its
+docstring says what it misses. A reviewer model (`prompts.review_messages`) sees more; `read_review` reads it.
 """
 
 import re
@@ -53,12 +54,15 @@ class Fault:
     evidence: str
 
 
-def gates(
+def find_faults(
     turns: Sequence[JudgedTurn], utterances: Sequence[Utterance], profile: Profile, condition: Condition, ends: str
 ) -> list[Fault]:
-    """Every fault, by kind and turn; at most one of a kind in a turn. `utterances` are the seeker's messages as they
-    were read, one for each turn in which the seeker said something (silence counts); `ends` is the end reason of the
-    conversation. Raises ValueError where messages and turns do not go together."""
+    """Return every fault, by kind and turn; at most one of a kind in a turn.
+
+    `utterances` are the seeker's messages as they were read, one for each turn in which the seeker wrote something
+    (silence counts); `ends` is the end reason of the conversation. Raises ValueError if messages and turns do not
+    match.
+    """
     spoken = [turn.number for turn in turns if turn.seeker]
     said = list(zip(spoken, utterances, strict=True))
     return [
@@ -99,18 +103,24 @@ OTHER_LABEL = re.compile(r"^(?:\[\d+\]\s*)?(?:supporter|assistant|counsell?or|é™
 
 
 def role_flips(said: Said, language: str) -> Iterator[Fault]:
-    """The seeker talks as a helper: a helper's stock phrase outside quotation marks, or a line written for the
-    supporter. Misses help in other words; takes unmarked mockery of the supporter's phrases for meant."""
+    """Find messages in which the seeker talks as a helper.
+
+    Signs are a helper's stock phrase outside quotation marks, or a line written for the supporter. Misses help in other
+    words; takes unmarked mockery of the supporter's phrases as meant.
+    """
     for turn, utterance in said:
         own = QUOTED.sub(" ", utterance.text)
-        if found := OTHER_LABEL.search(own) or _found(HELPER[language], own):
+        if found := OTHER_LABEL.search(own) or _first_match(HELPER[language], own):
             yield Fault("role_flip", turn, found.group().strip())
 
 
 def profile_leaks(said: Said, profile: Profile) -> Iterator[Fault]:
-    """Six words (Chinese: ten characters) in a row of a hidden text, or all of one of five (eight) to six (ten), come
-    word for word. What the hidden text itself quotes is meant to be said, and what stands in the opening, the problem,
-    the goals or the fixed belief is no secret. Misses paraphrase, and a layer told too early in other words."""
+    """Find messages that repeat a hidden text word for word.
+
+    It takes six words (Chinese: ten characters) in a row, or all of a text of five (eight) to six (ten). Quotations
+    within the hidden text are meant to be said; the opening, the problem, the goals and the fixed belief are no secret.
+    Misses paraphrase, and a layer told too early in other words.
+    """
     language = profile.language
     secrets = {run for part in hidden_parts(profile) for run in _secret_runs(part, language)}
     told = _tokens(" . ".join(_open_texts(profile)))
@@ -122,9 +132,9 @@ def profile_leaks(said: Said, profile: Profile) -> Iterator[Fault]:
 
 
 def persona_contradictions(said: Said, profile: Profile) -> Iterator[Fault]:
-    """An age, a gender, an occupation or a language that is not the profile's, said of oneself in plain words: "I am
-    45 years old", "I'm a mother", "I work as a nurse", or a message mostly in the other language. Misses
-    numbers in words, occupations told otherwise, and every other fact; knows two genders by their words."""
+    """An age, a gender, an occupation or a language that is not the profile's, said of oneself in plain words: "I am 45
+    years old", "I'm a mother", "I work as a nurse", or a message mostly in the other language. Misses numbers in words,
+    occupations told otherwise, and every other fact; it knows the words of two genders only."""
     for turn, utterance in said:
         own = QUOTED.sub(" ", utterance.text)
         wrong = (_wrong_age(own, profile), _wrong_gender(own, profile), _wrong_occupation(own, profile))
@@ -133,9 +143,11 @@ def persona_contradictions(said: Said, profile: Profile) -> Iterator[Fault]:
 
 
 def repetitions(said: Said, language: str) -> Iterator[Fault]:
-    """A message that shares four fifths of its three-word runs with an earlier one of the seeker, or a third silent
-    turn in a row. Short answers may come again: those under six words (ten characters) are not compared. Misses the
-    same thing in other words."""
+    """Find messages that share four fifths of their three-word runs with an earlier one, and a third silent turn in a
+    row.
+
+    Messages under six words (ten characters) may repeat. Misses the same thing in other words.
+    """
     earlier: list[tuple[int, set[tuple[str, ...]]]] = []
     silent = 0
     for turn, utterance in said:
@@ -146,7 +158,7 @@ def repetitions(said: Said, language: str) -> Iterator[Fault]:
         if len(tokens) < SHORTEST_REPEATED[language]:
             continue
         runs = set(_windows(tokens, 3))
-        if before := next((number for number, other in earlier if _alike(runs, other) >= SAME), None):
+        if before := next((number for number, other in earlier if _overlap(runs, other) >= SAME), None):
             yield Fault("repetition", turn, f"as in turn {before}: {utterance.text}")
         earlier.append((turn, runs))
 
@@ -175,14 +187,18 @@ OBJECTION = {
 
 
 def over_compliance(said: Said, condition: Condition, language: str) -> Iterator[Fault]:
-    """A worst-case seeker with marked resistance thanks or agrees in more than half of at least four messages without
-    an objection beside it. One fault, at the last of them. Misses agreement in other words; thanks meant bitterly
-    count as thanks."""
+    """Find a worst-case seeker with marked resistance who thanks or agrees in more than half of the messages.
+
+    It needs at least four messages and no objection next to the thanks. There is one fault, at the last of them. Misses
+    agreement in other words; thanks meant bitterly count as thanks.
+    """
     if condition.name != "worst_case" or condition.intensities.get("resistance", 0) < MARKED:
         return
     words = [(turn, QUOTED.sub(" ", utterance.text)) for turn, utterance in said if not utterance.silent]
     compliant = [
-        turn for turn, own in words if _found(COMPLIANCE[language], own) and not _found([OBJECTION[language]], own)
+        turn
+        for turn, own in words
+        if _first_match(COMPLIANCE[language], own) and not _first_match([OBJECTION[language]], own)
     ]
     if len(words) >= FEWEST_MESSAGES and len(compliant) > COMPLIANT_SHARE * len(words):
         evidence = f"thanks or agrees without objection in {len(compliant)} of {len(words)} messages"
@@ -190,16 +206,21 @@ def over_compliance(said: Said, condition: Condition, language: str) -> Iterator
 
 
 def early_stop(said: Said, ends: str) -> Iterator[Fault]:
-    """The seeker walked out or was satisfied before the third message. Says nothing about whether the replies gave a
-    reason: that is the reviewer's."""
+    """Find a seeker who walked out or was satisfied before the third message.
+
+    Whether the replies gave a reason is for the reviewer to say.
+    """
     if said and ends in ("walked_out", "satisfied") and len(said) < FIRST_STOP:
         turn, utterance = said[-1]
         yield Fault("early_stop", turn, f"{ends}: {utterance.text}")
 
 
 def stop_misuse(said: Said) -> Iterator[Fault]:
-    """A phrase that ends the conversation stood in a wrong place or beside another (see `read_utterance`), or the
-    seeker took leave and yet wrote again. Misses a leave that is taken in other words."""
+    """Find misused closing phrases.
+
+    A phrase stood in a wrong place or beside another (see `read_utterance`), or the seeker said goodbye and wrote
+    again. Misses a goodbye in other words.
+    """
     for turn, utterance in said:
         if utterance.misused:
             yield Fault("stop_misuse", turn, utterance.text)
@@ -223,21 +244,24 @@ KIND_NAMES: Mapping[str, Kind] = {
 
 
 def read_review(text: str) -> list[Fault] | Unread:
-    """What a reviewer model marked, read as tolerantly as a judge's scores. A fault of no known kind, or without a
-    turn, makes all of it unread: an answer of which a part is lost is not the reviewer's answer."""
+    """Read the faults that a reviewer model marked, as tolerantly as a judge's scores.
+
+    A fault of unknown kind or without a turn makes the whole answer unread, because a partial answer is not the
+    reviewer's answer.
+    """
     verdict = last_verdict(text, FAULT_LISTS)
     if verdict is None:
         return Unread("unparseable")
     entries = verdict["faults"]
     if not isinstance(entries, list):
         return Unread("missing")
-    faults = [_marked(entry) for entry in entries]
+    faults = [_read_fault(entry) for entry in entries]
     return next((each for each in faults if isinstance(each, Unread)), None) or [
         each for each in faults if isinstance(each, Fault)
     ]
 
 
-def _marked(entry: Any) -> Fault | Unread:
+def _read_fault(entry: Any) -> Fault | Unread:
     if not isinstance(entry, dict):
         return Unread("unparseable")
     kind = _kind(str(entry.get("kind", "")))
@@ -265,11 +289,11 @@ def _windows(tokens: Sequence[str], length: int) -> list[tuple[str, ...]]:
     return [tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)]
 
 
-def _alike(runs: set[tuple[str, ...]], other: set[tuple[str, ...]]) -> float:
+def _overlap(runs: set[tuple[str, ...]], other: set[tuple[str, ...]]) -> float:
     return len(runs & other) / len(runs | other)
 
 
-def _found(patterns: Iterable[str], text: str) -> re.Match[str] | None:
+def _first_match(patterns: Iterable[str], text: str) -> re.Match[str] | None:
     plain = text.replace("â€™", "'")
     return next((found for pattern in patterns if (found := re.search(pattern, plain, re.IGNORECASE))), None)
 
@@ -313,8 +337,9 @@ OCCUPATION = {
 
 
 def _wrong_age(text: str, profile: Profile) -> str:
-    """One year more or less is let pass: people have birthdays."""
-    found = _found([AGE[profile.language]], text)
+    """Return the words that contradict the profile's age; one year more or less is accepted, because people have
+    birthdays."""
+    found = _first_match([AGE[profile.language]], text)
     age = profile.demographics.get("age")
     return found.group() if found and isinstance(age, int) and abs(int(found[1]) - age) > 1 else ""
 
@@ -326,19 +351,22 @@ def _wrong_gender(text: str, profile: Profile) -> str:
     if own not in words:
         return ""
     others = "|".join(several for gender, several in words.items() if gender != own)
-    found = _found([GENDER[profile.language].replace("WORDS", others)], text)
+    found = _first_match([GENDER[profile.language].replace("WORDS", others)], text)
     return found.group() if found else ""
 
 
 def _wrong_occupation(text: str, profile: Profile) -> str:
-    """Nothing in common, not one word (character), with the occupation of the profile."""
+    """Return the words that name an occupation without one word (character) in common with the profile's."""
     known = set(_tokens(str(profile.demographics.get("occupation", ""))))
-    found = _found([OCCUPATION[profile.language]], text)
+    found = _first_match([OCCUPATION[profile.language]], text)
     return found.group() if found and known and known.isdisjoint(_tokens(found[1])) else ""
 
 
 def _wrong_language(text: str, language: str) -> str:
-    """A word of English weighs as a Chinese character: nobody's name or slang makes half of a message."""
+    """Return the text if most of it is in the other language.
+
+    A word of English weighs as a Chinese character: a name or slang does not make half of a message.
+    """
     han, words = len(HAN.findall(text)), len(re.findall(r"[a-z]+", text, re.IGNORECASE))
     wrong = han if language == "en" else words
     return text.strip() if wrong >= FEWEST_WRONG and wrong > WRONG_SHARE * (han + words) else ""

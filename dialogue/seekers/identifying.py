@@ -1,8 +1,7 @@
-"""Who can be recognised by a text: addresses, numbers and dates, and names, in English and Chinese. Pure.
+"""Search for identifying details in texts: addresses, numbers, dates and names, in English and Chinese. Pure.
 
-The patterns would rather take an ordinary number for a telephone's than miss one; names are found where their form
-tells them, and missed where it does not, as an English name at the beginning of a sentence. A name that is known is
-found wherever it stands as a word.
+The patterns rather take an ordinary number for a telephone's than miss one. Unknown names are found by their form only,
+so an English name at the beginning of a sentence is missed. A known name is found wherever it stands as a word.
 """
 
 import re
@@ -62,7 +61,7 @@ AROUND = " .,;:"  # stands beside what was found, and is no part of it
 
 
 class Place(NamedTuple):
-    """Where something stands in a text, in characters: from `start` up to, and without, `end`."""
+    """The place of something in a text, in characters: from `start` up to, and without, `end`."""
 
     kind: Identifier | Literal["name"]
     start: int
@@ -70,22 +69,23 @@ class Place(NamedTuple):
 
 
 def identifiers_in(text: str) -> Iterator[tuple[Identifier, str]]:
-    """What kind, and the words, in small letters."""
-    plain = _plain(text)
-    for kind, match in _found(plain):
+    """Yield each identifier's kind and its words in lower case."""
+    plain = _normalise(text)
+    for kind, match in _identifier_matches(plain):
         yield kind, match[0].strip(AROUND)
 
 
 def places_in(text: str, names: Sequence[str] = ()) -> list[Place]:
-    """Of all that `identifiers_in` finds, and of these names; in the order of the text. Some may overlap."""
-    plain, origins = _plain_with_origins(text)
-    spans = [(kind, *_trimmed(match)) for kind, match in _found(plain)]
+    """Return the places of everything that `identifiers_in` finds and of `names`, in the order of the text. Some may
+    overlap."""
+    plain, origins = _normalise_with_origins(text)
+    spans = [(kind, *_trimmed_span(match)) for kind, match in _identifier_matches(plain)]
     found = [Place(kind, origins[start], origins[end - 1] + 1) for kind, start, end in spans]
-    found += [place for name in names for place in _places_of_name(text, plain, origins, _plain(name))]
+    found += [place for name in names for place in _places_of_name(text, plain, origins, _normalise(name))]
     return sorted(found, key=lambda place: (place.start, -place.end))
 
 
-def _found(plain: str) -> Iterator[tuple[Identifier, re.Match[str]]]:
+def _identifier_matches(plain: str) -> Iterator[tuple[Identifier, re.Match[str]]]:
     dates = [match.span() for match in _matches("date", plain)]
     for kind in COMPILED:
         for match in _matches(kind, plain):
@@ -93,7 +93,7 @@ def _found(plain: str) -> Iterator[tuple[Identifier, re.Match[str]]]:
                 yield kind, match
 
 
-def _trimmed(match: re.Match[str]) -> tuple[int, int]:
+def _trimmed_span(match: re.Match[str]) -> tuple[int, int]:
     before = len(match[0]) - len(match[0].lstrip(AROUND))
     return match.start() + before, match.start() + len(match[0].rstrip(AROUND))
 
@@ -103,7 +103,7 @@ def _matches(kind: Identifier, plain: str) -> Iterator[re.Match[str]]:
 
 
 def _is_phone(match: re.Match[str], dates: Sequence[tuple[int, int]]) -> bool:
-    """And no date, and no span of years."""
+    """Return whether a match is a phone number and not a date or a span of years."""
     within = any(start <= match.start() and match.end() <= end for start, end in dates)
     return not within and not YEARS.fullmatch(match[0])
 
@@ -135,8 +135,11 @@ ORDINARY_PLACE = re.compile("重点|普通|外地|当地|本地|附近|全国|�
 
 
 def names_in(text: str) -> set[str]:
-    """Words that are probably names of people, places or firms: capitalised within a sentence, or in capitals; in
-    Chinese a surname with a title or after 叫, and what ends like a place or an institution. Misses other names."""
+    """Return words that are probably names of people, places or firms.
+
+    English names are capitalised within a sentence, or in capitals. Chinese names are a surname with a title or after
+    叫, and words that end like a place or an institution. Misses other names.
+    """
     words = {
         match[0]
         for match in CAPITALISED.finditer(text)
@@ -147,8 +150,11 @@ def names_in(text: str) -> set[str]:
 
 
 def has_name(text: str, name: str, *, exactly: bool = False) -> bool:
-    """As a word of its own; Chinese knows no spaces, so there anywhere. `exactly`: with its capital letters."""
-    fold = _folded if exactly else _plain
+    """Return whether `name` stands in the text as a word of its own; in Chinese, without spaces, anywhere.
+
+    `exactly`: with its capital letters.
+    """
+    fold = _fold if exactly else _normalise
     return _has(fold(text), fold(name))
 
 
@@ -166,13 +172,15 @@ NOBODY = frozenset(NO_NAME_GIVEN.split())
 SHORTEST_NAME = 2  # characters; a shorter one would be found everywhere
 
 
-def names_called(given: str) -> tuple[str, ...]:
-    """What a person may be called by who gives this as a name: the whole, and each part of "Ann Lee"; nothing where it
-    names nobody."""
-    whole = _folded(given)
+def forms_of_name(given: str) -> tuple[str, ...]:
+    """Return the names that a person who gave `given` may be called: the whole, and each part of "Ann Lee".
+
+    It is empty if `given` names nobody.
+    """
+    whole = _fold(given)
     parts = whole.split(" ") if all(part[:1].isupper() for part in whole.split(" ")) else []
     names = dict.fromkeys([whole, *parts])
-    return tuple(name for name in names if len(name) >= SHORTEST_NAME and _plain(name) not in NOBODY)
+    return tuple(name for name in names if len(name) >= SHORTEST_NAME and _normalise(name) not in NOBODY)
 
 
 def _places_of_name(text: str, plain: str, origins: Sequence[int], name: str) -> Iterator[Place]:
@@ -183,22 +191,22 @@ def _places_of_name(text: str, plain: str, origins: Sequence[int], name: str) ->
 
 
 def runs(text: str, length: int) -> list[tuple[str, ...]]:
-    """So many words, or Chinese characters, in a row, one run after the other."""
-    tokens = TOKEN.findall(_plain(text).replace("’", "'"))
+    """Return each run of `length` words, or Chinese characters, in a row."""
+    tokens = TOKEN.findall(_normalise(text).replace("’", "'"))
     return [tuple(tokens[start : start + length]) for start in range(len(tokens) - length + 1)]
 
 
-def _plain(text: str) -> str:
-    """In small letters, full-width signs narrow, spaces single."""
-    return _folded(_folded(text).casefold())
+def _normalise(text: str) -> str:
+    """Return the text in lower case, with narrow signs and single spaces."""
+    return _fold(_fold(text).casefold())
 
 
-def _folded(text: str) -> str:
+def _fold(text: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", text).split())
 
 
-def _plain_with_origins(text: str) -> tuple[str, list[int]]:
-    """As `_plain`, and for each of its characters the place in `text` that it comes from."""
+def _normalise_with_origins(text: str) -> tuple[str, list[int]]:
+    """Return the normalised text and for each of its characters the place in `text` that it comes from."""
     signs: list[str] = []
     origins: list[int] = []
     for place, sign in enumerate(text):
@@ -214,7 +222,7 @@ def _has(text: str, name: str) -> bool:
 
 
 def _starts(text: str, name: str) -> Iterator[int]:
-    """Where it stands as a word of its own; Chinese knows no spaces, so there anywhere."""
+    """Yield where `name` stands as a word of its own; in Chinese, without spaces, anywhere."""
     if not name:
         return
     for match in re.finditer(f"(?={re.escape(name)})", text):
@@ -224,5 +232,5 @@ def _starts(text: str, name: str) -> Iterator[int]:
 
 
 def _joins(before: str, after: str) -> bool:
-    """Whether the two characters belong to the same word."""
+    """Return whether the two characters belong to the same word."""
     return all(each.isalnum() and not HAN.match(each) for each in (before or " ", after or " "))

@@ -1,8 +1,8 @@
-"""What a machine can find wrong with a profile before a person reads it: somebody who can be recognised, words of risk,
-contradictions, gaps, the wrong language, a twin, a worst case that is none. In English and Chinese. Pure.
+"""Automatic checks of a profile before a person reads it. In English and Chinese. Pure.
 
-The rules would rather point to too much than miss something: whoever approves the profile looks at each place. What
-they cannot see is left to that person, as a story that only one could tell.
+They look for recognisable people, words of risk, contradictions, gaps, the wrong language, a twin, and a worst case
+that is too mild. They rather report too much than miss something, because whoever approves the profile looks at each
+place. A story that only one person could tell is left to that person.
 """
 
 import re
@@ -78,7 +78,8 @@ LATIN_WORD = re.compile("[A-Za-z]{2,}")
 
 @dataclass(frozen=True)
 class Finding:
-    """`where`: the place, as `C.problem` or `S.layers[2]`. One that `refuses` keeps the profile from being played."""
+    """A finding of one check. `where`: the place, such as `C.problem` or `S.layers[2]`. A finding that `refuses` keeps
+    the profile from being used."""
 
     rule: Rule
     where: str
@@ -90,9 +91,12 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Own:
-    """What the person gave of whom a profile was made. `names`: what they are called. `texts`: what they wrote.
-    `demographics`, `big_five`: what a profile must say of them, `ages` the years that the age may be."""
+class OwnAnswers:
+    """The answers of the person from whom a profile was made.
+
+    `names`: what they are called. `texts`: what they wrote. `demographics`, `big_five`: what the profile must say about
+    them; `ages`: the possible ages.
+    """
 
     names: tuple[str, ...] = ()
     texts: tuple[str, ...] = ()
@@ -101,15 +105,17 @@ class Own:
     ages: range | None = None
 
 
-def check(profile: Profile, *, own: Own | None = None, others: Iterable[Profile] = ()) -> list[Finding]:
-    """Everything found, the gravest first; each rule at most once a place. `own` where it was made of a person's
-    answers."""
+def check_profile(profile: Profile, *, own: OwnAnswers | None = None, others: Iterable[Profile] = ()) -> list[Finding]:
+    """Return all findings, the gravest first; each rule at most once a place.
+
+    `own`: the answers, if the profile was made from a person's answers.
+    """
     places = list(_places(profile))
     found = [
         *risks(places),
         *identifiers(places),
-        *(given_away(places, own, profile.language) if own else ()),
-        *(against_answers(profile, own) if own else ()),
+        *(identifying_pieces(places, own, profile.language) if own else ()),
+        *(answer_mismatches(profile, own) if own else ()),
         *inconsistencies(profile),
         *missing(profile),
         *other_language(places, profile.language),
@@ -131,7 +137,7 @@ UNTOLD = ("P.big5.scale",)  # names a file
 
 
 def _places(profile: Profile) -> Iterator[tuple[str, str]]:
-    """Every text and number of the profile with its place; also the names of things that are not usual."""
+    """Yield every text and number of the profile with its place; also unusual names of keys."""
     content = as_content(profile)
     for part in ("D", "P", "C", "S", "worst_case_default"):
         for place, text in _leaves(content.get(part, {}), part):
@@ -159,9 +165,9 @@ def risks(places: Places) -> Iterator[Finding]:
     for place, text in places:
         level = pattern_level(text)
         if level >= GRAVE:
-            yield Finding("risk", place, _quoted(text), refuses=True)
+            yield Finding("risk", place, _shorten(text), refuses=True)
         elif level >= WORTH_A_LOOK:
-            yield Finding("distress", place, _quoted(text))
+            yield Finding("distress", place, _shorten(text))
 
 
 # Who can be recognised.
@@ -170,11 +176,11 @@ def risks(places: Places) -> Iterator[Finding]:
 def identifiers(places: Places) -> Iterator[Finding]:
     for place, text in places:
         for rule, found in identifiers_in(text):
-            yield Finding(rule, place, _quoted(found))
+            yield Finding(rule, place, _shorten(found))
 
 
-def given_away(places: Places, own: Own, language: str) -> Iterator[Finding]:
-    """What the person is called; names and places in what they wrote; and longer pieces of it word for word."""
+def identifying_pieces(places: Places, own: OwnAnswers, language: str) -> Iterator[Finding]:
+    """Find the person's names, names and places from their own texts, and longer pieces of these word for word."""
     said = sorted({name for text in own.texts for name in names_in(text)})
     pieces = {piece for text in own.texts for piece in runs(text, OWN_RUN[language])}
     for place, text in places:
@@ -214,8 +220,9 @@ DESCRIBING = ("P.speech_style", "P.habits")  # and not what they like in others
 TYPES = (("E", "I", "E"), ("N", "S", "O"), ("F", "T", "A"), ("J", "P", "C"))  # high letter, low letter, factor
 
 
-def against_answers(profile: Profile, own: Own) -> Iterator[Finding]:
-    """D and the Big Five as they stand now, beside what the person answered: also after somebody has edited them."""
+def answer_mismatches(profile: Profile, own: OwnAnswers) -> Iterator[Finding]:
+    """Find differences between the profile's D and Big Five and the person's answers, also after somebody
+    edited them."""
     for key, answered in own.demographics.items():
         now = profile.demographics.get(key, "–")
         if now != answered:
@@ -230,10 +237,11 @@ def against_answers(profile: Profile, own: Own) -> Iterator[Finding]:
 
 
 def inconsistencies(profile: Profile) -> Iterator[Finding]:
-    """The opening beside D; the type and what is said of the person beside the Big Five, where these are marked."""
+    """Find contradictions between the opening and D, and between the type or the description and marked Big Five
+    scores."""
     opening = Utterance(str(profile.script.get("opening", "")))
     for fault in persona_contradictions([(1, opening)], profile):
-        yield Finding("inconsistent", "S.opening", _quoted(fault.evidence))
+        yield Finding("inconsistent", "S.opening", _shorten(fault.evidence))
     scores = _big_five(profile)
     letters = str(profile.personality.get("mbti", "")).upper()
     for (high, low, factor), letter in zip(TYPES, letters, strict=False):
@@ -241,10 +249,10 @@ def inconsistencies(profile: Profile) -> Iterator[Finding]:
             yield Finding("inconsistent", "P.mbti", f"{letters}, {factor} {scores[factor]}")
     for place, text in _leaves(profile.personality, "P"):
         if place.partition("[")[0] in DESCRIBING:
-            yield from _misdescribed(place, text, scores)
+            yield from _description_mismatches(place, text, scores)
 
 
-def _misdescribed(place: str, text: str, scores: Mapping[str, float]) -> Iterator[Finding]:
+def _description_mismatches(place: str, text: str, scores: Mapping[str, float]) -> Iterator[Finding]:
     for factor, (low, high) in DESCRIBED.items():
         for words, holds in ((low, _is_high), (high, _is_low)):
             found = re.search(words, text, re.IGNORECASE)
@@ -266,7 +274,7 @@ def _is_high(scores: Mapping[str, float], factor: str) -> bool:
 
 
 def missing(profile: Profile) -> Iterator[Finding]:
-    """What a file may leave out, and yet makes a person."""
+    """Find parts that a file may leave out but a lifelike person needs."""
     content = as_content(profile)
     places = [(place, content[place[0]].get(place[2:])) for place in MISSED]
     places += [(f"P.big5.{factor}", _big_five(profile).get(factor)) for factor in BIG_FIVE]
@@ -278,12 +286,13 @@ def missing(profile: Profile) -> Iterator[Finding]:
 
 
 def other_language(places: Places, language: str) -> Iterator[Finding]:
-    """More of the other language than of its own. A single word, as a feeling's name or a type, is let pass."""
+    """Find places with more of the other language than of the profile's own. A single word, such as a feeling or a
+    type, is accepted."""
     for place, text in places:
         han, words = len(HAN.findall(text)), len(LATIN_WORD.findall(text))
         foreign, native = (han, words) if language == "en" else (words, han)
         if foreign >= FEWEST_FOREIGN[language] and foreign > native:
-            yield Finding("language", place, _quoted(text))
+            yield Finding("language", place, _shorten(text))
 
 
 def twins(profile: Profile, others: Iterable[Profile]) -> Iterator[Finding]:
@@ -301,5 +310,5 @@ def _story(profile: Profile) -> set[tuple[str, ...]]:
     return {run for _, text in parts for run in runs(text, 3)}
 
 
-def _quoted(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= LONGEST_QUOTED else f"{text[: LONGEST_QUOTED - 1]}…"

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from typing_extensions import TypedDict
 
 from dialogue.documents import translate as _
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Needed, NeededLine, Number, OneOf, Rule, Whole, refuse
 from dialogue.seekers.components import STRONGEST
 
@@ -23,7 +23,7 @@ Age = Annotated[Whole, Field(ge=1, le=OLDEST)]
 FivePoints = Annotated[Number, Field(ge=1, le=5)]
 Intensity = Annotated[Whole, Field(ge=0, le=STRONGEST)]
 Texts = Annotated[list[NeededLine], Needed()]
-Language = Annotated[Line, OneOf(LANGUAGES), Needed()]
+Language = Annotated[Line, OneOf(CODES), Needed()]
 
 
 def check_id(text: str) -> str:

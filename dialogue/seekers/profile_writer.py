@@ -1,5 +1,5 @@
-"""Asks a model to write a profile from a person's answers (EmoHarbor, arXiv:2601.01530, appendix B), and puts together
-what came of it. Pure.
+"""Ask a model to write a profile from a person's answers (EmoHarbor, arXiv:2601.01530, appendix B), and assemble the
+result. Pure.
 
 The model writes P, C and S in words of its own. D, the topic and the Big Five are taken from the answers themselves,
 whatever the model says of them.
@@ -32,9 +32,12 @@ WRITTEN: Mapping[str, Mapping[str, type]] = {  # what of a part the model writes
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What a profile is made of. `demographics` is D as it will stand, with its alias; `category` the topic in words;
-    `big_five` as in P; `answers` what the model is told besides, by key."""
+class WriterInput:
+    """The input for a profile.
+
+    `demographics` is D as it will stand, with its alias; `category` the topic in words; `big_five` as in P; `answers`
+    the other answers for the model, by key.
+    """
 
     language: str
     demographics: Mapping[str, Any]
@@ -44,39 +47,42 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Unwritten:
-    """No profile could be read in it. `faults`: what is wrong with it, each with its place."""
+class UnreadableProfile:
+    """An answer that holds no readable profile. `faults`: what is wrong with it, each with its place."""
 
     faults: tuple[str, ...]
 
 
 def version(language: str) -> str:
-    """What is kept with an answer: `profile_writer.en/1`."""
+    """Return the version that is stored with an answer: `profile_writer.en/1`."""
     return f"{NAME}.{language}/{_template(language).version}"
 
 
-def writer_messages(answered: Answered) -> list[Message]:
-    """Every answer is one line, so that nothing in it can pass for the end of its block."""
+def writer_messages(answered: WriterInput) -> list[Message]:
+    """Return the messages for the model.
+
+    Every answer is one line, so that nothing in it can pass for the end of its block.
+    """
     scores = {factor: answered.big_five[factor] for factor in BIG_FIVE if factor in answered.big_five}
     told = {**answered.answers, **scores}
     lines = [*_block("person", answered.demographics), *_block("answers", told)]
     return [Message("system", _template(answered.language).text), Message("user", "\n".join(lines))]
 
 
-def read_written(text: str, answered: Answered) -> Profile | Unwritten:
-    """The profile, with what the answers themselves say in its place."""
+def read_answer(text: str, answered: WriterInput) -> Profile | UnreadableProfile:
+    """Return the profile in a model's answer, with the person's own answers in place of the model's."""
     found = last_verdict(text, PART_NAMES)
     if found is None:
-        return Unwritten(("there is no object with P, C and S",))
+        return UnreadableProfile(("there is no object with P, C and S",))
     try:
-        return read_profile(_whole(found, answered))
+        return read_profile(_assemble(found, answered))
     except ProfilesRefused as refused:
-        return Unwritten(tuple(map(str, refused.faults)))
+        return UnreadableProfile(tuple(map(str, refused.faults)))
 
 
-def why_unwritten(written: Profile | Unwritten) -> str:
-    """Empty where there is a profile."""
-    return "unparseable" if isinstance(written, Unwritten) else ""
+def failure_reason(written: Profile | UnreadableProfile) -> str:
+    """Return "unparseable" for an unreadable answer; empty for a profile."""
+    return "unparseable" if isinstance(written, UnreadableProfile) else ""
 
 
 @cache
@@ -90,8 +96,8 @@ def _block(tag: str, told: Mapping[str, Any]) -> Iterator[str]:
     yield f"</{tag}>"
 
 
-def _whole(found: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
-    written = {part: dict(_known(part, found.get(part))) for part in WRITTEN}
+def _assemble(found: Mapping[str, Any], answered: WriterInput) -> dict[str, Any]:
+    written = {part: dict(_usable_fields(part, found.get(part))) for part in WRITTEN}
     big_five = {"big5": dict(answered.big_five)} if answered.big_five else {}
     category = {"problem_category": answered.category} if answered.category else {}
     return {
@@ -104,15 +110,15 @@ def _whole(found: Mapping[str, Any], answered: Answered) -> dict[str, Any]:
     }
 
 
-def _known(part: str, given: Any) -> Iterator[tuple[str, Any]]:
-    """What is empty, or a number that is none, is left out: the reader says what must be there."""
+def _usable_fields(part: str, given: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a part that are not empty and have the right type; the reader checks what must be there."""
     for key, kind in WRITTEN[part].items() if isinstance(given, dict) else ():
-        value = _as(kind, given.get(key))
+        value = _convert(kind, given.get(key))
         if value not in (None, "", [], {}):
             yield key, value
 
 
-def _as(kind: type, value: Any) -> Any:
+def _convert(kind: type, value: Any) -> Any:
     if kind is list and isinstance(value, str):
         return [value]
     if kind is int:

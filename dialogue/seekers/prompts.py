@@ -1,11 +1,11 @@
-"""What the models behind a simulated seeker are asked (EmoHarbor, arXiv:2601.01530, Section 2.2). Pure.
+"""Prompts for the models behind a simulated seeker (EmoHarbor, arXiv:2601.01530, Section 2.2). Pure.
 
-The standing texts are files of fixtures/prompts. Each prompt goes from what never changes (rules, profile) over what
-grows at its end (the conversation) to what is new each turn (the newest thought, the behaviour with its arousal), so
-that a provider's prefix cache serves all but the last of it.
+The standing texts are files of fixtures/prompts. Each prompt starts with what never changes (rules, profile), continues
+with what grows at its end (the conversation), and ends with what is new each turn (the newest thought, the behaviour
+with its arousal), so that a provider's prefix cache serves all but the end.
 
-Two memories: the dialogue is what both have seen; thoughts stand in the Thinker's prompt alone, but for the newest
-one, which the Talker gets. Nothing here is ever part of a supporter's prompt.
+There are two memories: the dialogue, which both sides have seen, and the thoughts, which only the Thinker's prompt
+holds. The Talker gets the newest thought. Nothing here is ever part of a supporter's prompt.
 """
 
 from collections.abc import Sequence
@@ -29,7 +29,7 @@ def _template(name: str, language: str) -> PromptFile:
 
 
 def version(name: str, language: str) -> str:
-    """What is kept with an answer: `seeker_talker.en/1`. `name` is one of NAMES."""
+    """Return the version that is stored with an answer: `seeker_talker.en/1`. `name` is one of NAMES."""
     return f"{name}.{language}/{_template(name, language).version}"
 
 
@@ -40,12 +40,15 @@ def thinker_messages(
     thoughts: Sequence[Thought | None],
     language: str,
 ) -> list[Message]:
-    """What goes on in the seeker after the last of `turns`. `thoughts` are those after the turns before it, in order;
-    None where there is none. Without turns: the feeling with which the seeker comes."""
+    """Return the prompt for what goes on in the seeker after the last of `turns`.
+
+    `thoughts` are those after the turns before it, in order; None for a missing one. Without turns, it asks for the
+    feeling with which the seeker comes.
+    """
     memory = [
         line
         for turn, thought in zip_longest(turns, thoughts[: len(turns)])
-        for line in (*_spoken(turn), *_thought_line(turn.number, thought))
+        for line in (*_turn_lines(turn), *_thought_line(turn.number, thought))
     ]
     blocks = [_block("profile", [profile_text]), _block("memory", memory), _behaviour(condition_text)]
     return _messages(_template("seeker_thinker", language).text, blocks)
@@ -59,7 +62,8 @@ def talker_messages(
     language: str,
     can_end: bool,
 ) -> list[Message]:
-    """What the seeker says next. Without `can_end` the phrases that end the conversation are not told."""
+    """Return the prompt for what the seeker says next. Without `can_end` it leaves out the phrases that end the
+    conversation."""
     blocks = [
         _block("profile", [profile_text]),
         _dialogue(turns),
@@ -72,7 +76,7 @@ def talker_messages(
 def one_agent_messages(
     profile_text: str, condition_text: str, turns: Sequence[JudgedTurn], language: str, can_end: bool
 ) -> list[Message]:
-    """The ablation of EmoHarbor, Section 4.1.1: what the seeker says next, by one call without a thought before it."""
+    """Return the prompt of one call without a thought before it, the ablation of EmoHarbor, Section 4.1.1."""
     blocks = [_block("profile", [profile_text]), _dialogue(turns), _behaviour(condition_text)]
     return _messages(_with_endings("seeker_one_agent", language, can_end), blocks)
 
@@ -80,7 +84,7 @@ def one_agent_messages(
 def review_messages(
     profile_text: str, turns: Sequence[JudgedTurn], language: str, condition_text: str = ""
 ) -> list[Message]:
-    """For the pass that marks the simulator's own faults. `condition_text` tells which behaviour was asked for."""
+    """Return the prompt that marks the simulator's own faults. `condition_text` says which behaviour was asked for."""
     blocks = [_block("profile", [profile_text]), _behaviour(condition_text), _dialogue(turns)]
     return _messages(_template("seeker_reviewer", language).text, blocks)
 
@@ -91,7 +95,7 @@ def _messages(system: str, blocks: Sequence[Sequence[str]]) -> list[Message]:
 
 
 def _with_endings(name: str, language: str, can_end: bool) -> str:
-    """The prompt with the phrases in their places, or without the paragraph that has the places."""
+    """Return the prompt with the closing phrases in their places, or without the paragraph that has the places."""
     text = _template(name, language).text
     if not can_end:
         return "\n\n".join(part for part in text.split("\n\n") if f"{{{SLOTS[0]}}}" not in part)
@@ -109,12 +113,14 @@ def _behaviour(condition_text: str) -> list[str]:
 
 
 def _dialogue(turns: Sequence[JudgedTurn]) -> list[str]:
-    return _block("dialogue", [line for turn in turns for line in _spoken(turn)])
+    return _block("dialogue", [line for turn in turns for line in _turn_lines(turn)])
 
 
-def _spoken(turn: JudgedTurn) -> list[str]:
-    """Every message is one line, so nothing in it can pass for a label or a closing tag. Where the supporter opened,
-    or no reply came, there is one line less."""
+def _turn_lines(turn: JudgedTurn) -> list[str]:
+    """Return one line for each message, so that nothing in it can pass for a label or a closing tag.
+
+    There is one line less if the supporter opened, or if no reply came.
+    """
     said = (("Seeker", turn.seeker), ("Supporter", turn.supporter))
     return [f"[{turn.number}] {role}: {_flat(text)}" for role, text in said if text]
 

@@ -1,4 +1,4 @@
-"""What the seeker's models wrote, read as a thought or an utterance. What cannot be read says so. Pure."""
+"""Read the answers of the seeker's models as thoughts or utterances. Unreadable answers become `Unread`. Pure."""
 
 import re
 import unicodedata
@@ -33,7 +33,7 @@ APOSTROPHES = str.maketrans("’‘`´", "''''")
 
 @dataclass(frozen=True)
 class Thought:
-    """`emotion_score` from 0 (as bad as can be) to 100 (as good as can be)."""
+    """A Thinker's state. `emotion_score` is from 0 (as bad as can be) to 100 (as good as can be)."""
 
     cognition: str
     emotion: str
@@ -48,7 +48,8 @@ class Unread:
 
 @dataclass(frozen=True)
 class Utterance:
-    """`misused`: a phrase that ends the conversation stands where it does not end it, or beside another one."""
+    """A message of the seeker. `misused`: a closing phrase stands where it does not end the conversation, or beside
+    another one."""
 
     text: str
     end: End = ""
@@ -56,23 +57,24 @@ class Utterance:
 
     @property
     def silent(self) -> bool:
-        """Nothing is said: dots, or a bare note of silence. An empty text is no silence but a missing answer."""
+        """Whether nothing is said: dots, or a bare note of silence. An empty text is no silence but a
+        missing answer."""
         return bool(self.text) and (bool(DOTS.fullmatch(self.text)) or _is_silence(self.text))
 
 
 def read_thought(text: str) -> Thought | Unread:
-    """As tolerant as the judges' parser."""
+    """Read a thought, as tolerantly as the judges' parser."""
     state = parse_state(text)
     return Unread(state.reason) if isinstance(state, Unscored) else Thought(**state)
 
 
 def read_utterance(text: str, language: str) -> Utterance:
-    """What the seeker says aloud. A label before it, and quotation marks or the marks of a stage direction around all
-    of it, are taken off; nothing else is lost.
+    """Read what the seeker says aloud.
 
-    The conversation ends where one of the given phrases is the last line by itself. Within a sentence it ends nothing.
+    A label before it, and quotation marks or marks of a stage direction around all of it, are removed; nothing else is.
+    The conversation ends if one of the given phrases is the last line by itself. Within a sentence it ends nothing.
     """
-    said = _bare(text)
+    said = _strip_marks(text)
     lines = [line for line in said.split("\n") if line.strip()]
     phrases = [_phrase(line, language) for line in lines]
     end: End = phrases[-1] if phrases else ""
@@ -82,45 +84,45 @@ def read_utterance(text: str, language: str) -> Utterance:
 
 
 def _phrase(line: str, language: str) -> End:
-    return _ends(language).get(_plain(line), "")
+    return _ends(language).get(_normalise(line), "")
 
 
 def _trails_off(lines: list[str], language: str) -> bool:
-    """Whether the last line closes with a phrase as its last sentence, after others: `Okay then. Bye.`"""
+    """Return whether the last line closes with a phrase as its last sentence, after others: `Okay then. Bye.`"""
     sentences = [part for part in SENTENCE_END.split(lines[-1]) if part.strip(AFTER_PHRASE)] if lines else []
     return bool(sentences) and bool(_phrase(sentences[-1], language))
 
 
 @cache
 def _ends(language: str) -> Mapping[str, End]:
-    return {_plain(phrase): end for end, several in END_PHRASES[language].items() for phrase in several}
+    return {_normalise(phrase): end for end, several in END_PHRASES[language].items() for phrase in several}
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     narrow = unicodedata.normalize("NFKC", text.translate(APOSTROPHES)).casefold()
     return " ".join(narrow.split()).strip(AFTER_PHRASE)
 
 
-def _bare(text: str) -> str:
+def _strip_marks(text: str) -> str:
     said = text.strip()
-    while (inner := _unwrapped(LABEL.sub("", said, count=1)).strip()) != said:
+    while (inner := _unwrap(LABEL.sub("", said, count=1)).strip()) != said:
         said = inner
     return said
 
 
-def _unwrapped(said: str) -> str:
+def _unwrap(said: str) -> str:
     if _is_silence(said):
         return said
     return next((inner for marks in (*QUOTES, *DIRECTIONS) if (inner := _inside(said, *marks))), said)
 
 
 def _is_silence(said: str) -> bool:
-    """A stage direction that says no more than that nothing is said."""
-    return any(SILENCE.fullmatch(_plain(_inside(said, *marks))) for marks in DIRECTIONS)
+    """Return whether a text is a stage direction that only says that nothing is said."""
+    return any(SILENCE.fullmatch(_normalise(_inside(said, *marks))) for marks in DIRECTIONS)
 
 
 def _inside(said: str, opening: str, closing: str) -> str:
-    """The text within the marks where they stand around all of it and nowhere in it; else empty."""
+    """Return the text within the marks if they stand around all of it and nowhere in it; else empty."""
     if not (said.startswith(opening) and said.endswith(closing)):
         return ""
     inner = said[len(opening) : -len(closing)]

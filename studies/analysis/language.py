@@ -9,9 +9,11 @@ from contextvars import ContextVar
 from gettext import NullTranslations, translation
 from pathlib import Path
 
+from dialogue.languages import FIRST, LANGUAGES, Language, get_language
+
 LOCALE = Path(__file__).resolve().parents[2] / "locale"
-ENGLISH, CHINESE = "en", "zh-Hans"  # as HTML names them
-CATALOGUES = {CHINESE: "zh_Hans"}
+ENGLISH = FIRST.html
+CATALOGUES = {language.html: language.catalogue for language in LANGUAGES if language.catalogue}
 
 _spoken: ContextVar[tuple[str, NullTranslations]] = ContextVar("spoken", default=(ENGLISH, NullTranslations()))
 
@@ -29,8 +31,17 @@ def speaking(language: str) -> Iterator[None]:
 
 
 def spoken() -> str:
-    """ENGLISH or CHINESE."""
+    """Return the language as HTML names it."""
     return _spoken.get()[0]
+
+
+def spoken_language() -> Language:
+    return get_language(spoken())
+
+
+def report_file(language: Language) -> str:
+    """Return the name of the report's file in a language."""
+    return "report.html" if language == FIRST else f"report.{language.code}.html"
 
 
 def gettext(message: str) -> str:

@@ -14,11 +14,12 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 from threadpoolctl import threadpool_limits
 
+from dialogue.languages import LANGUAGES
 from studies.analysis import AnalysisError, Progress, Summary
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.checking import check
 from studies.analysis.frames import Export, load
-from studies.analysis.language import CHINESE, ENGLISH, speaking
+from studies.analysis.language import ENGLISH, report_file, speaking
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Section, figures_in
@@ -113,7 +114,7 @@ TABLES = (
         reads_tables=True,
     ),
 )
-REPORTS = {ENGLISH: "report.html", CHINESE: "report.zh.html"}
+REPORTS = {language.html: report_file(language) for language in LANGUAGES}
 
 
 def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_progress: Progress) -> Summary:

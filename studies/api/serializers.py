@@ -69,7 +69,7 @@ class ArmCountSerializer(serializers.Serializer):
 
 
 class ProgressSerializer(serializers.Serializer):
-    """Who is where; `steps` count only those who are under way."""
+    """Counts of people and arms; `steps` count only people who are under way."""
 
     statuses = StatusCountSerializer(many=True)
     steps = StepCountSerializer(many=True)

@@ -1,4 +1,4 @@
-"""For machines: does the process live, and can it serve?"""
+"""Health checks and metrics for monitoring."""
 
 from ipaddress import ip_address
 
@@ -9,8 +9,9 @@ from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
 
 from dialogue import replies
-from dialogue.models import Conversation, RiskEvent
+from dialogue.models import Conversation
 from dialogue.models.conversation import Status
+from studies.models import Alarm
 
 # Set by proxies: what has one comes from elsewhere, whoever handed it on.
 PROXIED = ("Forwarded", "Via", "X-Real-IP", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto")
@@ -33,7 +34,7 @@ def readyz(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Prometheus text, for who has the token and for this machine. No arm and no model is named."""
+    """Return metrics as Prometheus text, to holders of the token and to this machine. It names no arm and no model."""
     if not (has_token(request) or is_this_machine(request)):
         return HttpResponse("Set METRICS_TOKEN and send it: Authorization: Bearer …\n", "text/plain", status=403)
     values = {
@@ -41,7 +42,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
         "emostudy_conversations_held": Conversation.objects.filter(status=Status.HELD).count(),
         "emostudy_replies_in_progress": len(replies.running),
         "emostudy_sockets_attached": sum(len(group) for group in replies.listeners.values()),
-        "emostudy_oncall_mails_due": RiskEvent.objects.filter(mail_due=True, mailed_at=None).count(),
+        "emostudy_oncall_mails_due": Alarm.objects.unsent().count(),
     }
     lines = [f"# TYPE {name} gauge\n{name} {value}\n" for name, value in values.items()]
     return HttpResponse("".join(lines), content_type="text/plain; version=0.0.4; charset=utf-8")

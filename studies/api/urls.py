@@ -6,9 +6,12 @@ from django.utils.functional import cached_property
 from django.utils.module_loading import import_string
 
 
-class WhenAsked:
-    """A view of the API by its name, imported at the first request: Django REST framework and drf-spectacular take
-    15 MB, which a server without need of them does not hold. `cls` and `initkwargs` are what the schema looks for."""
+class LazyView:
+    """A view of the API by its name, imported at the first request.
+
+    Django REST framework and drf-spectacular take 15 MB, which a server that does not need them saves. The schema reads
+    `cls` and `initkwargs`.
+    """
 
     csrf_exempt = True  # as the framework's views are: it checks for itself
 
@@ -32,10 +35,10 @@ class WhenAsked:
 
 
 urlpatterns = [
-    path("", WhenAsked("Addresses"), name="api"),
-    path("studies/", WhenAsked("Studies"), name="api-studies"),
-    path("studies/<slug:key>/", WhenAsked("OneStudy"), name="api-study"),
-    path("studies/<slug:key>/progress/", WhenAsked("Progress"), name="api-progress"),
-    path("studies/<slug:key>/ratings.csv", WhenAsked("Ratings"), name="api-ratings"),
-    path("schema/", WhenAsked("Schema"), name="api-schema"),
+    path("", LazyView("Addresses"), name="api"),
+    path("studies/", LazyView("Studies"), name="api-studies"),
+    path("studies/<slug:key>/", LazyView("OneStudy"), name="api-study"),
+    path("studies/<slug:key>/progress/", LazyView("Progress"), name="api-progress"),
+    path("studies/<slug:key>/ratings.csv", LazyView("Ratings"), name="api-ratings"),
+    path("schema/", LazyView("Schema"), name="api-schema"),
 ]

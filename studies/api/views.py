@@ -1,4 +1,4 @@
-"""Read-only, for researchers alone: the settings' default permission is IsAdminUser."""
+"""The read-only API for researchers; the settings' default permission is IsAdminUser."""
 
 import csv
 import io
@@ -22,11 +22,11 @@ from rest_framework.views import APIView
 
 from studies.api.serializers import AddressesSerializer, ProgressSerializer, StudyDetailSerializer, StudySerializer
 from studies.data.exports.columns import Filter
-from studies.data.exports.files import cell
 from studies.data.exports.tables import RATINGS, ratings
 from studies.models import Protocol, Study
 from studies.participation import counts
-from studies.participation.timeouts import end_for_the_silent
+from studies.participation.timeouts import time_out_absent
+from studies.workbench.csv_cells import cell
 
 ROWS_AT_ONCE = 500
 TEST = OpenApiParameter("test", str, enum=["yes", "no"], description="Test data alone, or real people alone.")
@@ -39,7 +39,7 @@ def studies() -> QuerySet[Study]:
 
 
 class Addresses(APIView):
-    """Where the API begins: the addresses of its parts."""
+    """The root of the API with the addresses of its parts."""
 
     @extend_schema(responses=AddressesSerializer)
     def get(self, request: Request) -> Response:
@@ -65,7 +65,7 @@ class Progress(APIView):
     @extend_schema(responses=ProgressSerializer, parameters=[TEST])
     def get(self, request: Request, key: str) -> Response:
         study = get_object_or_404(Study, key=key)
-        end_for_the_silent(study)
+        time_out_absent(study)
         test = request.query_params.get("test", "")
         found = {
             "statuses": counts.by_status(study, test=test),
@@ -78,12 +78,12 @@ class Progress(APIView):
 class Ratings(APIView):
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=[INCLUDE_TESTS])
     def get(self, request: Request, key: str) -> StreamingHttpResponse:
-        """As ratings.csv of an export, from the database as it is now."""
+        """Return ratings.csv of an export from the current data."""
         study = get_object_or_404(Study, key=key)
         only = Filter(include_tests=request.query_params.get("include_tests") == "true")
         header = [column.name for column in RATINGS]
         headers = {"Content-Disposition": f'attachment; filename="{study.key}-ratings.csv"'}
-        pieces = in_pieces(csv_pieces(chain([header], ratings(study, only))))
+        pieces = stream_pieces(csv_pieces(chain([header], ratings(study, only))))
         return StreamingHttpResponse(pieces, content_type="text/csv; charset=utf-8", headers=headers)
 
 
@@ -94,7 +94,8 @@ def csv_pieces(rows: Iterator[Iterable[Any]]) -> Iterator[str]:
         yield text.getvalue()
 
 
-async def in_pieces(pieces: Iterator[str]) -> AsyncIterator[str]:
-    """Asynchronously, or Django would gather it all under ASGI before it sends the first byte."""
+async def stream_pieces(pieces: Iterator[str]) -> AsyncIterator[str]:
+    """Yield the pieces asynchronously; otherwise Django gathers everything under ASGI before it sends the
+    first byte."""
     while piece := await sync_to_async(next)(pieces, ""):
         yield piece

@@ -1,4 +1,4 @@
-"""The raw calls behind a conversation: what a model was asked, what came back, what it took."""
+"""The raw calls behind a conversation: request, answer, tokens, time and cost."""
 
 import json
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from django.views.decorators.http import require_GET
 
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Call, Conversation
-from studies.board.conversations import kept
+from studies.board.conversations import list_query
 from studies.models import Study
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
 from studies.workbench.model_texts import Text, without_secrets
-from studies.workbench.tables import Choice, changed, chosen, page_of, paging
+from studies.workbench.tables import Choice, make_choices, page_of, paging, query_with
 
 IN_THE_DRAWER = 100  # more than this are on a page of their own
 FIELDS = {"turn": "turn", "purpose": "purpose", "status": "status"}
@@ -35,18 +35,18 @@ def row_of(call: Call) -> Row:
     return Row(call, labels.word(labels.PURPOSES, call.purpose), labels.word(labels.CALLS, call.status))
 
 
-def in_order(talk: Conversation) -> QuerySet[Call]:
+def calls_in_order(talk: Conversation) -> QuerySet[Call]:
     return talk.calls.defer(*TEXTS).order_by(F("turn").asc(nulls_last=True), "created_at", "pk")
 
 
-def listed(talk: Conversation) -> list[Row]:
-    """Empty where there are too many for the conversation's page."""
-    found = list(in_order(talk)[: IN_THE_DRAWER + 1])
+def call_rows(talk: Conversation) -> list[Row]:
+    """Return a row for each call; empty if there are too many for the conversation's page."""
+    found = list(calls_in_order(talk)[: IN_THE_DRAWER + 1])
     return [row_of(call) for call in found] if len(found) <= IN_THE_DRAWER else []
 
 
 def totals(talk: Conversation) -> dict[str, Any]:
-    """`cost` is None where no price is known."""
+    """Return counts, tokens and cost of the calls. `cost` is None if no price is known."""
     return talk.calls.aggregate(
         number=Count("pk"),
         failed=Count("pk", filter=~Q(status__in=("ok", "started"))),
@@ -63,17 +63,17 @@ def counts_by_turn(talk: Conversation) -> dict[int, int]:
 @require_GET
 @study_page
 def calls(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    """All of a conversation's; of one turn, purpose or status where the address says so."""
+    """Show all calls of a conversation, or those of the turn, purpose or status in the address."""
     talk = talk_of(study, code)
-    page = page_of(narrowed(in_order(talk), request), request)
+    page = page_of(filter_calls(calls_in_order(talk), request), request)
     page.object_list = [row_of(call) for call in page.object_list]
     context = {
         "conversation": talk,
         "page": page,
         "choices": choices(request, talk),
         "is_filtered": any(request.GET.get(name) for name in FIELDS),
-        "unfiltered": changed(request, page=None, **dict.fromkeys(FIELDS)),
-        "kept": kept(request),
+        "unfiltered": query_with(request, page=None, **dict.fromkeys(FIELDS)),
+        "kept": list_query(request),
         **paging(page, request),
     }
     return show(request, study, "calls", context)
@@ -83,7 +83,7 @@ def talk_of(study: Study, code: str) -> Conversation:
     return get_object_or_404(Conversation, run__study=study, code=code)
 
 
-def narrowed(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
+def filter_calls(rows: QuerySet[Call], request: HttpRequest) -> QuerySet[Call]:
     given = {field: request.GET[name] for name, field in FIELDS.items() if request.GET.get(name)}
     if int_from(given.get("turn", "1"), 1, MOST_TURNS) is None:
         return rows.none()
@@ -94,13 +94,13 @@ def choices(request: HttpRequest, talk: Conversation) -> list[Choice]:
     turns = [(str(turn), str(turn)) for turn in sorted(counts_by_turn(talk))]
     found = [
         ("turn", _("Turn"), turns),
-        ("purpose", _("Purpose"), used(talk, "purpose", labels.PURPOSES)),
-        ("status", _("Status"), used(talk, "status", labels.CALLS)),
+        ("purpose", _("Purpose"), choices_in_use(talk, "purpose", labels.PURPOSES)),
+        ("status", _("Status"), choices_in_use(talk, "status", labels.CALLS)),
     ]
-    return chosen(request, found)
+    return make_choices(request, found)
 
 
-def used(talk: Conversation, field: str, words: labels.Words) -> list[tuple[str, str]]:
+def choices_in_use(talk: Conversation, field: str, words: labels.Words) -> list[tuple[str, str]]:
     values = talk.calls.order_by(field).values_list(field, flat=True).distinct()
     return [(value, labels.word(words, value)) for value in values]
 
@@ -108,7 +108,7 @@ def used(talk: Conversation, field: str, words: labels.Words) -> list[tuple[str,
 @require_GET
 @study_page
 def call(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
-    """One call on a page of its own; `?part=yes` is what the drawer takes from it."""
+    """Show one call on a page of its own, or for the drawer with `?part=yes`."""
     found = get_object_or_404(Call, conversation=talk_of(study, code), pk=number)
     context = {
         "study": study,
@@ -119,7 +119,7 @@ def call(request: HttpRequest, study: Study, code: str, number: int) -> HttpResp
         "response": Text(found.response),
         "reasoning": Text(found.reasoning),
         "parameters": json.dumps(without_secrets(found.parameters), ensure_ascii=False, indent=2),
-        "kept": kept(request),
+        "kept": list_query(request),
     }
     if request.GET.get("part"):
         return render(request, "studies/research/call_part.html", context)

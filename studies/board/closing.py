@@ -1,4 +1,4 @@
-"""The pages on which a researcher ends a study's collection of data, and begins it again."""
+"""Pages that end a study's collection of data and start it again."""
 
 from typing import Any
 
@@ -14,12 +14,12 @@ from studies.models import Study, Unblinding
 from studies.models.participation import Status
 from studies.participation import closing
 from studies.participation.unblinding import is_kept_blind
-from studies.workbench.access import settled_page, show
+from studies.workbench.access import show, study_page_after_timeouts
 from studies.workbench.typed_key import TypedKeyForm
 
 
 class ReopenForm(TypedKeyForm):
-    """A reason is asked for where it will be kept."""
+    """The form to reopen a study; it asks for a reason only if the reason will be stored."""
 
     reason = forms.CharField(
         label=gettext_lazy("Why"),
@@ -34,7 +34,7 @@ class ReopenForm(TypedKeyForm):
 
 
 @require_http_methods(["GET", "POST"])
-@settled_page
+@study_page_after_timeouts
 def close(request: HttpRequest, study: Study) -> HttpResponse:
     if study.is_closed():
         return redirect("research-study", study.key)
@@ -49,7 +49,7 @@ def close(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 @require_http_methods(["GET", "POST"])
-@settled_page
+@study_page_after_timeouts
 def reopen(request: HttpRequest, study: Study) -> HttpResponse:
     if not study.is_closed():
         return redirect("research-study", study.key)

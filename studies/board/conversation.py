@@ -1,4 +1,4 @@
-"""One conversation: what was said and thought, how it was rated, and what the models were asked."""
+"""The page of one conversation: messages, thoughts, ratings and calls."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 from dialogue.incoming import MOST_TURNS, int_from
 from dialogue.models import Conversation, InnerState, Turn
 from studies.board import calls
-from studies.board.conversations import FAR, kept, neighbours, points_of, words_of
+from studies.board.conversations import FAR, list_query, neighbours, parse_points, words_of
 from studies.board.emotion_line import Chart, Scale, chart
 from studies.data.imports.rows import finite
 from studies.models import ArmRun, Flag, Rater, Study
@@ -21,7 +21,7 @@ from studies.participation.language import instrument_language
 from studies.role_play import flags
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
-from studies.workbench.rating_tables import Compared, Scores, compared
+from studies.workbench.rating_tables import ComparisonTable, Scores, compare_raters
 
 OPEN_THOUGHTS = 2
 COMPARED = ("a", "b")  # in the address: the two judges to set against each other
@@ -32,28 +32,28 @@ COMPARED = ("a", "b")  # in the address: the two judges to set against each othe
 def conversation(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     run = run_of(study, code)
     talk = run.conversation
-    far = points_of(request.GET.get("far", ""))
+    far = parse_points(request.GET.get("far", ""))
     scores = Scores.of(run, FAR if far is None else far)
     states = list(talk.states.order_by("turn", "source"))
-    rows = turn_rows(run, states, calls.counts_by_turn(talk), wanted_turn(request))
+    rows = turn_rows(run, states, calls.counts_by_turn(talk), turn_in_address(request))
     context = {
         "run": run,
         "conversation": talk,
         "words": words_of(run),
         "turns": rows,
-        "emotions": [drawn for drawn in (emotion(states), imported_emotion(study, rows)) if drawn],
+        "emotions": [drawn for drawn in (emotion_of_thinkers(states), emotion_of_import(study, rows)) if drawn],
         "has_thoughts": bool(states),
         "tables": scores.tables(),
         "far": labels.points(scores.far),
-        "silent": silent_judges(study, run),
+        "silent": judges_without_rating(study, run),
         "comparison": comparison(request, scores),
         "risks": talk.risks.all(),
-        "calls": calls.listed(talk),
+        "calls": calls.call_rows(talk),
         "call_totals": calls.totals(talk),
         "neighbours": neighbours(request, study, run),
-        "kept": kept(request),
-        "kept_with_judges": kept(request, *COMPARED),
-        "kept_fields": QueryDict(kept(request).removeprefix("?")).items(),
+        "kept": list_query(request),
+        "kept_with_judges": list_query(request, *COMPARED),
+        "kept_fields": QueryDict(list_query(request).removeprefix("?")).items(),
         "demonstrations": study.current().demonstrations(),
     }
     return show(request, study, "conversation", context)
@@ -64,14 +64,14 @@ def run_of(study: Study, code: str) -> ArmRun:
     return get_object_or_404(runs, conversation__code=code)
 
 
-def wanted_turn(request: HttpRequest) -> int | None:
+def turn_in_address(request: HttpRequest) -> int | None:
     return int_from(request.GET.get("turn"), 1, MOST_TURNS)
 
 
-# What was said and thought
+# Messages and thoughts
 
 
-class Marked(NamedTuple):
+class FlagRow(NamedTuple):
     flag: Flag
     words: str  # of its reason
 
@@ -83,7 +83,7 @@ class Thought:
 
 
 class Fault(NamedTuple):
-    """What a simulated seeker did wrong, in words."""
+    """A fault of a simulated seeker, in words."""
 
     kind: str
     found_by: str
@@ -92,18 +92,18 @@ class Fault(NamedTuple):
 
 @dataclass(frozen=True)
 class TurnRow:
-    """`turn` is None where a Thinker wrote of a turn without a message: before the first one, say."""
+    """One turn. `turn` is None if a Thinker wrote about a turn without a message, such as before the first one."""
 
     number: int
     turn: Turn | None
-    flags: Sequence[Marked]
+    flags: Sequence[FlagRow]
     faults: Sequence[Fault]
     thoughts: Sequence[Thought]
     calls: int
     wanted: bool
 
     def has_few_thoughts(self) -> bool:
-        """More are folded, or the words would stand far apart."""
+        """Return whether the thoughts fit unfolded; more would move the messages far apart."""
         return len(self.thoughts) <= OPEN_THOUGHTS
 
 
@@ -132,11 +132,11 @@ def conversation_of(run: ArmRun) -> Conversation:
     return run.conversation
 
 
-def flags_by_turn(run: ArmRun) -> dict[int, list[Marked]]:
-    """Those taken back among them."""
-    marks: dict[int, list[Marked]] = {}
+def flags_by_turn(run: ArmRun) -> dict[int, list[FlagRow]]:
+    """Return the flags of each turn, also withdrawn ones."""
+    marks: dict[int, list[FlagRow]] = {}
     for flag in run.flags.order_by("pk"):
-        marks.setdefault(flag.turn, []).append(Marked(flag, flags.words_of(flag, instrument_language())))
+        marks.setdefault(flag.turn, []).append(FlagRow(flag, flags.words_of(flag, instrument_language())))
     return marks
 
 
@@ -153,8 +153,11 @@ def faults_by_turn(run: ArmRun) -> dict[int, list[Fault]]:
 
 @dataclass(frozen=True)
 class Emotion:
-    """The chart, and the same as a table: `rows` are (turn, a score for each of `sources`, empty for none). `key` is of
-    the page's ids; `says` what is drawn."""
+    """A chart of emotion and its table.
+
+    `rows` are (turn, a score for each of `sources`, empty for none). `key` is for the page's ids; `says` tells what is
+    drawn.
+    """
 
     key: str
     says: str
@@ -163,8 +166,8 @@ class Emotion:
     rows: Sequence[tuple[int, Sequence[str]]]
 
 
-def emotion(states: Iterable[InnerState]) -> Emotion | None:
-    """None where no Thinker gave a score."""
+def emotion_of_thinkers(states: Iterable[InnerState]) -> Emotion | None:
+    """Return the Thinkers' emotion scores; None if there is none."""
     scores: dict[str, dict[int, float]] = {}
     for state in states:
         if state.emotion_score is not None:
@@ -173,9 +176,12 @@ def emotion(states: Iterable[InnerState]) -> Emotion | None:
     return Emotion("supposed", says, chart(scores), list(scores), by_turn(scores)) if scores else None
 
 
-def imported_emotion(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
-    """None where the file gave no number. It has a chart of its own: its scale is that of the file, and it belongs to
-    the message, not to what the reply left behind."""
+def emotion_of_import(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
+    """Return the emotion in an imported file; None if it has no number.
+
+    It has a chart of its own: its scale is that of the file, and it belongs to the message, not to the effect of the
+    reply.
+    """
     said = ((row.number, finite(row.turn.emotion.strip())) for row in rows if row.turn)
     known = {turn: number for turn, number in said if number is not None}
     if not known:
@@ -190,7 +196,7 @@ def imported_emotion(study: Study, rows: Iterable[TurnRow]) -> Emotion | None:
 
 
 def scale_of_imports(study: Study) -> Scale:
-    """No file says what its scale is; that of the whole study is the same for all its conversations."""
+    """Return the lowest and highest imported value of the whole study, because no file states its scale."""
     texts = Turn.objects.filter(conversation__run__study=study).exclude(emotion="").order_by()
     found = map(finite, map(str.strip, texts.values_list("emotion", flat=True).distinct()))
     known = [number for number in found if number is not None]
@@ -209,33 +215,33 @@ def scores_at(turn: int, of_sources: Iterable[Mapping[int, float]]) -> list[str]
 # Judges
 
 
-def silent_judges(study: Study, run: ArmRun) -> list[str]:
-    """Judges that have rated in this study, but not this conversation."""
+def judges_without_rating(study: Study, run: ArmRun) -> list[str]:
+    """Return judges that have rated in this study, but not this conversation."""
     return [judge_name(rater) for rater in rating_judges(study).exclude(responses__run=run)]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """`fault` says why there are no tables though two judges are named."""
+    """Two judges side by side. `fault` says why two named judges have no tables."""
 
     names: Sequence[str]
     a: str
     b: str
-    tables: Sequence[Compared]
+    tables: Sequence[ComparisonTable]
     fault: str
 
 
 def comparison(request: HttpRequest, scores: Scores) -> Comparison:
     judges = {judge_name(rater): rater for rater in scores.judges()}
     a, b = (request.GET.get(name, "") for name in COMPARED)
-    fault = why_not_compared(a, b, judges)
-    tables = compared(scores, judges[a], judges[b]) if a and b and not fault else []
+    fault = comparison_fault(a, b, judges)
+    tables = compare_raters(scores, judges[a], judges[b]) if a and b and not fault else []
     if a and b and not fault and not tables:
         fault = _("These two have not answered any questionnaire at the same moment.")
     return Comparison(list(judges), a, b, tables, fault)
 
 
-def why_not_compared(a: str, b: str, judges: Mapping[str, Rater]) -> str:
+def comparison_fault(a: str, b: str, judges: Mapping[str, Rater]) -> str:
     unknown = [name for name in (a, b) if name and name not in judges]
     if unknown:
         return _("No rating here by: %(names)s.") % {"names": ", ".join(unknown)}

@@ -1,4 +1,4 @@
-"""The list of conversations: what the address asks for, in its order, a page at a time."""
+"""The list of conversations, filtered and sorted by the address, a page at a time."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,11 +13,21 @@ from dialogue.models.conversation import TurnState
 from studies.instruments.loading import load
 from studies.models import ArmRun, Rater, Study
 from studies.participation import counts
-from studies.participation.judge_gap import Distance, farthest, judge_name, rating_judges
+from studies.participation.judge_gap import JudgeGap, judge_name, largest_gaps, rating_judges
 from studies.participation.language import instrument_language
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
-from studies.workbench.tables import Choice, Column, changed, chosen, filtered, headings, page_of, paging, sorted_rows
+from studies.workbench.tables import (
+    Choice,
+    Column,
+    filter_rows,
+    headings,
+    make_choices,
+    page_of,
+    paging,
+    query_with,
+    sort_rows,
+)
 
 FIELDS = {
     "arm": "arm",
@@ -56,12 +66,15 @@ def columns() -> list[Column]:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """The keys of the runs that the address asks for, in its order. `apart` is None where it does not ask for judges
-    that are far from people; `fault` says what in the address could not be read."""
+class RunsInAddress:
+    """The keys of the runs that the address asks for, in its order.
+
+    `apart` is None unless it asks for judges that are far from people; `fault` says what in the address could not be
+    read.
+    """
 
     keys: QuerySet | Sequence[int]
-    apart: Mapping[int, Distance] | None = None
+    apart: Mapping[int, JudgeGap] | None = None
     fault: str = ""
 
 
@@ -77,7 +90,7 @@ class Row:
 @study_page
 def conversations(request: HttpRequest, study: Study) -> HttpResponse:
     judges = judges_of(study)
-    asked = asked_for(request, study, judges)
+    asked = runs_in_address(request, study, judges)
     page = page_of(asked.keys, request)
     page.object_list = rows_of(page.object_list, asked.apart or {}, judges)
     offered = choices(request, study)
@@ -90,10 +103,10 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
         "asked": asked,
         "choices": offered,
         "judges": judges,
-        "far": labels.points(FAR if (far := points_of(request.GET.get("far", ""))) is None else far),
-        "is_filtered": bool(in_force(request)),
-        "unfiltered": changed(request, page=None, **dict.fromkeys(FILTERS)),
-        "kept": kept(request),
+        "far": labels.points(FAR if (far := parse_points(request.GET.get("far", ""))) is None else far),
+        "is_filtered": bool(active_filters(request)),
+        "unfiltered": query_with(request, page=None, **dict.fromkeys(FILTERS)),
+        "kept": list_query(request),
         "demonstrations": study.current().demonstrations(),
         **paging(page, request),
     }
@@ -101,13 +114,13 @@ def conversations(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def judges_of(study: Study) -> dict[str, Rater]:
-    """By key and strategy, as the address names them: `demo state_aware`."""
+    """Return the judges by key and strategy, as the address names them: `demo state_aware`."""
     return {judge_name(rater): rater for rater in rating_judges(study)}
 
 
 def choices(request: HttpRequest, study: Study) -> list[Choice]:
-    """Those that can tell these conversations apart."""
-    arms, conditions, profiles = (stored(study, name) for name in ("arm", "condition", "profile"))
+    """Return the filters that can separate these conversations."""
+    arms, conditions, profiles = (values_in_use(study, name) for name in ("arm", "condition", "profile"))
     found = [
         ("arm", _("Arm"), [(arm, arm) for arm in arms]),
         ("kind", _("Seeker"), labels.choices(labels.SEEKERS)),
@@ -117,15 +130,15 @@ def choices(request: HttpRequest, study: Study) -> list[Choice]:
         ("end", _("Ended by"), labels.choices(labels.ENDS)),
         ("valid", _("Validity"), [("yes", _("kept")), ("no", _("left out"))]),
     ]
-    return chosen(request, [one for one in found if one[2]])
+    return make_choices(request, [one for one in found if one[2]])
 
 
-def stored(study: Study, name: str) -> list[str]:
+def values_in_use(study: Study, name: str) -> list[str]:
     return list(study.runs.exclude(**{name: ""}).order_by(name).values_list(name, flat=True).distinct())
 
 
-def in_force(request: HttpRequest) -> dict[str, str]:
-    """The filters that the address names and that leave something out."""
+def active_filters(request: HttpRequest) -> dict[str, str]:
+    """Return the filters in the address that leave something out."""
     given = {name: request.GET[name] for name in FILTERS if request.GET.get(name)}
     if given.get("test") not in ("yes", "no"):
         given.pop("test", None)
@@ -134,47 +147,51 @@ def in_force(request: HttpRequest) -> dict[str, str]:
     return given
 
 
-def kept(request: HttpRequest, *also: str) -> str:
-    """The part of the address by which a page of one conversation knows which list it was opened from."""
+def list_query(request: HttpRequest, *also: str) -> str:
+    """Return the part of the address by which the page of one conversation knows its list."""
     query = QueryDict(mutable=True)
-    query.update(in_force(request) | {name: request.GET[name] for name in ("sort", *also) if request.GET.get(name)})
+    query.update(
+        active_filters(request) | {name: request.GET[name] for name in ("sort", *also) if request.GET.get(name)}
+    )
     return f"?{query.urlencode()}" if query else ""
 
 
-# What is asked for
+# Reading the address
 
 
-def asked_for(request: HttpRequest, study: Study, judges: Mapping[str, Rater]) -> Asked:
-    keys = sorted_rows(narrowed(request, study), request, columns(), usual="-conversation__started_at")
+def runs_in_address(request: HttpRequest, study: Study, judges: Mapping[str, Rater]) -> RunsInAddress:
+    keys = sort_rows(filter_runs(request, study), request, columns(), usual="-conversation__started_at")
     keys = keys.values_list("pk", flat=True)
     name = request.GET.get("judge", "")
     if not name:
-        return Asked(keys)
+        return RunsInAddress(keys)
     if name != ANY_JUDGE and name not in judges:
-        return Asked([], {}, _("No judge “%(name)s” has rated conversations in this study.") % {"name": name})
-    points = points_of(request.GET.get("far", ""))
+        return RunsInAddress([], {}, _("No judge “%(name)s” has rated conversations in this study.") % {"name": name})
+    points = parse_points(request.GET.get("far", ""))
     if points is None:
         said = request.GET["far"]
-        return Asked([], {}, _("“%(said)s” is not a number of points. Enter a number such as 1.5.") % {"said": said})
-    apart = farthest(study, judges.get(name), at_least=points)
-    return Asked(far_first([key for key in keys if key in apart], apart, request), apart)
+        return RunsInAddress(
+            [], {}, _("“%(said)s” is not a number of points. Enter a number such as 1.5.") % {"said": said}
+        )
+    apart = largest_gaps(study, judges.get(name), at_least=points)
+    return RunsInAddress(sort_by_gap([key for key in keys if key in apart], apart, request), apart)
 
 
-def narrowed(request: HttpRequest, study: Study) -> QuerySet:
-    rows = counts.only(study.runs.filter(conversation__isnull=False), request.GET.get("test", ""))
-    rows = filtered(rows, request, FIELDS)
+def filter_runs(request: HttpRequest, study: Study) -> QuerySet:
+    rows = counts.filter_by_test(study.runs.filter(conversation__isnull=False), request.GET.get("test", ""))
+    rows = filter_rows(rows, request, FIELDS)
     if request.GET.get("valid") in VALID:
         rows = rows.filter(valid=VALID[request.GET["valid"]])
-    return with_counts(rows) if request.GET.get("sort", "").removeprefix("-") in COUNTED else rows
+    return annotate_counts(rows) if request.GET.get("sort", "").removeprefix("-") in COUNTED else rows
 
 
-def far_first(keys: list[int], apart: Mapping[int, Distance], request: HttpRequest) -> list[int]:
-    """By distance, unless the address asks for the order of a column."""
+def sort_by_gap(keys: list[int], apart: Mapping[int, JudgeGap], request: HttpRequest) -> list[int]:
+    """Sort by judge gap, unless the address asks for the order of a column."""
     return keys if request.GET.get("sort") else sorted(keys, key=lambda key: -abs(apart[key].points))
 
 
-def points_of(text: str) -> float | None:
-    """None for what is no distance; FAR where nothing is said."""
+def parse_points(text: str) -> float | None:
+    """Return the points in `text`; FAR if it is empty, None if it is no distance."""
     try:
         points = float(text or FAR)
     except ValueError:
@@ -182,7 +199,7 @@ def points_of(text: str) -> float | None:
     return points if math.isfinite(points) and points >= 0 else None
 
 
-def with_counts(rows: QuerySet) -> QuerySet:
+def annotate_counts(rows: QuerySet) -> QuerySet:
     turn = "conversation__turns"
     return rows.annotate(
         turns=Count(turn, filter=Q(conversation__turns__state=TurnState.ANSWERED)),
@@ -191,21 +208,21 @@ def with_counts(rows: QuerySet) -> QuerySet:
     )
 
 
-# What is shown of it
+# Rows
 
 
-def rows_of(keys: Iterable[int], apart: Mapping[int, Distance], judges: Mapping[str, Rater]) -> list[Row]:
-    """Only what is on the page is counted: over all conversations that would take their every turn."""
+def rows_of(keys: Iterable[int], apart: Mapping[int, JudgeGap], judges: Mapping[str, Rater]) -> list[Row]:
+    """Return the rows of one page. Turns are counted for these only, because counting all conversations is slow."""
     keys = list(keys)
-    runs = with_counts(ArmRun.objects.filter(pk__in=keys)).select_related("conversation", "participation").in_bulk()
+    runs = annotate_counts(ArmRun.objects.filter(pk__in=keys)).select_related("conversation", "participation").in_bulk()
     names = {rater.pk: name for name, rater in judges.items()}
     return [row_of(runs[key], apart.get(key), names) for key in keys]
 
 
-def row_of(run: ArmRun, distance: Distance | None, names: Mapping[int, str]) -> Row:
+def row_of(run: ArmRun, distance: JudgeGap | None, names: Mapping[int, str]) -> Row:
     if distance is None:
         return Row(run, words_of(run))
-    return Row(run, words_of(run), labels.signed(distance.points), names[distance.rater])
+    return Row(run, words_of(run), labels.with_sign(distance.points), names[distance.rater])
 
 
 def words_of(run: ArmRun) -> dict[str, str]:
@@ -220,17 +237,23 @@ def words_of(run: ArmRun) -> dict[str, str]:
 
 
 def topic_words(topic: str) -> str:
-    """Of a first conversation the area that was chosen at the screening, of others what the person wrote."""
+    """Return the topic in words.
+
+    For a first conversation it is the area chosen in the screening, for others the person's own text.
+    """
     area = load("screening").item("issue_category").option(topic)
     return area.text[instrument_language()] if area else topic
 
 
-# What comes before and after it
+# Neighbours
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """`place` of `all` in the list from which a conversation was opened; codes, empty at its ends."""
+    """The conversations before and after this one.
+
+    `place` of `all` in the list from which a conversation was opened; codes, empty at its ends.
+    """
 
     place: int
     all: int
@@ -239,8 +262,8 @@ class Neighbours:
 
 
 def neighbours(request: HttpRequest, study: Study, run: ArmRun) -> Neighbours | None:
-    """None where the list does not have the conversation."""
-    keys = list(asked_for(request, study, judges_of(study)).keys)
+    """Return the neighbours; None if the list does not have the conversation."""
+    keys = list(runs_in_address(request, study, judges_of(study)).keys)
     if run.pk not in keys:
         return None
     at = keys.index(run.pk)

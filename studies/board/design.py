@@ -1,4 +1,4 @@
-"""A study's design, to be read; it is changed in its file or, before the first person has begun, under /admin/."""
+"""The page of a study's design. It is changed in its file or, before the first person has begun, under /admin/."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,11 +13,11 @@ from studies.participation.step_kinds import KINDS
 from studies.setup.card_blocks import shown_rows
 from studies.setup.model_keys import unset_keys
 from studies.workbench import labels
-from studies.workbench.access import settled_page, show, study_page
+from studies.workbench.access import show, study_page, study_page_after_timeouts
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def design(request: HttpRequest, study: Study) -> HttpResponse:
     protocol = study.current()
     spec = protocol.spec()
@@ -26,7 +26,7 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
         "spec": spec,
         "steps": list(steps_of(spec)),
         "words": words_of(spec),
-        "unset_keys": list(named_keys(spec)),
+        "unset_keys": list(models_without_key(spec)),
         "unset_variables": {key.variable for key in unset_keys(spec)},
         "arms": protocol.arms.all(),
         "judges": protocol.judges.all(),
@@ -38,14 +38,14 @@ def design(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def steps_of(spec: StudySpec) -> Iterator[tuple[str, str, str]]:
-    """What is done, its instrument, and in which track; the latter empty where it is in all."""
+    """Yield each step's label, instrument and track; the track is empty if all have the step."""
     for step in spec.steps:
         track = "" if step.track == "all" else str(Participation.Track(step.track).label)
         yield KINDS[step.kind].label, step.instrument, track
 
 
-def named_keys(spec: StudySpec) -> Iterator[tuple[str, str]]:
-    """Each model that cannot be asked, by name, and the variable that is not set."""
+def models_without_key(spec: StudySpec) -> Iterator[tuple[str, str]]:
+    """Yield each model whose key is not set, by name, with the variable."""
     for unset in unset_keys(spec):
         yield f"{labels.word(labels.MODELS, unset.role)} {unset.key}".strip(), unset.variable
 
@@ -59,7 +59,7 @@ def words_of(spec: StudySpec) -> dict[str, str]:
 
 
 def block_plan(request: HttpRequest, protocol: Protocol) -> dict[str, Any]:
-    """Empty where counsellors get their arms as all others do. Test data has the same plan to itself."""
+    """Return the counsellors' block plan; empty if they get arms like all others. Test data has a plan of its own."""
     if protocol.spec().order.counsellors is None:
         return {}
     is_test = request.GET.get("test") == "yes"

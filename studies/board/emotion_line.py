@@ -1,4 +1,4 @@
-"""How the seeker's emotion goes over the turns, as lines to be drawn. Pure: numbers in, coordinates out."""
+"""Coordinates of the lines that show the seeker's emotion over the turns. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Chart:
-    """`levels` and `ticks` are (coordinate, text)."""
+    """The lines of a chart with its axes. `levels` and `ticks` are (coordinate, text)."""
 
     lines: Sequence[Line]
     levels: Sequence[tuple[float, float]]
@@ -56,7 +56,7 @@ class Scale(NamedTuple):
         return sorted({self.low, (self.low + self.high) / 2, self.high})
 
     def height_of(self, score: float) -> float:
-        """In the middle where the scale has one level only."""
+        """Return the y coordinate of a score, in the middle if the scale has one level only."""
         share = (score - self.low) / (self.high - self.low) if self.high > self.low else 0.5
         return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - share), 1)
 
@@ -65,7 +65,7 @@ OF_THINKERS = Scale(0, 100)
 
 
 def chart(scores: Mapping[str, Mapping[int, float]], scale: Scale = OF_THINKERS) -> Chart:
-    """`scores`: source → turn → within the scale. At least one source with one score."""
+    """Return the chart of at least one source with one score. `scores`: source → turn → within the scale."""
     turns = range(min(map(min, scores.values())), max(map(max, scores.values())) + 1)
     step = -(-len(turns) // MOST_TICKS)
     return Chart(
@@ -82,7 +82,7 @@ def line(source: str, place: int, scores: Mapping[int, float], turns: range, sca
     return Line(
         source,
         place % len(MARKS) + 1,
-        [" ".join(f"{x},{y}" for x, y in (points[turn] for turn in run)) for run in unbroken(points)],
+        [" ".join(f"{x},{y}" for x, y in (points[turn] for turn in run)) for run in consecutive_runs(points)],
         "".join(mark.format(x=x, y=y) for x, y in points.values()),
         mark.format(x=18, y=6),
         Point(*known[0]),
@@ -90,8 +90,8 @@ def line(source: str, place: int, scores: Mapping[int, float], turns: range, sca
     )
 
 
-def unbroken(turns: Iterable[int]) -> list[list[int]]:
-    """Runs of turns that follow one another."""
+def consecutive_runs(turns: Iterable[int]) -> list[list[int]]:
+    """Return runs of turns that follow one another."""
     runs = groupby(enumerate(sorted(turns)), key=lambda placed: placed[1] - placed[0])
     return [[turn for _place, turn in run] for _start, run in runs]
 

@@ -1,4 +1,4 @@
-"""What the Analysis page shows of a study under way, from the results.json of its newest analysis."""
+"""The Analysis page's results of a study under way, from the results.json of its newest analysis."""
 
 import hashlib
 import json
@@ -30,7 +30,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Estimate:
-    """None where it could not be computed; `note` then says why."""
+    """An estimate; None if it could not be computed, and `note` then says why."""
 
     value: float | None
     low: float | None = None
@@ -77,8 +77,11 @@ class Reliability:
 
 @dataclass(frozen=True)
 class Coverage:
-    """How many final scores of an item by these raters are there: of people, of the conversations of which they scored
-    any item of the instrument; of judges, of the scores that they were asked for."""
+    """The number of final scores of an item by these raters.
+
+    `of`, for people: the conversations of which they scored any item of the instrument; for judges: the scores that
+    they were asked for.
+    """
 
     raters: str
     instrument: str
@@ -95,8 +98,11 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Results:
-    """`blind_arms` where results by arm are hidden, else `arms`; `hidden_limits`: how many limits name an arm and are
-    hidden with them. `unrated`: (closed conversations that their own people gave no final score, all closed ones)."""
+    """The results that the page shows.
+
+    `blind_arms` if results by arm are hidden, else `arms`; `hidden_limits`: how many limits name an arm and are hidden
+    with them. `unrated`: (closed conversations without a final score by their own people, all closed ones).
+    """
 
     demonstration: bool
     counts: Sequence[tuple[str, int]]
@@ -115,7 +121,8 @@ class Results:
 
 @dataclass(frozen=True)
 class Completion:
-    """Who was invited and has not begun is not counted in `begun`. `test`: of whom, as of `counts.only`."""
+    """Counts of people. `begun` leaves out people who were invited and have not begun. `test`: whom, as in
+    `counts.filter_by_test`."""
 
     test: str
     begun: int
@@ -128,7 +135,7 @@ class Completion:
 
 
 def completion(study: Study) -> Completion:
-    test = counts.usual_data(study)
+    test = counts.default_data(study)
     found = {each.status: each.people for each in counts.by_status(study, test=test)}
     people = {
         "under_way": sum(found[status] for status in UNDER_WAY),
@@ -143,10 +150,10 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
     tables = found["tables"]
     final = [row for row in tables.get("arms", []) if row["moment"] in FINAL]
     covered = [row for row in tables.get("coverage", []) if row["arm"] == WHOLE and row["moment"] in FINAL]
-    limits = without(found["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set())
+    limits = limits_without_arms(found["limits"], {row["arm"] for row in tables.get("arms", [])} if blinded else set())
     return Results(
         demonstration=found["demonstration"],
-        counts=counted(found["counts"]),
+        counts=count_labels(found["counts"]),
         limits=limits,
         hidden_limits=len(found["limits"]) - len(limits),
         maps=heat_maps(tables["agreement"]),
@@ -154,14 +161,14 @@ def results_of(file: Path, *, blinded: bool, study_key: str) -> Results:
         arms=[] if blinded else list(arm_tables(final)),
         reliability=list(reliability(tables.get("reliability", []))),
         coverage=[*coverage(final), *judges_coverage(covered)],
-        unrated=unrated(covered),
-        missing=missing(found.get("exclusions", {})),
-        left_out=left_out(found.get("exclusions", {})),
+        unrated=conversations_without_rating(covered),
+        missing=missing_counts(found.get("exclusions", {})),
+        left_out=exclusion_counts(found.get("exclusions", {})),
         flags=flags(tables.get("quality", [])),
     )
 
 
-def counted(found: Mapping[str, int]) -> list[tuple[str, int]]:
+def count_labels(found: Mapping[str, int]) -> list[tuple[str, int]]:
     words = {
         "ratings": _("ratings"),
         "conversations": _("conversations"),
@@ -174,14 +181,14 @@ def counted(found: Mapping[str, int]) -> list[tuple[str, int]]:
 # Arms
 
 
-def without(sentences: Iterable[str], arms: Collection[str]) -> list[str]:
-    """Those that name none of the arms: a limit may tell how one of them fared."""
+def limits_without_arms(sentences: Iterable[str], arms: Collection[str]) -> list[str]:
+    """Return the limits that name none of the arms, because a limit may tell how an arm fared."""
     named = re.compile("|".join(rf"(?<!\w){re.escape(arm)}(?!\w)" for arm in arms if arm) or r"(?!)")
     return [sentence for sentence in sentences if not named.search(sentence)]
 
 
 def blind_arms(rows: Iterable[Row], study_key: str) -> Iterator[BlindArm]:
-    """In an order that is the same each time and says nothing of their names."""
+    """Yield the arms in an order that is the same each time and independent of their names."""
     found: dict[str, int] = {}
     for row in rows:
         found[row["arm"]] = max(found.get(row["arm"], 0), row["n"])
@@ -191,7 +198,7 @@ def blind_arms(rows: Iterable[Row], study_key: str) -> Iterator[BlindArm]:
 
 
 def letter(place: int) -> str:
-    """A to Z, then AA, AB …"""
+    """Return the letter of a place: A to Z, then AA, AB …"""
     first, last = divmod(place, 26)
     return (letter(first - 1) if first else "") + chr(ord("A") + last)
 
@@ -214,7 +221,7 @@ def estimate(row: Row, name: str) -> Estimate:
     return Estimate(row.get(name), row.get(low), row.get(high), row.get("n"), row.get("note", ""))
 
 
-# People and what they gave
+# Raters
 
 
 def reliability(rows: Iterable[Row]) -> Iterator[Reliability]:
@@ -235,7 +242,7 @@ def reliability(rows: Iterable[Row]) -> Iterator[Reliability]:
 
 
 def coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
-    """Of people, over all arms: a share by arm would tell of them."""
+    """Yield people's coverage over all arms, because a share by arm would reveal something about them."""
     scored: Counter[tuple[str, str, str]] = Counter()
     for row in rows:
         if not row["raters"].startswith(JUDGES):
@@ -254,19 +261,19 @@ def judges_coverage(rows: Iterable[Row]) -> Iterator[Coverage]:
             yield Coverage(judge, row["instrument"], row["item"], round(row["n"] * (1 - row["estimate"])), row["n"])
 
 
-def unrated(rows: Iterable[Row]) -> tuple[int, int] | None:
+def conversations_without_rating(rows: Iterable[Row]) -> tuple[int, int] | None:
     found = (row for row in rows if row["statistic"] == "no_final_rating" and row["estimate"] is not None)
     return next(((round(row["n"] * row["estimate"]), row["n"]) for row in found), None)
 
 
-def missing(exclusions: Row) -> list[tuple[str, int]]:
-    """Ratings without a score, by reason, the most frequent first."""
+def missing_counts(exclusions: Row) -> list[tuple[str, int]]:
+    """Return ratings without a score by reason, the most frequent first."""
     reasons = Counter(exclusions.get("ratings_without_score", {}))
     words = {**labels.MISSING, NO_REASON: labels.MISSING[""]}
     return [(labels.word(words, reason), number) for reason, number in reasons.most_common()]
 
 
-def left_out(exclusions: Row) -> list[tuple[str | Promise, int]]:
+def exclusion_counts(exclusions: Row) -> list[tuple[str | Promise, int]]:
     words = {
         "excluded_participants": _("people left out by two coders"),
         "invalid_conversations": _("conversations left out by two coders"),
@@ -278,6 +285,6 @@ def left_out(exclusions: Row) -> list[tuple[str | Promise, int]]:
 
 
 def flags(rows: Iterable[Row]) -> list[tuple[str | Promise, int]]:
-    """How many people or conversations each flag is on."""
+    """Return how many people or conversations have each flag."""
     found = Counter(row["statistic"] for row in rows if row["flagged"] == FLAGGED)
     return [(word, found[name]) for name, word in FLAGS.items() if found[name]]

@@ -1,4 +1,4 @@
-"""The page on which a researcher says, by a confirmed act, that they want to see the results by arm."""
+"""The page on which a researcher confirms that they want to see the results by arm."""
 
 from django import forms
 from django.contrib import messages
@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods
 
 from studies.models import Study, Unblinding
 from studies.participation.unblinding import is_blinded, unblind
-from studies.workbench.access import settled_page, show
+from studies.workbench.access import show, study_page_after_timeouts
 from studies.workbench.typed_key import TypedKeyForm
 
 WHEN = (
@@ -29,7 +29,7 @@ class UnblindForm(TypedKeyForm):
 
 
 @require_http_methods(["GET", "POST"])
-@settled_page
+@study_page_after_timeouts
 def unblinding(request: HttpRequest, study: Study) -> HttpResponse:
     if not is_blinded(study):
         return redirect("research-analysis", study.key)
@@ -43,5 +43,5 @@ def unblinding(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def still_blinded(request: HttpRequest, study: Study) -> HttpResponse:
-    """In the place of a report or one of its files."""
+    """Return the page that replaces a report or one of its files while the study is blind."""
     return show(request, study, "live_blinded", {}, status=403)

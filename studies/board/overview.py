@@ -15,12 +15,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_GET, require_POST
 
+from studies.care.opening import lacks_drill
 from studies.models import Participation, Protocol, Study
 from studies.models.participation import Status
 from studies.participation import counts
 from studies.participation.enrolment import invite, lacks_arms
 from studies.participation.unblinding import is_blinded
-from studies.workbench.access import researchers_only, settled_page, show, study_page, title_of
+from studies.workbench.access import researchers_only, show, study_page, study_page_after_timeouts, title_of
 
 MOST_LINKS = 500
 
@@ -47,13 +48,13 @@ def studies(request: HttpRequest) -> HttpResponse:
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def study(request: HttpRequest, study: Study) -> HttpResponse:
     return overview(request, study, InviteForm())
 
 
 def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: int = 200) -> HttpResponse:
-    test = request.GET.get("test", counts.usual_data(study))
+    test = request.GET.get("test", counts.default_data(study))
     statuses = counts.by_status(study, test=test)
     people = sum(each.people for each in statuses)
     completed = next(each.people for each in statuses if each.status == Status.COMPLETED)
@@ -69,6 +70,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
         "stuck": counts.stuck(study, test=test),
         "others": counts.others(study),
         "lacks_arms": tracks_without_arms(study),
+        "lacks_drill": lacks_drill(study),
         "form": form,
         "blinded": study.is_closed() and is_blinded(study),
     }
@@ -76,7 +78,7 @@ def overview(request: HttpRequest, study: Study, form: InviteForm, *, status: in
 
 
 def tracks_without_arms(study: Study) -> list[Promise | str]:
-    """Those of whom nobody new can begin."""
+    """Return the tracks whose new people cannot begin."""
     spec = study.current().spec()
     return [track.label for track in Participation.Track if lacks_arms(spec, track)]
 
@@ -84,13 +86,17 @@ def tracks_without_arms(study: Study) -> list[Promise | str]:
 @require_POST
 @study_page
 def invitations(request: HttpRequest, study: Study) -> HttpResponse:
-    """New links, shown in this answer and nowhere else: only their hashes are stored."""
+    """Create links and show them in this response only, because only their hashes are stored."""
     if study.is_closed():
         messages.error(request, _("The study is closed, so no links were made."))
         return redirect("research-study", study.key)
     form = InviteForm(request.POST)
     if not form.is_valid():
         return overview(request, study, form, status=400)
+    is_real = not form.cleaned_data["test"] and form.cleaned_data["track"] != Participation.Track.REVIEWER
+    if is_real and lacks_drill(study):
+        messages.error(request, _("No links were made, because nobody on call has acknowledged a drill yet."))
+        return redirect("research-study", study.key)
     links = new_links(request, study, form)
     if request.POST.get("as") == "csv":
         return as_csv(study, links)

@@ -1,4 +1,4 @@
-"""The people of a study: who is where, and what a researcher may do for them."""
+"""The people of a study, their progress, and what a researcher may do for them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,8 +25,18 @@ from studies.participation.language import instrument_language
 from studies.participation.responses import answers_of
 from studies.participation.step_kinds import describe
 from studies.workbench import labels
-from studies.workbench.access import settled_page, show, study_page
-from studies.workbench.tables import Choice, Column, changed, chosen, filtered, headings, page_of, paging, sorted_rows
+from studies.workbench.access import show, study_page, study_page_after_timeouts
+from studies.workbench.tables import (
+    Choice,
+    Column,
+    filter_rows,
+    headings,
+    make_choices,
+    page_of,
+    paging,
+    query_with,
+    sort_rows,
+)
 
 FIELDS = {"status": "status", "track": "track"}
 FILTERS = (*FIELDS, "test")
@@ -55,13 +65,13 @@ def columns() -> list[Column]:
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def people(request: HttpRequest, study: Study) -> HttpResponse:
-    rows = counts.only(study.participations.all(), request.GET.get("test", ""))
-    rows = filtered(rows, request, FIELDS)
+    rows = counts.filter_by_test(study.participations.all(), request.GET.get("test", ""))
+    rows = filter_rows(rows, request, FIELDS)
     closed = Q(runs__conversation__status=ConversationStatus.CLOSED)
     rows = rows.annotate(arms_done=Count("runs", filter=closed))
-    page = page_of(sorted_rows(rows, request, columns(), usual="-created_at"), request)
+    page = page_of(sort_rows(rows, request, columns(), usual="-created_at"), request)
     context = {
         "test": request.GET.get("test", ""),
         "headings": headings(request, columns()),
@@ -69,7 +79,7 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
         "people": [row_of(person) for person in page],
         "choices": choices(request),
         "is_filtered": any(request.GET.get(name) for name in FIELDS) or request.GET.get("test") in ("yes", "no"),
-        "unfiltered": changed(request, page=None, **dict.fromkeys(FILTERS)),
+        "unfiltered": query_with(request, page=None, **dict.fromkeys(FILTERS)),
         **paging(page, request),
     }
     return show(request, study, "people", context)
@@ -77,12 +87,14 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
 
 def choices(request: HttpRequest) -> list[Choice]:
     statuses = [(status.value, counts.status_label(status)) for status in Status]
-    return chosen(request, [("status", _("Status"), statuses), ("track", _("Track"), Participation.Track.choices)])
+    return make_choices(
+        request, [("status", _("Status"), statuses), ("track", _("Track"), Participation.Track.choices)]
+    )
 
 
 @dataclass(frozen=True)
 class PersonRow:
-    """`shape` is the CSS modifier of the status's sign."""
+    """A row of the list. `shape` is the CSS modifier of the status's sign."""
 
     person: Participation
     status: str
@@ -95,7 +107,7 @@ def row_of(person: Participation) -> PersonRow:
 
 
 def step_of(person: Participation) -> str:
-    """Where in the plan they stand; empty before the first visit and after the end."""
+    """Return the step at which the person is; empty before the first visit and after the end."""
     if not person.plan or person.is_over():
         return ""
     return describe(person.steps()[min(person.position, len(person.plan) - 1)])
@@ -108,21 +120,21 @@ class Moment:
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def person(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    return show(request, study, "person", shown(person_for(study, code)))
+    return show(request, study, "person", person_context(person_for(study, code)))
 
 
 def person_for(study: Study, code: str) -> Participation:
     return get_object_or_404(study.participations.select_related("protocol"), code=code)
 
 
-def shown(person: Participation) -> dict[str, object]:
+def person_context(person: Participation) -> dict[str, object]:
     return {
         "person": person,
         "row": row_of(person),
         "waits": person.status == Status.IN_REVIEW,
-        **back_again(person),
+        **timeout_context(person),
         "outcome": labels.word(labels.OUTCOMES, person.outcome.get("kind", "")),
         "timeline": timeline(person),
         "consents": person.consents.order_by("signed_at"),
@@ -131,14 +143,14 @@ def shown(person: Participation) -> dict[str, object]:
     }
 
 
-def back_again(person: Participation) -> dict[str, object]:
+def timeout_context(person: Participation) -> dict[str, object]:
     if person.status != Status.TIMED_OUT:
         return {}
     return {"timed_out": True, "hindrance": timeouts.hindrance(person)}
 
 
 def runs_of(person: Participation) -> Iterator[tuple[ArmRun, Mapping[str, str]]]:
-    """Each with the words for its conversation, where it has begun."""
+    """Yield each run with the words for its conversation, if it has begun."""
     for run in person.runs.select_related("conversation").order_by("position"):
         yield run, words_of(run) if run.conversation else {}
 
@@ -155,7 +167,7 @@ def timeline(person: Participation) -> list[Moment]:
         Moment(consent.signed_at, _("Consent %(version)s") % {"version": consent.version})
         for consent in person.consents.all()
     ]
-    found += [Moment(response.submitted_at, answered(response)) for response in responses_of(person)]
+    found += [Moment(response.submitted_at, response_label(response)) for response in responses_of(person)]
     found += [moment for run in person.runs.select_related("conversation") for moment in moments_of_run(run)]
     found += [
         Moment(risk.created_at, _("Risk sign, level %(level)s") % {"level": risk.level})
@@ -168,7 +180,7 @@ def responses_of(person: Participation) -> list[Response]:
     return list(Response.objects.filter(rater__participation=person).select_related("run"))
 
 
-def answered(response: Response) -> str:
+def response_label(response: Response) -> str:
     moment = labels.word(labels.MOMENTS, response.moment)
     what = response.instrument
     if moment:
@@ -194,7 +206,7 @@ def moments_of_run(run: ArmRun) -> list[Moment]:
 
 
 def safety_answers(person: Participation) -> list[tuple[str, str]]:
-    """What they said to the screening's questions about safety, as question and answer in the page's language."""
+    """Return the answers to the screening's questions about safety, as question and answer in the page's language."""
     screening = load("screening")
     given = answers_of(person, "screening")
     language = instrument_language()
@@ -203,7 +215,7 @@ def safety_answers(person: Participation) -> list[tuple[str, str]]:
 
 
 def safety_questions(rules: list[dict]) -> list[str]:
-    """Those whose answer can end in care or in a review, with help shown."""
+    """Return the questions whose answer can end in care or in a review, with help shown."""
     grave = [
         rule["if"]["q"]
         for rule in rules
@@ -212,10 +224,11 @@ def safety_questions(rules: list[dict]) -> list[str]:
     return list(dict.fromkeys(key for asked in grave for key in ([asked] if isinstance(asked, str) else asked)))
 
 
-def decision(
+def decision_page(
     act: Callable[[Participation], None], template: str, done: Promise
 ) -> Callable[[HttpRequest, Study, str], HttpResponse]:
-    """A page that asks once more, and does `act` when it is sent. Who no longer waits is left as they are."""
+    """Return a page that asks for confirmation and then calls `act`. It changes nothing if the person no
+    longer waits."""
 
     @require_http_methods(["GET", "POST"])
     @study_page
@@ -233,8 +246,8 @@ def decision(
     return view
 
 
-admit = decision(progress.admit, "admit", gettext_lazy("%(code)s can continue."))
-decline = decision(
+admit = decision_page(progress.admit, "admit", gettext_lazy("%(code)s can continue."))
+decline = decision_page(
     progress.decline, "decline", gettext_lazy("%(code)s now sees a thank-you page that shows where to find help.")
 )
 
@@ -242,7 +255,7 @@ decline = decision(
 @require_http_methods(["GET", "POST"])
 @study_page
 def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    """Asks once more. The person's page says why where it cannot be done."""
+    """Ask, then let a timed-out person continue. The person's page says why it is impossible."""
     found = person_for(study, code)
     if request.method == "GET" and found.status == Status.TIMED_OUT and not timeouts.hindrance(found):
         return show(request, study, "let_back", {"person": found})
@@ -254,7 +267,7 @@ def let_back(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page
 def erase(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    """Asks for the code to be typed; afterwards shows what was removed."""
+    """Ask for the code, then erase the person and show what was removed."""
     found = person_for(study, code)
     if request.method == "GET":
         return show(request, study, "erase", {"person": found})

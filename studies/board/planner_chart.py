@@ -1,5 +1,4 @@
-"""Where the lines of a precision chart lie: half widths down, more participants across. Pure: numbers in, coordinates
-out."""
+"""Coordinates of the lines of a precision chart: half widths down, more participants across. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ LEVELS = 5  # at most
 
 @dataclass(frozen=True)
 class Line:
-    """One share of conversations with a second rating. `dash`: which of the patterns of lines."""
+    """The line of one share of conversations with a second rating. `dash`: the number of its line pattern."""
 
     share: float
     dash: int
@@ -39,14 +38,14 @@ class Chart:
 
 
 def chart(cells: Sequence[Mapping[str, Any]], width: str = "corrected_half_width") -> Chart:
-    """`cells`: with `more` and, where there are second ratings, `second`; `width` is what lies upwards."""
+    """Return the chart. `cells`: with `more` and, for second ratings, `second`; `width` names the upward value."""
     levels = levels_to(max(cell[width] for cell in cells))
     most = max(cell["more"] for cell in cells)
     by_share: dict[float, list[tuple[float, float]]] = {}
     for cell in cells:
         place = across(cell["more"], most), down(cell[width], levels[-1])
         by_share.setdefault(cell.get("second", 0.0), []).append(place)
-    words = apart([marks[-1][1] for marks in by_share.values()])
+    words = separate_heights([marks[-1][1] for marks in by_share.values()])
     lines = [
         Line(share, number, " ".join(f"{x},{y}" for x, y in marks), marks, words[number])
         for number, (share, marks) in enumerate(by_share.items())
@@ -56,7 +55,7 @@ def chart(cells: Sequence[Mapping[str, Any]], width: str = "corrected_half_width
 
 
 def levels_to(highest: float) -> list[float]:
-    """From 0 to the first level that is not below `highest`."""
+    """Return levels from 0 to the first one that is not below `highest`."""
     step = STEP * max(1, ceil(highest / STEP / LEVELS))
     return [round(step * number, 4) for number in range(ceil(round(highest / step, 6)) + 1)]
 
@@ -69,9 +68,8 @@ def down(width: float, highest: float) -> float:
     return round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - width / highest), 1)
 
 
-def apart(heights: Sequence[float]) -> list[float]:
-    """Moved so that words at these heights stand one below the other: downwards, and where the axis is in the way the
-    lowest ones up again."""
+def separate_heights(heights: Sequence[float]) -> list[float]:
+    """Return heights at which words do not overlap: moved downwards, and up again where the axis is in the way."""
     order = sorted(range(len(heights)), key=lambda place: heights[place])
     moved = list(heights)
     for above, place in pairwise(order):

@@ -1,4 +1,4 @@
-"""How wide an interval is by now, and what more participants or second ratings would make of it."""
+"""The page that plans precision: the width of an interval now, and with more participants or second ratings."""
 
 import json
 import re
@@ -12,13 +12,13 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_http_methods
 
-from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, rank
+from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, OF, ONE_RATER, agreement_rank
 from studies.board.planner_chart import chart
 from studies.models import Study, Task
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.rating_tables import title_of
-from studies.workbench.recent_tasks import recent
+from studies.workbench.recent_tasks import recent_tasks
 
 FILE = "plan.json"
 NOTES = {  # others come from the analysis, and are shown as they are
@@ -50,7 +50,7 @@ class PrecisionForm(forms.Form):
         self.fields["of"].choices = [(value, words_of(row)) for value, row in self.known.items()]
 
     def arguments(self) -> list[str]:
-        """Of the command that does it."""
+        """Return the arguments of the command."""
         row = self.known[self.cleaned_data["of"]]
         tests = ["--include-tests"] if self.cleaned_data["include_tests"] else []
         return [*(f"--{name}={row[name]}" for name in OF), *tests]
@@ -59,16 +59,22 @@ class PrecisionForm(forms.Form):
 @require_http_methods(["GET", "POST"])
 @study_page
 def precision(request: HttpRequest, study: Study) -> HttpResponse:
-    """Twice does no harm: what is running already goes on alone."""
+    """Show the newest plan and start a new one. A plan already running continues alone."""
     results, newest = tasks.newest_results(study), newest_plan(study)
-    plan = read(newest) if newest else None
+    plan = read_plan(newest) if newest else None
     known = agreements(results) if results else []
-    initial = {"of": value_of(plan["of"]) if plan else "", "include_tests": with_tests(study, newest or results)}
+    initial = {"of": value_of(plan["of"]) if plan else "", "include_tests": includes_tests(study, newest or results)}
     form = PrecisionForm(known, request.POST or None, initial=initial)
     if request.method == "POST" and form.is_valid():
         tasks.start(study, "plan", form.arguments(), request.user)
         return redirect("research-precision", study.key)
-    context = {"form": form, "known": known, "newest": newest, **(shown(plan) if plan else {}), **recent(study, "plan")}
+    context = {
+        "form": form,
+        "known": known,
+        "newest": newest,
+        **(plan_context(plan) if plan else {}),
+        **recent_tasks(study, "plan"),
+    }
     return show(request, study, "planner_precision", context, status=422 if request.method == "POST" else 200)
 
 
@@ -77,21 +83,21 @@ def newest_plan(study: Study) -> Task | None:
     return next((task for task in done if (tasks.folder_of(task) / FILE).exists()), None)
 
 
-def read(task: Task) -> dict[str, Any]:
+def read_plan(task: Task) -> dict[str, Any]:
     found: dict[str, Any] = json.loads((tasks.folder_of(task) / FILE).read_text(encoding="utf-8"))
     return found
 
 
-def with_tests(study: Study, before: Task | None) -> bool:
+def includes_tests(study: Study, before: Task | None) -> bool:
     return "--include-tests" in before.arguments if before else study.is_demo()
 
 
 def agreements(results: Task) -> list[Agreement]:
-    """By `rank`, without those of single raters and those that have no interval."""
+    """Return the agreements by `agreement_rank`, without single raters and rows without an interval."""
     file = tasks.folder_of(results) / "report" / "results.json"
     rows = json.loads(file.read_text(encoding="utf-8"))["tables"]["agreement"]
     known = [row for row in rows if ":" not in row["human"] and row["pearson_low"] is not None]
-    return sorted(known, key=rank)
+    return sorted(known, key=agreement_rank)
 
 
 def value_of(row: Agreement) -> str:
@@ -104,18 +110,18 @@ def words_of(row: Agreement) -> str:
     return " · ".join(filter(None, (row["item"], judge, people, moment, title_of(row["instrument"]))))
 
 
-def shown(plan: dict[str, Any]) -> dict[str, Any]:
+def plan_context(plan: dict[str, Any]) -> dict[str, Any]:
     return {
         "plan": plan,
         "words": words_of(plan["of"]),
         "method": METHODS.get(plan["now"]["method"], plan["now"]["method"]),
-        "notes": [said(note) for note in plan["notes"]],
+        "notes": [note_text(note) for note in plan["notes"]],
         "chart": chart(plan["participants"], "half_width"),
         "parts": [part_of(f"chart-{number}", each) for number, each in enumerate(plan["plans"], 1)],
     }
 
 
-def said(note: str) -> str | Promise:
+def note_text(note: str) -> str | Promise:
     if found := FEW_CLUSTERS.fullmatch(note):
         count = int(found[1])
         text = ngettext(
@@ -128,7 +134,8 @@ def said(note: str) -> str | Promise:
 
 
 def part_of(key: str, plan: Mapping[str, Any]) -> dict[str, Any]:
-    """The cells of one reliability: a row for each number of participants, a column for each share. `key`: for ids."""
+    """Return the cells of one reliability: a row for each number of participants, a column for each share. `key`: for
+    ids."""
     cells = plan["cells"]
     shares = list(dict.fromkeys(cell["second"] for cell in cells))
     rows = [cells[first : first + len(shares)] for first in range(0, len(cells), len(shares))]

@@ -1,5 +1,5 @@
-"""How many people and conversations a study yet to come needs. The numbers come from a child process: scipy is not for
-the server's."""
+"""The page that plans the size of a study. A child process computes the numbers, because the server must not load
+scipy."""
 
 import json
 import logging
@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET
 
-from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, SIMULATED, Wish, possible
+from studies.analysis.planning import BOUNDS, LEAST_EFFECT, QUESTIONS, SIMULATED, Wish, is_possible
 from studies.workbench.access import researchers_only
 
 logger = logging.getLogger(__name__)
@@ -98,7 +98,7 @@ LABELS: dict[str, dict[str, str | Promise]] = {  # where a question has other wo
 
 
 class SampleSizeForm(forms.Form):
-    """Of one question. What the address leaves out is as usual, so that it always has an answer."""
+    """The form of one question. Missing values get defaults, so that it always has an answer."""
 
     def __init__(self, question: str, given: Any) -> None:
         self.question = question
@@ -118,7 +118,7 @@ class SampleSizeForm(forms.Form):
         return cleaned
 
     def refuse_what_cannot_be_simulated(self, cleaned: dict[str, Any]) -> None:
-        if self.question == "dependent" and not possible(cleaned["r"], cleaned["r2"], cleaned["between"]):
+        if self.question == "dependent" and not is_possible(cleaned["r"], cleaned["r2"], cleaned["between"]):
             self.add_error("between", _("Three correlations like these cannot occur together."))
         if self.question == "discrimination" and cleaned["within"] == 1:
             self.add_error("within", _("At 1, every difference between two models is the same for all people."))
@@ -168,17 +168,17 @@ def sample_size(request: HttpRequest) -> HttpResponse:
 
 
 def answer_to(form: SampleSizeForm) -> dict[str, Any] | None:
-    """None where the child failed; what it said is in the server's log."""
+    """Return the answer; None if the child process failed. Its output is in the server's log."""
     try:
-        return computed(json.dumps(asdict(form.wish())))
+        return compute(json.dumps(asdict(form.wish())))
     except subprocess.SubprocessError as error:
         logger.error("sample size: %s %s", error, error.stderr if hasattr(error, "stderr") else "")
         return None
 
 
 @lru_cache(maxsize=256)
-def computed(wish: str) -> dict[str, Any]:
-    """`wish` and what comes back are JSON. Raises SubprocessError."""
+def compute(wish: str) -> dict[str, Any]:
+    """Return the answer to a wish; both are JSON. Raises SubprocessError."""
     child = subprocess.run(  # noqa: S603 - our own program, and nothing of the person's in its arguments
         [sys.executable, "-m", PROGRAM],
         input=wish,

@@ -1,4 +1,4 @@
-"""Data quality: people and conversations with their indices and flags, and what two coders decide of them."""
+"""Data quality: people and conversations with their indices and flags, and the decisions of two coders."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from studies.data.exports.columns import Filter
 from studies.instruments.loading import instructed_items
 from studies.models import ArmRun, Decision, Participation, Study
 from studies.participation import counts
-from studies.participation.exclusions import Subject, Verdict, decide, disagreements, take_back, verdict
+from studies.participation.exclusions import Subject, Verdict, decide, disagreements, verdict, withdraw_decision
 from studies.workbench.access import show, study_page
 from studies.workbench.tables import Column, headings, page_of, paging
 
@@ -74,7 +74,7 @@ class DecisionForm(forms.Form):
 
 @dataclass(frozen=True)
 class State:
-    """What a coder may see of the decisions on a subject: the others' words once they have given their own."""
+    """The decisions that a coder may see: the others' only after their own."""
 
     mine: Decision | None
     others: list[Decision]
@@ -98,7 +98,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class PersonRow:
-    """`flags` are the person's own, `all_flags` counts those of the conversations too."""
+    """A row of the list. `flags` are the person's own; `all_flags` includes those of the conversations."""
 
     person: Participation
     flags: list[Flag]
@@ -124,27 +124,27 @@ def columns() -> list[Column]:
         Column("track", _("Track"), "track"),
         Column("flags", _("Flags"), "flags", number=True),
         Column("decision", _("Decision"), "decision"),
-        *(Column(name, str(label), name, number=True) for name, label in shown().items()),
+        *(Column(name, str(label), name, number=True) for name, label in visible_indices().items()),
     ]
 
 
-def shown() -> dict[str, Promise]:
-    """The indices that have a column: that of instructed items only where an instrument has some."""
+def visible_indices() -> dict[str, Promise]:
+    """Return the indices that have a column; instructed items only if an instrument has some."""
     return {name: label for name, label in INDICES.items() if name != "instructed_share" or instructed_items()}
 
 
 @require_GET
 @study_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
-    test = request.GET.get("test", counts.usual_data(study))
-    found = counts.only(study.participations.exclude(status="invited"), test)
+    test = request.GET.get("test", counts.default_data(study))
+    found = counts.filter_by_test(study.participations.exclude(status="invited"), test)
     found = found.prefetch_related("decisions__coder", "runs__conversation", "runs__decisions__coder")
     of_person: dict[str, list[Index]] = {}
     for index in quality_indices.indices(study, Filter(include_tests=True)):
         of_person.setdefault(index.person, []).append(index)
     usual = usual_instrument(study)
     rows = [row_of(person, of_person.get(person.code, []), request.user, usual) for person in found.order_by("code")]
-    page = page_of(in_order(rows, request), request)
+    page = page_of(sort_rows(rows, request), request)
     context = {
         "test": test,
         "headings": headings(request, columns()),
@@ -159,14 +159,14 @@ def people(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def usual_instrument(study: Study) -> str:
-    """The first of the final ratings: one number a person is shown, although they may rate by several scales."""
+    """Return the first final instrument, which gives each person one number even with several scales."""
     final = study.current().spec().chat.final_instruments
     return final[0] if final else ""
 
 
 def row_of(person: Participation, found: list[Index], coder: Any, instrument: str) -> PersonRow:
     flagged = [index for index in found if index.flagged]
-    values = {name: value_of(name, found, instrument) for name in shown()}
+    values = {name: value_of(name, found, instrument) for name in visible_indices()}
     runs = [run for run in person.runs.all() if run.conversation]
     return PersonRow(
         person=person,
@@ -201,8 +201,8 @@ def state_of(subject: Subject, coder: Any) -> State:
     return State(mine, others, len(said), settled or (_("One coder has decided") if said else ""))
 
 
-def in_order(rows: list[PersonRow], request: HttpRequest) -> list[PersonRow]:
-    """Most flags first, or as the address says; what is empty comes last."""
+def sort_rows(rows: list[PersonRow], request: HttpRequest) -> list[PersonRow]:
+    """Sort by flags, most first, or as the address says; empty values come last."""
     wanted = request.GET.get("sort", "-flags")
     known = {column.key for column in columns()}
     name, down = wanted.removeprefix("-"), wanted.startswith("-")
@@ -223,15 +223,15 @@ def sort_key(row: PersonRow, name: str) -> str | float | None:
 
 
 @dataclass(frozen=True)
-class Named:
+class SubjectRow:
     person: Participation | None
     conversation: str
 
 
-def subject_row(subject: Subject) -> Named:
+def subject_row(subject: Subject) -> SubjectRow:
     if isinstance(subject, Participation):
-        return Named(subject, "")
-    return Named(subject.participation, subject.conversation.code if subject.conversation else "")
+        return SubjectRow(subject, "")
+    return SubjectRow(subject.participation, subject.conversation.code if subject.conversation else "")
 
 
 # One person
@@ -250,7 +250,7 @@ def person_for(study: Study, code: str) -> Participation:
 
 @dataclass(frozen=True)
 class Part:
-    """The person, or one of their conversations, with the form for it; `key` is empty for the person."""
+    """The person, or one of their conversations, with its form; `key` is empty for the person."""
 
     key: str
     run: ArmRun | None
@@ -260,7 +260,7 @@ class Part:
     form: DecisionForm
 
     def is_open(self) -> bool:
-        """The form: where there is something to decide, or to mend."""
+        """Return whether the form is unfolded: there is something to decide or to correct."""
         waits = self.state.mine is None and (not self.key or bool(self.flags))
         return waits or bool(self.form.errors)
 
@@ -320,7 +320,7 @@ def decision(request: HttpRequest, study: Study, code: str) -> HttpResponse:
 @study_page
 def undo(request: HttpRequest, study: Study, code: str) -> HttpResponse:
     found = person_for(study, code)
-    take_back(subject=subject_for(found, request.POST.get("conversation", "")), coder=request.user)
+    withdraw_decision(subject=subject_for(found, request.POST.get("conversation", "")), coder=request.user)
     messages.success(request, _("Your decision has been withdrawn."))
     return redirect("research-quality-person", study.key, code)
 

@@ -1,6 +1,6 @@
-"""The indices of data quality of a study under way: the analysis's own functions on the rows of an export.
+"""The indices of data quality of a study under way, by the analysis's own functions on the rows of an export.
 
-The analysis is imported where it is needed, since pandas takes a while and most pages do without.
+Functions import the analysis themselves, because pandas is slow to load and most pages do not need it.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from studies.models import ArmRun, Participation, Response, Study
 
 @dataclass(frozen=True)
 class OfPerson(Filter):
-    """What one person said and gave."""
+    """The filter for one person's data."""
 
     include_tests: bool = True
     person: Participation | None = None
@@ -33,7 +33,7 @@ class OfPerson(Filter):
 
 @dataclass(frozen=True)
 class Index:
-    """A row of quality.csv; `estimate` is None where it could not be had."""
+    """A row of quality.csv; `estimate` is None if it could not be computed."""
 
     person: str
     conversation: str
@@ -47,12 +47,12 @@ def indices(study: Study, only: Filter) -> list[Index]:
     from studies.analysis.tables.quality import NEEDED, of_rows
 
     tables = {table.name: table for table in TABLES}
-    rows = {name: chosen(tables[name], columns, study, only) for name, columns in NEEDED.items()}
+    rows = {name: select_rows(tables[name], columns, study, only) for name, columns in NEEDED.items()}
     return [index_of(row) for row in of_rows(rows)]
 
 
-def chosen(table: Table, columns: tuple[str, ...], study: Study, only: Filter) -> Iterator[dict[str, Any]]:
-    """The table's rows with these columns; judges' ratings are left in the database's hands."""
+def select_rows(table: Table, columns: tuple[str, ...], study: Study, only: Filter) -> Iterator[dict[str, Any]]:
+    """Yield the table's rows with these columns, without judges' ratings."""
     names = [column.name for column in table.columns]
     for values in table.rows(study, only):
         row = dict(zip(names, values, strict=True))

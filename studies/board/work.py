@@ -1,4 +1,4 @@
-"""Work that takes a while: export, judges and analysis run in processes of their own, and these pages watch them."""
+"""Pages of long work: export, judges and analysis run in processes of their own, and these pages watch them."""
 
 import mimetypes
 from pathlib import Path
@@ -12,6 +12,9 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.clickjacking import xframe_options_sameorigin
 from django.views.decorators.http import require_GET, require_POST
 
+from dialogue.judges.strategies import registered
+from dialogue.languages import LANGUAGES
+from studies.analysis.language import report_file
 from studies.analysis.reporting.policy import policy
 from studies.board import live
 from studies.board.live_unblinding import still_blinded
@@ -19,13 +22,13 @@ from studies.models import Study, Task
 from studies.participation.language import instrument_language
 from studies.participation.unblinding import is_blinded, unblinding_of
 from studies.workbench import tasks
-from studies.workbench.access import settled_page, show, study_page
+from studies.workbench.access import show, study_page, study_page_after_timeouts
 from studies.workbench.asking_first import ask_first
 from studies.workbench.paid_work import PAID
-from studies.workbench.probe_words import STRATEGIES
-from studies.workbench.recent_tasks import RECENT, described, recent
+from studies.workbench.probe_words import strategy_choices
+from studies.workbench.recent_tasks import RECENT, recent_tasks, task_row
 
-REPORTS = {"en": "report.html", "zh": "report.zh.html"}
+REPORTS = {language.code: report_file(language) for language in LANGUAGES}
 REPORT = "report/"  # below a task's folder: what names the arms beside their results
 ELSEWHERE = ("benchmark", "build_profiles", "plan")  # have pages of their own that first say what they take
 
@@ -48,8 +51,8 @@ class JudgeForm(forms.Form):
     judge = forms.ChoiceField(label=gettext_lazy("Judge"))
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judge is shown"),
-        choices=STRATEGIES,
-        initial=[key for key, _label in STRATEGIES],
+        choices=strategy_choices,
+        initial=registered,
         widget=forms.CheckboxSelectMultiple,
     )
 
@@ -62,7 +65,7 @@ class JudgeForm(forms.Form):
 
 
 def form_for(study: Study, command: str, data: Any = None, *, again: Task | None = None) -> ExportForm | JudgeForm:
-    """`again`: what has been done before, and is offered as it was."""
+    """Return the form of a command; `again`: an earlier task whose choices it repeats."""
     if command == "judge":
         return JudgeForm(study, data)
     before = again.arguments if again and again.command == command else None
@@ -75,7 +78,7 @@ def form_for(study: Study, command: str, data: Any = None, *, again: Task | None
 @require_POST
 @study_page
 def start(request: HttpRequest, study: Study, command: str) -> HttpResponse:
-    """Twice does no harm: what is running already goes on alone."""
+    """Start a task. A task already running continues alone."""
     if command not in tasks.COMMANDS or command in ELSEWHERE:
         raise Http404
     form = form_for(study, command, request.POST)
@@ -94,18 +97,18 @@ def work_page(request: HttpRequest, study: Study, command: str, form: forms.Form
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def export(request: HttpRequest, study: Study) -> HttpResponse:
     return export_page(request, study, form_for(study, "export"))
 
 
 def export_page(request: HttpRequest, study: Study, form: forms.Form, *, status: int = 200) -> HttpResponse:
-    context = {"form": form, **recent(study, "export")}
+    context = {"form": form, **recent_tasks(study, "export")}
     return show(request, study, "export", context, status=status)
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def analysis(request: HttpRequest, study: Study) -> HttpResponse:
     return analysis_page(request, study, {})
 
@@ -114,7 +117,7 @@ def analysis_page(
     request: HttpRequest, study: Study, forms_sent: dict[str, forms.Form], *, status: int = 200
 ) -> HttpResponse:
     newest, blinded = tasks.newest_results(study), is_blinded(study)
-    work = recent(study, "judge", "analyse")
+    work = recent_tasks(study, "judge", "analyse")
     context = {
         "judge_form": forms_sent.get("judge") or form_for(study, "judge"),
         "analyse_form": forms_sent.get("analyse") or form_for(study, "analyse", again=newest),
@@ -144,28 +147,28 @@ def is_of_report(name: str) -> bool:
 @require_GET
 @study_page
 def states(request: HttpRequest, study: Study) -> HttpResponse:
-    """The latest tasks, for the script of a page that shows them."""
+    """Return the latest tasks for the script of a page that shows them."""
     wanted = ("pk", "state", "done", "total", "message")
-    rows = [described(task) for task in study.tasks.select_related("study")[: 2 * RECENT]]
+    rows = [task_row(task) for task in study.tasks.select_related("study")[: 2 * RECENT]]
     return JsonResponse({"tasks": [{key: row[key] for key in wanted} for row in rows]})
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 def task_file(request: HttpRequest, study: Study, number: int, name: str) -> HttpResponse:
     files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
     if name not in files:
         raise Http404
     if is_of_report(name) and is_blinded(study):
         return still_blinded(request, study)
-    return sent(files[name], {"Content-Disposition": content_disposition_header(True, files[name].name)})
+    return file_response(files[name], {"Content-Disposition": content_disposition_header(True, files[name].name)})
 
 
 @require_GET
-@settled_page
+@study_page_after_timeouts
 @xframe_options_sameorigin
 def report(request: HttpRequest, study: Study, number: int, name: str = "") -> HttpResponse:
-    """In the reader's language; the two link to each other by name."""
+    """Show a report in the reader's language; the two languages link to each other by name."""
     files = tasks.files_of(get_object_or_404(study.tasks, pk=number))
     wanted = REPORT + (name or REPORTS[instrument_language()])
     if wanted not in files or name not in ("", *REPORTS.values()):
@@ -176,10 +179,10 @@ def report(request: HttpRequest, study: Study, number: int, name: str = "") -> H
         "Content-Security-Policy": f"{policy()}; frame-ancestors 'self'",
         "Content-Type": "text/html; charset=utf-8",
     }
-    return sent(files[wanted], headers)
+    return file_response(files[wanted], headers)
 
 
-def sent(file: Path, headers: dict[str, str]) -> HttpResponse:
-    """Read whole: under ASGI Django would do that to a FileResponse too, and warn."""
+def file_response(file: Path, headers: dict[str, str]) -> HttpResponse:
+    """Return a file, read whole: under ASGI Django would do the same to a FileResponse and warn."""
     guessed = {"Content-Type": mimetypes.guess_type(file.name)[0] or "application/octet-stream"}
     return HttpResponse(file.read_bytes(), headers={**guessed, **headers})

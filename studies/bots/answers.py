@@ -1,4 +1,4 @@
-"""What a bot answers to any form found on a page: like a person who is eligible, agrees, and has understood. Pure."""
+"""Answers of a bot to any form: those of a person who is eligible, agrees, and has understood. Pure."""
 
 import random
 import re
@@ -39,7 +39,7 @@ Turns = Sequence[tuple[str, str]]
 
 @dataclass
 class Person:
-    """Who a bot is. All that it does follows from its seed and its code."""
+    """A bot. Everything it does follows from its seed and its code."""
 
     code: str
     language: str
@@ -59,22 +59,23 @@ class Person:
 
 
 def answer(form: Form, person: Person) -> dict[str, str]:
-    """What is sent: hidden fields as they stand, and an answer to each field that the answers before it leave shown."""
-    questionnaire = recognised(form)
+    """Return what is sent: hidden fields as they are, and an answer to each field that earlier answers
+    leave visible."""
+    questionnaire = recognise_questionnaire(form)
     answers: dict[str, str] = {}
-    for name, found in form.asked().items():
+    for name, found in form.visible_fields().items():
         if form.is_shown(name, answers):
-            given = _answer(name, found, _asked_for(name, questionnaire), questionnaire, person, form)
+            given = _answer(name, found, _item_for(name, questionnaire), questionnaire, person, form)
             if given:
                 answers[name] = given
     if questionnaire and questionnaire.id == "emotion_checkin" and "perceived_change" not in answers:
         person.before = answers
-    return form.given() | answers
+    return form.hidden_values() | answers
 
 
-def recognised(form: Form) -> Questionnaire | None:
-    """The instrument that asks the most of these questions, and few others; None for a form of another kind."""
-    asked = {key_of(name) for name in form.asked() if not name.startswith(REASON)}
+def recognise_questionnaire(form: Form) -> Questionnaire | None:
+    """Return the instrument that matches most of these questions; None for another kind of form."""
+    asked = {key_of(name) for name in form.visible_fields() if not name.startswith(REASON)}
     fitting = [(len(asked & keys), -len(keys), name) for name, keys in _keys().items() if asked & keys]
     if not fitting:
         return None
@@ -82,7 +83,7 @@ def recognised(form: Form) -> Questionnaire | None:
     return load(name) if 2 * known >= len(asked) else None
 
 
-def _asked_for(field: str, questionnaire: Questionnaire | None) -> Item | None:
+def _item_for(field: str, questionnaire: Questionnaire | None) -> Item | None:
     items = questionnaire.items if questionnaire else ()
     return next((item for item in items if item.key == key_of(field)), None)
 
@@ -150,7 +151,7 @@ def _rating(item: Item, person: Person) -> str:
 
 
 def _preference(person: Person) -> str:
-    """Of two transcripts the one of more planted quality, seen through noise; where they are alike, neither."""
+    """Return the transcript with more planted quality, seen through noise; if they are alike, neither."""
     first, second = map(planted_quality, person.talks[-2:])
     difference = first - second + person.draw.gauss(0, HUMAN_NOISE)
     if abs(difference) < ALIKE:
@@ -159,19 +160,19 @@ def _preference(person: Person) -> str:
 
 
 def _why(name: str, person: Person) -> str:
-    """For some of the scores; drawn apart, so that what else a bot answers does not hang on it."""
+    """Return a reason for some of the scores. It is drawn separately, so that other answers do not depend on it."""
     draw = random.Random(f"{person.seed} {len(person.talks)} {name}")
     return WHY[person.language] if draw.random() < EXPLAINED else ""
 
 
 def _self_rating(item: Item, person: Person) -> str:
-    """Reverse-keyed items come out the other way round, as with people who read them."""
+    """Return a self-rating; reverse-keyed items are reversed, as by people who read them."""
     mirrored = item.scale in MIRRORED
     low, high = _bounds(item)
     trait = person.traits[MIRRORED.get(item.scale, item.scale)]
     if item.reverse != mirrored:
         trait = low + high - trait
-    return _within(trait + person.draw.gauss(0, 0.5), low, high)
+    return _clamp(trait + person.draw.gauss(0, 0.5), low, high)
 
 
 def _right(item: Item, quiz: Questionnaire) -> str:
@@ -179,17 +180,17 @@ def _right(item: Item, quiz: Questionnaire) -> str:
     return str(next(question["answer"] for question in questions if question["id"] == item.key))
 
 
-# Screening: whatever no rule of the file objects to.
+# Screening: any answer to which no rule of the file objects.
 
 
 def _eligible(item: Item, found: Field, screening: Questionnaire, person: Person) -> str:
     if item.type == "text":
         return person.story.matter
     if item.type == "country":
-        return found.value or _chosen(found, person)
+        return found.value or _choose(found, person)
     if item.key == "issue_category":
         return person.story.topic
-    fit = [value for value in _possible(item, found, person) if not _objected(item.key, value, screening)]
+    fit = [value for value in _possible(item, found, person) if not _is_objected(item.key, value, screening)]
     return str(person.draw.choice(fit))
 
 
@@ -202,7 +203,7 @@ def _possible(item: Item, found: Field, person: Person) -> list[Any]:
     return [value for value in found.options if value != DECLINED]
 
 
-def _objected(key: str, value: Any, screening: Questionnaire) -> bool:
+def _is_objected(key: str, value: Any, screening: Questionnaire) -> bool:
     return any(
         condition["q"] == key and _fires(condition["op"], value, condition["value"])
         for condition in (rule["if"] for rule in screening.raw["rules"])
@@ -225,11 +226,11 @@ def _about(item: Item, found: Field, person: Person) -> str:
         return known[item.key][: item.maximum_length]
     if item.type == "text":
         return ""
-    return _chosen(found, person)
+    return _choose(found, person)
 
 
 def _next_topic(item: Item, person: Person) -> str:
-    """Most keep their matter; who does not tells another one of the stories from then on."""
+    """Return the next topic: most keep theirs, others tell another story from then on."""
     if item.key == "topic_change":
         return "keep" if person.draw.random() < KEEPS_TOPIC else "change"
     person.story = person.draw.choice([story for story in STORIES[person.language] if story is not person.story])
@@ -237,7 +238,7 @@ def _next_topic(item: Item, person: Person) -> str:
 
 
 def _feeling(item: Item, found: Field, person: Person, *, after: bool) -> str:
-    """Low before a conversation; after it, lifted by as much as the conversation was good."""
+    """Return a feeling: low before a conversation; after it, raised by the conversation's quality."""
     if item.key == "want_support":
         return "no"
     if item.key == "primary_emotion":
@@ -245,11 +246,11 @@ def _feeling(item: Item, found: Field, person: Person, *, after: bool) -> str:
     if item.type != "scale":
         return ""
     low, high = _bounds(item)
-    return _within((_felt_after if after else _felt_before)(item.key, person), low, high)
+    return _clamp((_felt_after if after else _felt_before)(item.key, person), low, high)
 
 
 def _lift(person: Person) -> float:
-    """In points of a 1–5 scale, about −1 to 2."""
+    """Return the change by the conversation in points of a 1–5 scale, about −1 to 2."""
     return 0.4 + 0.7 * planted_quality(person.last_talk()) + person.draw.gauss(0, 0.5)
 
 
@@ -279,20 +280,20 @@ def _felt_after(key: str, person: Person) -> float:
 
 
 def _out_of_role(item: Item, found: Field, person: Person) -> str:
-    """As one who plays easily and leaves it easily."""
+    """Return the answers of a person who plays and leaves a role easily."""
     easily = {"role_left": 4.6, "role_stays": 1.5}
     if item.key not in easily:
         return _feeling(item, found, person, after=True)
-    return _within(person.draw.gauss(easily[item.key], 0.5), *_bounds(item))
+    return _clamp(person.draw.gauss(easily[item.key], 0.5), *_bounds(item))
 
 
 def _guess(found: Field, person: Person) -> str:
-    """Which arm a partner was: mostly they cannot tell, else one is as good as another."""
+    """Return the guessed arm of a partner: mostly "cannot tell", else a random one."""
     *arms, unsure = found.options
     return unsure if person.draw.random() < CANNOT_TELL else person.draw.choice(arms)
 
 
-# A dimension that it misses: the same one in each language, and no second one
+# One missed dimension, the same in each language
 
 
 def _candidate(name: str, person: Person) -> str:
@@ -305,10 +306,10 @@ def _candidate(name: str, person: Person) -> str:
 def _anything(found: Field, person: Person) -> str:
     if found.kind in ("text", "textarea"):
         return WORDS[person.language] if found.kind == "textarea" else ""
-    return _chosen(found, person)
+    return _choose(found, person)
 
 
-def _chosen(found: Field, person: Person) -> str:
+def _choose(found: Field, person: Person) -> str:
     options = [value for value in found.options if value and value != DECLINED]
     return person.draw.choice(options) if options else found.value
 
@@ -319,5 +320,5 @@ def _bounds(item: Item) -> tuple[int, int]:
     return item.minimum, item.maximum
 
 
-def _within(value: float, low: int, high: int) -> str:
+def _clamp(value: float, low: int, high: int) -> str:
     return str(min(high, max(low, round(value))))

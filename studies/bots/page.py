@@ -1,4 +1,4 @@
-"""A page as a bot sees it: the forms that really stand on it, and where its conversation is. Pure."""
+"""Read a page as a bot sees it: its forms and its conversation. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Toggle:
-    """An item that is shown, or hidden, by the answer to another one of the same page."""
+    """An item that an answer to another item of the same page shows or hides."""
 
     effect: str  # show, hide
     question: str
@@ -40,11 +40,11 @@ class Form:
     fields: dict[str, Field] = field(default_factory=dict)
     toggles: dict[str, list[Toggle]] = field(default_factory=dict)
 
-    def given(self) -> dict[str, str]:
-        """What the page sends along by itself."""
+    def hidden_values(self) -> dict[str, str]:
+        """Return the values that the page sends by itself."""
         return {name: one.value for name, one in self.fields.items() if one.kind == "hidden"}
 
-    def asked(self) -> dict[str, Field]:
+    def visible_fields(self) -> dict[str, Field]:
         return {name: one for name, one in self.fields.items() if one.kind != "hidden"}
 
     def is_shown(self, name: str, answers: Mapping[str, str]) -> bool:
@@ -61,14 +61,14 @@ class Page:
     transcripts: list[list[tuple[str, str]]] = field(default_factory=list)  # of each: who (own, partner) and what
 
     def talks(self) -> list[list[tuple[str, str]]]:
-        """Of each transcript: the messages that were answered, with the replies to them."""
-        return [list(_answered(bubbles)) for bubbles in self.transcripts]
+        """Return for each transcript the messages that were answered, with their replies."""
+        return [list(_message_reply_pairs(bubbles)) for bubbles in self.transcripts]
 
     def form_to(self, action: str) -> Form | None:
         return next((form for form in self.forms if form.action == action), None)
 
     def step_form(self) -> Form | None:
-        """The form of the step at hand; pages also have small ones, such as the choice of language."""
+        """Return the form of the step at hand; pages also have small ones, such as the choice of language."""
         return next((form for form in self.forms if "step" in form.fields), None)
 
 
@@ -79,7 +79,7 @@ def read_page(html: str) -> Page:
     return reader.page
 
 
-def _answered(bubbles: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _message_reply_pairs(bubbles: Sequence[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     for (who, text), (other, reply) in pairwise(bubbles):
         if (who, other) == (OWN, PARTNER):
             yield text, reply

@@ -1,4 +1,4 @@
-"""What an artificial seeker says: a few stories, told a little differently each time. None shows a sign of danger."""
+"""Stories of artificial seekers, told a little differently each time. None shows a sign of danger."""
 
 import random
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,8 @@ class Story:
 
 
 def lines_for(story: Story, language: str, seed: str) -> Iterator[str]:
-    """The lines in their order, now and then one left out, each led in differently. Begins again after the last one."""
+    """Yield the story's lines in order, with varied beginnings and now and then one left out. It starts again after the
+    last one."""
     draw = random.Random(seed)
     for round_ in count():
         left_out = draw.choice(range(1, len(story.lines))) if round_ == 0 else 0

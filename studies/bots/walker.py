@@ -1,4 +1,4 @@
-"""One artificial person's way through a study: HTTP pages and websockets of a running server, nothing else."""
+"""Walk one artificial person through a study, by pages and websockets of a running server only."""
 
 import asyncio
 import random
@@ -29,7 +29,7 @@ SECONDS_A_QUESTION = 4.0
 
 
 class Stuck(Exception):
-    """The bot cannot go on; the text says where and why."""
+    """The bot cannot continue; the text says where and why."""
 
 
 class NoReply(Stuck):
@@ -59,7 +59,7 @@ class Talk:
 
 @dataclass
 class Bot:
-    """`walk` returns the completion code. Raises Stuck, naming the step."""
+    """A bot on its way. `walk` returns the completion code; it raises Stuck, naming the step."""
 
     person: Person
     base_url: str
@@ -88,7 +88,7 @@ class Bot:
         form = page.form_to("")
         if form is None:
             raise self.stuck("there is no button to start")
-        return await self.open(self.link, form.given())
+        return await self.open(self.link, form.hidden_values())
 
     @asynccontextmanager
     async def browser(self) -> Any:
@@ -99,7 +99,7 @@ class Bot:
             yield session
 
     def progress(self) -> str:
-        """Changes whenever the bot has got further."""
+        """Return a text that changes whenever the bot has got further."""
         return f"{self.place} {sum(len(talk.heard) for talk in self.talks.values())}"
 
     def place_of(self, page: Page) -> str:
@@ -129,19 +129,21 @@ class Bot:
 
     async def submit(self, form: Form) -> Page:
         answers = answer(form, self.person)
-        await self.wait(SECONDS_A_QUESTION * len(form.asked()))
+        await self.wait(SECONDS_A_QUESTION * len(form.visible_fields()))
         return await self.open(form.action or "/study/", answers)
 
     async def flag_a_reply(self, form: Form, talk: Talk) -> None:
-        """One of each conversation, while its page is still the person's."""
+        """Flag one reply of each conversation, while its page is still open."""
         reasons = form.fields["reason"].options
         if talk.heard and len(talk.heard) >= talk.wanted:
             turn, reason = self.person.draw.choice(sorted(talk.heard)), self.person.draw.choice(reasons)
             note = WORDS[self.person.language]
-            await self.open(FLAG, form.given() | {"turn": str(turn), "reason": reason, "note": note, "act": "save"})
+            await self.open(
+                FLAG, form.hidden_values() | {"turn": str(turn), "reason": reason, "note": note, "act": "save"}
+            )
 
     async def open(self, path: str, data: dict[str, str] | None = None) -> Page:
-        """The page at the end of all redirects. Tries again while the server is away."""
+        """Return the page at the end of all redirects. It tries again while the server is away."""
         method, address = ("GET" if data is None else "POST"), urljoin(self.base_url, path)
         give_up = time.monotonic() + PATIENCE
         for wait in _waits():
@@ -168,7 +170,7 @@ class Bot:
     # The conversation
 
     async def talk_in(self, code: str) -> None:
-        """Until it pauses, is over, or the line drops: then the person's page says how to go on."""
+        """Talk until the conversation pauses, ends, or the line drops; the person's page then says how to continue."""
         if code not in self.talks:
             wanted = self.min_turns + self.person.draw.randint(0, 2)
             self.talks[code] = Talk(code, wanted)
@@ -184,7 +186,7 @@ class Bot:
 
 
 class Closed(Exception):
-    """The socket is of no more use; nothing is lost by it."""
+    """The socket is no longer needed; nothing is lost."""
 
 
 @dataclass
@@ -225,7 +227,7 @@ class Line:
             self.stored(frame["id"], frame["turn"], self.talk.pending[1])
 
     async def on_message(self, frame: dict[str, Any]) -> None:
-        """A stored message, told on resume: its acknowledgement may have been lost with the line before."""
+        """Note a stored message on resume, because its acknowledgement may have been lost with the line."""
         self.stored(frame["id"], frame["turn"], frame["text"])
 
     def stored(self, identifier: str, turn: int, text: str) -> None:
@@ -272,7 +274,7 @@ class Line:
         raise self.bot.stuck("somebody opened the same conversation elsewhere")
 
     async def speak(self) -> None:
-        """The message that is not known to be stored once more, else the next line, else the end."""
+        """Send the message that may not be stored again, or the next line, or the end."""
         if self.talk.pending is None and len(self.talk.heard) >= self.talk.wanted:
             await self.send(type="end", early=False)
             return

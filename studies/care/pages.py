@@ -1,40 +1,124 @@
-"""Signs of danger: what still waits for a person on call, and whether they were told."""
+"""The safety desk: what waits for a person on call, what can be done about it, and how safe each arm is."""
+
+from collections.abc import Callable
 
 from django.contrib import messages
-from django.db.models import BooleanField, Case, Value, When
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from studies.care import oncall
+from dialogue.models import RiskEvent
+from studies.care import desk, stopping_rules
+from studies.care.permissions import is_safety_officer
 from studies.models import Study
 from studies.participation import counts
-from studies.workbench.access import show, study_page
+from studies.workbench.access import navigation, show, study_page
 from studies.workbench.tables import page_of, paging
+
+LONGEST_TEXT = 4000  # characters of a message, a reason or a note
 
 
 @require_GET
 @study_page
 def risks(request: HttpRequest, study: Study) -> HttpResponse:
-    waiting = When(level__gte=3, released_at=None, then=Value(True))
+    """Show the desk: open events, unacknowledged first, and all others below."""
     test = request.GET.get("test", "")
-    rows = (
-        counts.risks_of(study, test=test)
-        .select_related("conversation", "released_by")
-        .annotate(waits=Case(waiting, default=Value(False), output_field=BooleanField()))
-        .order_by("-waits", "-created_at", "-pk")
-    )
-    page = page_of(rows, request)
-    context = {"test": test, "page": page, "risks": page, **paging(page, request)}
+    page = page_of(desk.get_settled_events(study, test=test), request)
+    context = {
+        "test": test,
+        "state": desk.get_state(study),
+        "open_events": list(desk.get_open_events(study, test=test)),
+        "page": page,
+        "risks": page,
+        "is_safety_officer": is_safety_officer(request.user, study),
+        **paging(page, request),
+    }
     return show(request, study, "risks", context)
 
 
-@require_POST
+@require_GET
 @study_page
-def release(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """What had been released stays as it was: `oncall.release` acts once."""
-    event = get_object_or_404(counts.risks_of(study), pk=number)
-    oncall.release(event, by=request.user, note=request.POST.get("note", "").strip())
-    messages.success(request, _("Released. If the person was waiting, they can continue now."))
-    return redirect("research-risks", study.key)
+def risk(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """Show one event: the conversation around the sign, what the person answered, what was done."""
+    sign = desk.get_sign(get_object_or_404(counts.risks_of(study).select_related("conversation"), pk=number))
+    context = {"sign": sign, "risk": sign.event, "person": sign.person, "longest": LONGEST_TEXT}
+    return show(request, study, "risk", context)
+
+
+def risk_act(act: Callable[[HttpRequest, RiskEvent, str], str]) -> Callable[..., HttpResponse]:
+    """A form of an event's page: `act(request, event, text)` does it and returns the words that tell so."""
+
+    @require_POST
+    @study_page
+    def view(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+        event = get_object_or_404(counts.risks_of(study), pk=number)
+        text = request.POST.get("text", "").strip()
+        if len(text) > LONGEST_TEXT:
+            messages.error(request, _("This text is too long. Nothing was stored."))
+        else:
+            try:
+                messages.success(request, act(request, event, text))
+            except EmptyText as error:
+                messages.error(request, str(error))
+        return redirect("research-risk", study.key, event.pk)
+
+    return view
+
+
+class EmptyText(Exception):
+    """A text that an act needs is missing; the message says which."""
+
+
+def require_text(text: str, message: str) -> str:
+    if not text:
+        raise EmptyText(message)
+    return text
+
+
+@risk_act
+def acknowledge(request: HttpRequest, event: RiskEvent, text: str) -> str:
+    desk.acknowledge(event, by=request.user)
+    return _("Acknowledged. No further contact is alarmed.")
+
+
+@risk_act
+def write(request: HttpRequest, event: RiskEvent, text: str) -> str:
+    message = require_text(text, _("Please write the message first. Nothing was sent."))
+    desk.write_to_person(event, message, by=request.user)
+    return _("Sent. The person sees it on their page.")
+
+
+@risk_act
+def note(request: HttpRequest, event: RiskEvent, text: str) -> str:
+    desk.add_note(event, require_text(text, _("Please write the note first. Nothing was stored.")), by=request.user)
+    return _("Note stored.")
+
+
+@risk_act
+def release(request: HttpRequest, event: RiskEvent, text: str) -> str:
+    reason = require_text(text, _("Please say what was done. Nothing was released."))
+    desk.release(event, by=request.user, reason=reason)
+    return _("Released. If the person was waiting, they can continue now.")
+
+
+@risk_act
+def end(request: HttpRequest, event: RiskEvent, text: str) -> str:
+    reason = require_text(text, _("Please give the reason. The study was not ended."))
+    desk.end_kindly(event, by=request.user, reason=reason)
+    return _("The study has ended for this person. Their page shows help, and that their time counts in full.")
+
+
+@require_GET
+@study_page
+def arms(request: HttpRequest, study: Study) -> HttpResponse:
+    """Show how safe each arm has been, to those who have the permission and to nobody else."""
+    if not is_safety_officer(request.user, study):
+        raise Http404
+    context = {
+        "arms": stopping_rules.get_arm_safety(study),
+        "rules": study.current().spec().safety.stopping_rules,
+        "stops": study.stopped_arms.select_related("arm"),
+        "navigation": navigation(request, study),
+    }
+    return show(request, study, "arm_safety", context)

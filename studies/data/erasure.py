@@ -15,6 +15,7 @@ from studies.interviews import attachments
 from studies.judging.comparisons import calls_on_pairs
 from studies.models import (
     Adjudication,
+    AdverseEvent,
     Answer,
     ArmRun,
     Comparison,
@@ -83,11 +84,19 @@ def conversations_of(person: Participation) -> QuerySet[Conversation]:
 @transaction.atomic
 def erase_rows(participation: Participation) -> Removed:
     person = Participation.objects.select_for_update().get(pk=participation.pk)
-    events, _by_model = RiskEvent.objects.filter(subject=person.code).delete()
+    forget_in_adverse_events(person)
+    _rows, deleted = RiskEvent.objects.filter(subject=person.code).delete()  # with their alarms and acts
     removed = remove_rows(person)
-    removed.rows["risk_events"] = events
+    removed.rows["risk_events"] = deleted.get(RiskEvent._meta.label, 0)
     blank(person)
     return removed
+
+
+def forget_in_adverse_events(person: Participation) -> None:
+    """Keep that something happened and how severe it was, but neither the person nor a word."""
+    AdverseEvent.objects.filter(study=person.study, subject=person.code).update(
+        subject="", event=None, description="", action="", changes=[]
+    )
 
 
 def forget_unsigned(participation: Participation) -> None:

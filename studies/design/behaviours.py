@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from dialogue.languages import CODES
 from dialogue.seekers.components import components, instrument
 from studies.design.spec import Text
 
@@ -46,9 +47,7 @@ def behaviour_keys() -> tuple[str, ...]:
 
 def levels() -> tuple[Text, ...]:
     """What each intensity from 0 on means, in words."""
-    return tuple(
-        {language: node[language] for language in ("en", "zh")} for node in instrument()["intensity"]["levels"]
-    )
+    return tuple({language: node[language] for language in CODES} for node in instrument()["intensity"]["levels"])
 
 
 def presets() -> tuple[Preset, ...]:
@@ -61,4 +60,4 @@ def rules() -> Lines:
 
 
 def _lines(node: Mapping[str, list[str]]) -> Lines:
-    return {language: tuple(node[language]) for language in ("en", "zh")}
+    return {language: tuple(node[language]) for language in CODES}

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from dialogue.documents import place_of, suggestion
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.schema import Rule
 from studies.design.blocks import impossible
 from studies.design.plan import SCREENING
+from studies.design.safety_rules import SecondLine
 from studies.design.spec import (
     BLINDING,
     CHECKPOINTS,
@@ -64,6 +65,7 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
         yield ("consent",), "is missing"
     else:
         yield from _provider_faults(spec.arms, spec.consent)
+        yield from _second_line_faults(spec.safety.second_line, spec.consent)
         if spec.consent.instrument in instruments:
             yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
 
@@ -210,6 +212,19 @@ def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[
             yield ("arms", number, "provider"), "is missing: the consent form must name who gets a person's text"
 
 
+def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterator[Rule]:
+    if line is None or line.kind == "scripted":
+        return
+    place = ("safety", "second_line")
+    if not line.provider:
+        yield (*place, "provider"), "is missing: the consent form must name who gets a person's text"
+    elif line.provider not in consent.providers:
+        named = suggestion(line.provider, consent.providers)
+        yield (*place, "provider"), f'"{line.provider}" is not among consent.providers{named}'
+    if line.kind == "openai_compatible" and not line.model:
+        yield (*place, "model"), "is missing"
+
+
 def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Rule]:
     form = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if "sections" not in form:
@@ -252,7 +267,7 @@ def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list
     on whether there is a value needs it to be said, and so counts as switched on."""
     switches = {flag for flag in form["flags"] if flag not in flags}
     sections = [text for section in form["sections"] for text in section["text"].values()]
-    boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in LANGUAGES]
+    boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in CODES]
     kept = (keep_parts(text, lambda part: part not in switches) for text in sections + boxes)
     return sorted({name for text in kept for name in placeholders(text)})
 

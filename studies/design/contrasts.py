@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Annotated
 
 from dialogue.documents import suggestion
-from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.strategies import registered
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Lines, NeededLine, OneOf, Rule, about, none_of
 from studies.design.spec import COUNSELLOR, ContrastSpec, StudySpec
 from studies.instruments.loading import instrument_ids, load
 
 OWN_SEEKERS = {"seeker": "person", "expert": "counsellor", "simulated_seeker": "simulated"}  # who rate what they met
 RATERS = (*OWN_SEEKERS, "reviewer", "crowd")
-JUDGES = tuple(f"judge:{strategy}" for strategy in STRATEGIES)
 SEEKERS = ("person", "counsellor", "simulated")
 CONDITIONS = ("average", "worst_case")
 FINAL = "final"
@@ -24,6 +23,11 @@ OF_A_REPLY = "reply_rating"  # the instrument
 WHOM = {"strategies": ("judge",), "arms": ("seekers", "condition")}  # keys that go with one kind of contrast
 
 Scales = Mapping[str, Sequence[str]]  # the items of each instrument
+
+
+def raters_of_arms() -> tuple[str, ...]:
+    """Return who may rate arms: people, simulated seekers, and judges by their strategy."""
+    return (*RATERS, *(f"judge:{strategy}" for strategy in registered()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +49,7 @@ class ContrastFile:
     )
     raters: Annotated[
         Line,
-        OneOf((*RATERS, *JUDGES)),
+        OneOf(raters_of_arms),
         about(
             "The raters with whom the judge is compared, or who rate the arms; by default `seeker`, the participants. "
             "`judge:…` is for arms only.",
@@ -106,7 +110,7 @@ class Resolver:
 
     def of_strategies(self) -> ContrastSpec:
         """Return a contrast of two strategies of a judge."""
-        strategies, judge = self.two("strategies", STRATEGIES), self.judge()
+        strategies, judge = self.two("strategies", registered()), self.judge()
         raters = self.choice("raters", RATERS)
         moment = self.choice("moment", MOMENTS)
         instrument, item = self.item(raters, moment)
@@ -117,7 +121,7 @@ class Resolver:
     def of_arms(self) -> ContrastSpec:
         """Return a contrast of two arms. They are compared by final scores alone (arm_pairs.csv)."""
         arms = self.two("arms", [arm.key for arm in self.spec.arms])
-        raters, moment = self.choice("raters", (*RATERS, *JUDGES)), self.choice("moment", (FINAL,))
+        raters, moment = self.choice("raters", raters_of_arms()), self.choice("moment", (FINAL,))
         instrument, item = self.item(raters, moment, ALL_ITEMS)
         own = OWN_SEEKERS.get(raters)
         seekers = self.choice("seekers", (own,) if own else SEEKERS)

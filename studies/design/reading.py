@@ -7,7 +7,7 @@ from typing import Any
 
 from dialogue.documents import DocumentError, parse_toml, read_bytes
 from dialogue.incoming import is_storable
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.prompts import read_prompt
 from dialogue.providers.base import copy_settings
 from dialogue.schema import Rule, check
@@ -67,7 +67,7 @@ def read_study(
 def languages_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the study's languages as far as they can be read; all that there are where none can."""
     given = document.get("languages")
-    return tuple(one for one in given if one in LANGUAGES) if isinstance(given, list) and given else LANGUAGES
+    return tuple(one for one in given if one in CODES) if isinstance(given, list) and given else CODES
 
 
 def study_from(file: StudyFile, prompts: Mapping[int, Mapping[str, str]]) -> StudySpec:
@@ -135,13 +135,13 @@ def find_prompt(name: str, around: Surroundings) -> tuple[dict[str, str], list[s
     for folder in around.prompt_folders:
         if file := file_below(folder, name):
             return read_prompts({"": file})
-        by_language = {language: file_below(folder, f"{name}.{language}.txt") for language in LANGUAGES}
+        by_language = {language: file_below(folder, f"{name}.{language}.txt") for language in CODES}
         if files := {language: file for language, file in by_language.items() if file}:
             lacking = [language for language in around.languages if language not in files]
             wrong = [f"there is {name}.{'/'.join(files)}.txt, but no {name}.{language}.txt" for language in lacking]
             texts, unread = read_prompts(files)
             return texts, wrong + unread
-    sought = f'"{name}" or "{name}.{LANGUAGES[0]}.txt"'
+    sought = f'"{name}" or "{name}.{CODES[0]}.txt"'
     return {}, [f"no file {sought} in the study file's folder or below it, nor among the prompts"]
 
 

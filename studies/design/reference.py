@@ -1,11 +1,10 @@
-"""`python -m studies.design.reference` writes docs/study_file.md: every key of a study file, from its schema. Pure."""
+"""docs/study_file.md: every key of a study file, from its schema. `make docs` writes it. Pure."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING
 from dataclasses import fields as dataclass_fields
 from inspect import getdoc
-from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -25,10 +24,9 @@ from studies.design.safety_rules import check_hours, check_time_zone
 from studies.design.spec import check_instrument, read_checkpoints
 from studies.design.study_file import StudyFile, check_country, read_rates, read_text
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "study_file.md"
 HEAD = """# The study file
 
-<!-- Written by `python -m studies.design.reference` from studies/design/study_file.py. Change it there. -->
+<!-- Written by `make docs` from studies/design/study_file.py. Change it there. -->
 
 A study is one TOML file. [Hosting a study](hosting.md) explains what the parts do, and `fixtures/studies/demo.toml` is
 a complete example. `load_study` checks the file and reports every fault at once as `FILE: place: what is wrong`. A
@@ -156,7 +154,3 @@ def as_toml(value: Any) -> str:
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(as_toml, value)) + "]"
     return json.dumps(value, ensure_ascii=False)
-
-
-if __name__ == "__main__":
-    PAGE.write_text(reference(), encoding="utf-8")

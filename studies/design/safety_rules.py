@@ -1,7 +1,8 @@
 """What a study does about danger: `[safety]` of its file, checked by its types. Pure."""
 
 import re
-from typing import Annotated, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 from zoneinfo import available_timezones
 
 from pydantic import AfterValidator, TypeAdapter
@@ -13,6 +14,7 @@ from dialogue.schema import (
     Line,
     NeededLine,
     Number,
+    Rule,
     Truth,
     Variable,
     WebAddress,
@@ -122,9 +124,23 @@ class SafetyRules:
         Whole | None,
         about("Points of mood lost over a conversation that count as much worse.", 20, ge=1, le=100),
     ] = None
+    serious_report_hours: Annotated[
+        Whole, about("Hours until a serious adverse event must have been reported.", 24, ge=1, le=24 * 90)
+    ] = 24
+    report_days: Annotated[
+        Whole, about("Days until any other adverse event must have been reported.", 15, ge=1, le=365)
+    ] = 15
     stopping_rules: Annotated[
         tuple[StoppingRule, ...], about("What pauses an arm by itself.", None, max_length=20)
     ] = ()
+
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return the contacts that cannot be reached or have the name of another."""
+        for number, contact in enumerate(self.oncall):
+            if not (contact.email or contact.webhook):
+                yield ("oncall", number), "needs an email or a webhook"
+            if contact.name in [other.name for other in self.oncall[:number]]:
+                yield ("oncall", number, "name"), f'"{contact.name}" is listed twice'
 
 
 RULES = TypeAdapter(SafetyRules)

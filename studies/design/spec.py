@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
 
 from dialogue.documents import suggestion
+from dialogue.languages import CODES, LANGUAGES
 from dialogue.providers.base import ModelSettings
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
@@ -368,7 +369,7 @@ class StudySpec:
         providers = self.consent.providers if self.consent else ()
         implied: dict[str, Text] = {}
         if providers:
-            implied["model_providers"] = {"en": ", ".join(providers), "zh": "、".join(providers)}
+            implied["model_providers"] = {one.code: one.comma.join(providers) for one in LANGUAGES}
         if self.gone_after_days:
             implied["deadline"] = until_gone(self.gone_after_days)
         numbers = {
@@ -378,7 +379,7 @@ class StudySpec:
         }
         for name, number in numbers.items():
             if number is not None:
-                implied[name] = {"en": str(number), "zh": str(number)}
+                implied[name] = dict.fromkeys(CODES, str(number))
         own = self.consent.values if self.consent else {}
         return implied | {name: text for name, text in own.items() if any(text.values())}
 

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from typing_extensions import TypedDict
 
 from dialogue.documents import suggestion
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.providers.base import ModelSettings
 from dialogue.schema import (
     KNOWN_KEYS_ONLY,
@@ -86,15 +86,15 @@ def read_text(value: Any, info: ValidationInfo) -> Text:
         return dict.fromkeys(languages, value.strip())
     if not isinstance(value, dict):
         raise ValueError("must be text, or a table of texts by language")
-    wrong = {key: f"unknown key{suggestion(key, LANGUAGES)}" for key in value if key not in LANGUAGES}
-    for language in LANGUAGES:
+    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
+    for language in CODES:
         if not isinstance(value.get(language, ""), str):
             wrong[language] = "must be text"
         elif language in languages and not value.get(language, "").strip():
             wrong[language] = "is missing"
     if wrong:
         raise refuse(((key,), message) for key, message in wrong.items())
-    return {language: value[language].strip() for language in LANGUAGES if language in value}
+    return {language: value[language].strip() for language in CODES if language in value}
 
 
 def read_placeholder(value: Any, info: ValidationInfo) -> Text:
@@ -108,7 +108,7 @@ def read_rates(value: Any, info: ValidationInfo) -> dict[str, float]:
     rate, languages = adapter(Rate), surroundings(info).languages
     if not isinstance(value, dict):
         return dict.fromkeys(languages, rate.validate_python(value))
-    wrong = {key: f"unknown key{suggestion(key, LANGUAGES)}" for key in value if key not in LANGUAGES}
+    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
     wrong |= {language: "is missing" for language in languages if language not in value}
     if wrong:
         raise refuse(((key,), message) for key, message in wrong.items())
@@ -157,7 +157,7 @@ Rate = Annotated[Number, Field(ge=SLOWEST, le=FASTEST)]
 FileText = Annotated[Text, PlainValidator(read_text)]
 NeededText = Annotated[FileText, Needed()]
 Placeholder = Annotated[Text, PlainValidator(read_placeholder)]
-Language = Annotated[Line, OneOf(LANGUAGES)]
+Language = Annotated[Line, OneOf(CODES)]
 
 
 # Sections.

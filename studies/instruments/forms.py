@@ -137,7 +137,7 @@ class InstrumentForm(forms.Form):
         return [self._row(item) for item in self.asked.values()]
 
     @property
-    def rows_to_mend(self) -> list[Row]:
+    def rows_with_errors(self) -> list[Row]:
         return [row for row in self.rows if row.field.errors or (row.reason and row.reason.errors)]
 
     def _row(self, item: Item) -> Row:

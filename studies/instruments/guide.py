@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from dialogue.languages import CODES
 from studies.instruments.definitions import COUNSELLOR, Item, Questionnaire, Text
 
 KIND = "interview"  # of the instruments that are guides
@@ -83,7 +84,7 @@ def _section(node: Mapping[str, Any]) -> Section:
 
 
 def _question(node: Mapping[str, Any]) -> Question:
-    text = {language: node[language] for language in ("en", "zh")}
+    text = {language: node[language] for language in CODES}
     return Question(
         key=node["id"],
         text=text,

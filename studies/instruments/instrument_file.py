@@ -9,7 +9,7 @@ from typing_extensions import TypedDict
 
 from dialogue.documents import suggestion
 from dialogue.documents import translate as _
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Needed, NeededLine, OneOf, Rule, Truth, Whole, refuse
 from studies.instruments.definitions import ItemType, Text
 
@@ -28,15 +28,15 @@ KEYS = ("+", "-")  # of an item of a factor: which way it is scored
 def read_words(value: Any) -> Text:
     """Return a text that is given in every language."""
     if value == "":
-        return dict.fromkeys(LANGUAGES, "")
+        return dict.fromkeys(CODES, "")
     if not isinstance(value, dict):
-        raise ValueError(_("must be a text for each language: %(languages)s", languages=", ".join(LANGUAGES)))
-    wrong = [((key,), _("unknown key") + suggestion(key, LANGUAGES)) for key in value if key not in LANGUAGES]
-    wrong += [((language,), _("is missing")) for language in LANGUAGES if not str(value.get(language) or "").strip()]
+        raise ValueError(_("must be a text for each language: %(languages)s", languages=", ".join(CODES)))
+    wrong = [((key,), _("unknown key") + suggestion(key, CODES)) for key in value if key not in CODES]
+    wrong += [((language,), _("is missing")) for language in CODES if not str(value.get(language) or "").strip()]
     wrong += [((key,), _("must be text")) for key, text in value.items() if not isinstance(text, str)]
     if wrong:
         raise refuse(wrong)
-    return {language: value[language] for language in LANGUAGES}
+    return {language: value[language] for language in CODES}
 
 
 Words = Annotated[Text, PlainValidator(read_words), Needed()]
@@ -52,7 +52,7 @@ class Worded:
     @property
     def text(self) -> Text:
         """Return the text by language."""
-        return {language: getattr(self, language) for language in LANGUAGES}
+        return {language: getattr(self, language) for language in CODES}
 
     def unworded(self) -> Iterator[Rule]:
         """Return the languages in which the text is missing."""

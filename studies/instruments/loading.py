@@ -30,10 +30,39 @@ class InstrumentError(DocumentError):
     """Every fault of an instrument file; as text one line for each, `FILE: place: what is wrong`."""
 
 
+_OUTSIDE: dict[str, Path] = {}  # the files of instruments that are registered from outside the product, by id
+
+
+def register_instrument(path: Path) -> None:
+    """Make an instrument known as if its file were in fixtures/instruments. Call it in your `AppConfig.ready`.
+
+    Raises InstrumentError if the file is faulty, or if there is another instrument of that id.
+    """
+    if path.stem in instrument_ids() and _OUTSIDE.get(path.stem) != path:
+        raise InstrumentError(path.name, [Fault("id", _("there is an instrument of this id already"))])
+    load(path.stem, path.parent)
+    _OUTSIDE[path.stem] = path
+    forget_instruments()
+
+
+def unregister_instrument(instrument_id: str) -> None:
+    """Remove an instrument that was registered from outside, for tests."""
+    del _OUTSIDE[instrument_id]
+    forget_instruments()
+
+
+def forget_instruments() -> None:
+    """Read each file again when it is next asked for."""
+    load.cache_clear()
+    instrument_ids.cache_clear()
+
+
 @cache
 def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
     """Return the instrument. Raise InstrumentError with everything that is wrong with its file."""
     path = folder / f"{instrument_id}.json"
+    if folder == FIXTURES:
+        path = _OUTSIDE.get(instrument_id, path)
     data = read_object(path)
     if not has_items(data):
         raise InstrumentError(path.name, [Fault("items", _("there is nothing here that a person can answer"))])
@@ -47,7 +76,8 @@ def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
 @cache
 def instrument_ids(folder: Path = FIXTURES) -> tuple[str, ...]:
     """Return the instruments that people can answer. The folder also has lexicons, role cards and the like."""
-    return tuple(sorted(path.stem for path in folder.glob("*.json") if has_items(read_object(path))))
+    ours = {path.stem for path in folder.glob("*.json") if has_items(read_object(path))}
+    return tuple(sorted(ours.union(_OUTSIDE if folder == FIXTURES else ())))
 
 
 def instructed_items() -> dict[tuple[str, str], str | int]:

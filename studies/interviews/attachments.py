@@ -1,4 +1,4 @@
-"""Recordings and transcripts of interviews: what may come in, where it lies below var/, and how it goes again."""
+"""Recordings and transcripts of interviews: check, store below var/, read and remove them."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ LAYER_3 = 0b01  # in the second byte of an MP3 frame
 
 
 class Refused(Exception):
-    """The file is not taken; the text says why."""
+    """The file is refused; the text says why."""
 
 
 def is_mp3(head: bytes) -> bool:
@@ -32,7 +32,7 @@ def is_mp3(head: bytes) -> bool:
     return head.startswith(b"ID3") or frame
 
 
-# By the ending of the name: whether the first bytes are what it promises, and what it is served as.
+# By the ending of the name: a check of the first bytes, and the type for serving.
 AUDIO: Mapping[str, tuple[Callable[[bytes], bool], str]] = {
     ".mp3": (is_mp3, "audio/mpeg"),
     ".m4a": (lambda head: head[4:8] == b"ftyp", "audio/mp4"),
@@ -48,19 +48,21 @@ TRANSCRIPTS: Mapping[str, Callable[[str], bool]] = {
 }
 
 
-def agreed_to_recording(person: Participation) -> bool | None:
-    """By the box of the form that they signed last; None where it has no such box."""
+def recording_consent(person: Participation) -> bool | None:
+    """Return whether the person agreed to recording in the form that they signed last; None if it has no such box."""
     consent = person.consents.order_by("-signed_at", "-pk").first()
     return consent.boxes.get(RECORDING_BOX) if consent else None
 
 
 def attach(interview: Interview, file: UploadedFile, *, agreed: bool, added_by: Any = None) -> Attachment:
-    """Raises Refused. `agreed`: to be recorded, as the researcher says; it counts only where the consent form does not
-    ask."""
+    """Store a file with its row. Raises Refused.
+
+    `agreed`: the researcher says that the person agreed to recording; it counts only if the consent form does not ask.
+    """
     kind = kind_of(file)
     if kind == Attachment.Kind.AUDIO:
         refuse_unwanted_recording(interview.participation, agreed=agreed)
-    path, sha256 = put_away(file.chunks(PIECE))
+    path, sha256 = store_file(file.chunks(PIECE))
     try:
         return Attachment.objects.create(
             interview=interview,
@@ -100,18 +102,18 @@ def is_recording(file: UploadedFile, ending: str) -> bool:
 def is_transcript(file: UploadedFile, ending: str) -> bool:
     file.seek(0)
     try:
-        text = as_text(file.read())
+        text = decode_text(file.read())
     except UnicodeDecodeError:
         return False
     return "\0" not in text and TRANSCRIPTS[ending](text)
 
 
-def as_text(content: bytes) -> str:
+def decode_text(content: bytes) -> str:
     return content.decode("utf-8-sig").replace("\r\n", "\n")
 
 
 def refuse_unwanted_recording(person: Participation, *, agreed: bool) -> None:
-    consented = agreed_to_recording(person)
+    consented = recording_consent(person)
     if consented is False:
         raise Refused(
             _("%(code)s did not agree to be recorded in the consent form. No recording can be attached.")
@@ -124,8 +126,8 @@ def refuse_unwanted_recording(person: Participation, *, agreed: bool) -> None:
         )
 
 
-def put_away(pieces: Iterable[bytes]) -> tuple[str, str]:
-    """Under a random name that only this account can open: the path below var/, and the SHA-256."""
+def store_file(pieces: Iterable[bytes]) -> tuple[str, str]:
+    """Store a file under a random name that only this account can open; return the path below var/ and the SHA-256."""
     folder = settings.VAR / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / secrets.token_hex(16)
@@ -147,34 +149,36 @@ def file_of(attachment: Attachment) -> Path:
 
 
 def content_type(attachment: Attachment) -> str:
-    """Nothing that a browser would run."""
+    """Return the type for serving; it is never one that a browser would run."""
     ending = PurePath(attachment.name).suffix.lower()
     return AUDIO[ending][1] if attachment.kind == Attachment.Kind.AUDIO else "text/plain; charset=utf-8"
 
 
-async def pieces_of(attachment: Attachment) -> AsyncIterator[bytes]:
-    """A recording is not read whole into memory."""
+async def read_pieces(attachment: Attachment) -> AsyncIterator[bytes]:
+    """Yield the file in pieces, so that a recording is not read whole into memory."""
     with file_of(attachment).open("rb") as file:
         while piece := await sync_to_async(file.read, thread_sensitive=False)(PIECE):
             yield piece
 
 
-def text_of(attachment: Attachment) -> str:
-    """Of a transcript; empty where its file is gone."""
+def transcript_text(attachment: Attachment) -> str:
+    """Return the text of a transcript; empty if its file is gone."""
     path = file_of(attachment)
-    return as_text(path.read_bytes()) if path.exists() else ""
+    return decode_text(path.read_bytes()) if path.exists() else ""
 
 
 def remove(attachment: Attachment) -> None:
-    """With the passages that quote it. The file goes first: a row without a file can be removed again, and a file
-    without a row would be forgotten."""
+    """Remove a file with the passages that quote it.
+
+    The file goes first: a row without a file can be removed again, but a file without a row would be forgotten.
+    """
     file_of(attachment).unlink(missing_ok=True)
     attachment.interview.passages.filter(source=f"file:{attachment.pk}").delete()
     attachment.delete()
 
 
 def remove_files_of(person: Participation) -> int:
-    """How many files there were on disk."""
+    """Remove all files of a person and return how many there were on disk."""
     paths = [file_of(attachment) for attachment in Attachment.objects.filter(interview__participation=person)]
     found = [path for path in paths if path.exists()]
     for path in found:

@@ -1,4 +1,4 @@
-"""What a reader makes of the interviews: passages with codes, and candidate dimensions counted over people."""
+"""Coding of interviews: passages with codes, and candidate dimensions counted over people."""
 
 import re
 from collections import Counter
@@ -15,13 +15,13 @@ from studies.interviews.schedule import answers_in, sections_of
 from studies.models import Attachment, CandidateDimension, Interview, Passage, Study
 
 
-class NotThere(Exception):
+class PassageNotFound(Exception):
     """The text does not stand in the source."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """Something to mark passages of. `key` is what Passage.source holds."""
+    """A text in which passages can be marked. `key` is what Passage.source holds."""
 
     key: str
     label: str
@@ -29,7 +29,7 @@ class Source:
 
 
 def sources_of(interview: Interview, language: str) -> list[Source]:
-    """What the person wrote, what was noted, and the transcripts, each where there is something to read."""
+    """Return what the person wrote, the notes and the transcripts, without empty ones."""
     found = [*answers_of(interview, language), *notes_of(interview, language), *transcripts_of(interview)]
     return [source for source in found if source.text]
 
@@ -55,21 +55,23 @@ def notes_of(interview: Interview, language: str) -> list[Source]:
 
 def transcripts_of(interview: Interview) -> list[Source]:
     files = interview.attachments.filter(kind=Attachment.Kind.TRANSCRIPT).order_by("pk")
-    return [Source(f"file:{file.pk}", file.name, attachments.text_of(file)) for file in files]
+    return [Source(f"file:{file.pk}", file.name, attachments.transcript_text(file)) for file in files]
 
 
 def passage_in(text: str, wanted: str) -> str | None:
-    """As it stands in `text`, however lines are broken; a selection in a browser has its own line ends."""
+    """Return the passage as it stands in `text`, or None. Line breaks may differ, because browsers have their own."""
     words = [re.escape(word) for word in wanted.split()]
     found = re.search(r"\s+".join(words), text) if words else None
     return found[0] if found else None
 
 
-def mark(interview: Interview, source: Source, *, text: str, code: str, memo: str, coder: Any = None) -> Passage:
-    """Raises NotThere."""
+def mark_passage(
+    interview: Interview, source: Source, *, text: str, code: str, memo: str, coder: Any = None
+) -> Passage:
+    """Store a coded passage. Raises PassageNotFound."""
     passage = passage_in(source.text, text)
     if passage is None:
-        raise NotThere
+        raise PassageNotFound
     return Passage.objects.create(
         interview=interview, source=source.key, text=passage, code=code, memo=memo, coder=coder
     )
@@ -95,7 +97,7 @@ def count_codes(passages: QuerySet[Passage]) -> list[CodeCount]:
 
 
 def rename_code(study: Study, *, was: str, becomes: str) -> int:
-    """In every interview of the study, test data too. Returns in how many passages."""
+    """Rename a code in every interview of the study, test data too, and return in how many passages."""
     return passages_of(study).filter(code=was).update(code=becomes)
 
 
@@ -104,7 +106,10 @@ def rename_code(study: Study, *, was: str, becomes: str) -> int:
 
 @dataclass(frozen=True)
 class CandidateCount:
-    """Names that differ only in capitals are one; `name` is the way in which most wrote it."""
+    """A candidate dimension with the people who named it.
+
+    Names that differ only in capitals are one; `name` is the most frequent spelling.
+    """
 
     name: str
     people: int
@@ -112,7 +117,7 @@ class CandidateCount:
 
 
 def count_candidates(candidates: QuerySet[CandidateDimension]) -> list[CandidateCount]:
-    """Those of most people first."""
+    """Return the candidates by their number of people, the most first."""
     by_name: dict[str, list[CandidateDimension]] = {}
     for candidate in candidates.select_related("participation").order_by("pk"):
         by_name.setdefault(candidate.name.casefold(), []).append(candidate)
@@ -129,14 +134,16 @@ def usual_name(said: Sequence[CandidateDimension]) -> str:
 
 @transaction.atomic
 def merge_candidates(study: Study, *, was: str, becomes: str) -> int:
-    """From now on `was` counts as `becomes`. Who named both keeps one of them, with what they said of each. Returns how
-    many were changed."""
+    """Count the candidate `was` as `becomes` from now on, and return how many rows were changed.
+
+    A person who named both keeps one of them, with their texts on each.
+    """
     rows = list(study.candidate_dimensions.select_for_update().order_by("pk"))
     known = {row.participation_id: row for row in rows if row.name.casefold() == becomes.casefold()}
     meant = [row for row in rows if row.name.casefold() == was.casefold() and row not in known.values()]
     for row in meant:
         if row.participation_id in known:
-            join(known[row.participation_id], row)
+            merge_into(known[row.participation_id], row)
         else:
             row.name = becomes
             row.save(update_fields=["name"])
@@ -144,7 +151,7 @@ def merge_candidates(study: Study, *, was: str, becomes: str) -> int:
     return len(meant)
 
 
-def join(kept: CandidateDimension, gone: CandidateDimension) -> None:
+def merge_into(kept: CandidateDimension, gone: CandidateDimension) -> None:
     kept.definition = "\n".join(filter(None, [kept.definition, gone.definition]))
     kept.example = "\n".join(filter(None, [kept.example, gone.example]))
     gone.delete()

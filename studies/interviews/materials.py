@@ -1,4 +1,4 @@
-"""What a person's interview is about: their own conversations, ratings and marked replies; by partner, never by arm."""
+"""The person's own conversations, ratings and flagged replies for an interview; by partner, never by arm."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from dialogue.models import Turn
 from studies.instruments.loading import load
 from studies.models import Answer, Flag, Participation
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 from studies.role_play import flags
 
 
@@ -21,7 +21,7 @@ class Talk:
 
 @dataclass(frozen=True)
 class Score:
-    """`score` is empty where the dimension was not rated."""
+    """A score with its reason; `score` is empty if the dimension was not rated."""
 
     score: str
     reason: str
@@ -29,7 +29,7 @@ class Score:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """One instrument's final ratings: `rows` are (dimension, its score for each of `partners`)."""
+    """The final ratings by one instrument: `rows` are (dimension, its score for each of `partners`)."""
 
     instrument: str
     title: str
@@ -38,7 +38,7 @@ class ScoreTable:
 
     @property
     def reasons(self) -> list[tuple[str, int, str]]:
-        """Dimension, partner, and why, where the person said so."""
+        """Dimension, partner and reason of each score for which the person gave one."""
         return [
             (name, partner, one.reason)
             for name, scores in self.rows
@@ -48,7 +48,7 @@ class ScoreTable:
 
 
 @dataclass(frozen=True)
-class Marked:
+class FlaggedReply:
     partner: int
     turn: int
     reason: str
@@ -65,9 +65,9 @@ def talks_of(person: Participation) -> list[Talk]:
 
 
 def ratings_of(person: Participation) -> QuerySet[Answer]:
-    """What this person scored at the end of each of their own conversations."""
+    """Return this person's scores at the end of each of their own conversations."""
     rated = Answer.objects.filter(
-        ~instructed(),
+        ~answers_to_instructed_items(),
         response__rater__participation=person,
         response__run__participation=person,
         response__moment="final",
@@ -78,7 +78,7 @@ def ratings_of(person: Participation) -> QuerySet[Answer]:
 
 
 def score_tables(person: Participation, language: str, *, only: Collection[str]) -> list[ScoreTable]:
-    """Of the instruments `only`, in the order in which the person answered them."""
+    """Return a table for each instrument in `only`, in the order in which the person answered them."""
     rated = ratings_of(person).filter(response__instrument__in=only)
     instruments = dict.fromkeys(answer.response.instrument for answer in rated)
     partners = sorted({answer.response.run.position for answer in rated})
@@ -100,21 +100,21 @@ def table_of(instrument: str, rated: Sequence[Answer], partners: Sequence[int], 
 
 
 def dimension(instrument: str, item: str, language: str) -> str:
-    """Its short name, or its question where it has none."""
+    """Return the short name of a dimension, or its question if it has none."""
     found = load(instrument).item(item)
     return (found.label or found.text)[language]
 
 
 def flags_of(person: Participation) -> QuerySet[Flag]:
-    """Those that stand, in the order of the conversations."""
+    """Return the flags that were not withdrawn, in the order of the conversations."""
     standing = Flag.objects.filter(run__participation=person, withdrawn_at=None)
     return standing.select_related("run").order_by("run__position", "turn")
 
 
-def marked_replies(person: Participation, language: str) -> list[Marked]:
-    return [marked(flag, language) for flag in flags_of(person)]
+def replies_with_flags(person: Participation, language: str) -> list[FlaggedReply]:
+    return [reply_of_flag(flag, language) for flag in flags_of(person)]
 
 
-def marked(flag: Flag, language: str) -> Marked:
+def reply_of_flag(flag: Flag, language: str) -> FlaggedReply:
     reason = str(flags.face_of(flag, language)["words"])
-    return Marked(flag.run.position, flag.turn, reason, flag.note, flag.reply)
+    return FlaggedReply(flag.run.position, flag.turn, reason, flag.note, flag.reply)

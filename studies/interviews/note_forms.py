@@ -1,4 +1,4 @@
-"""What a researcher writes on the page of an interview: new notes and a candidate dimension, taken whole or not."""
+"""Forms of an interview's page: new notes and a candidate dimension, saved together or not at all."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from studies.instruments.forms import WordsField
 from studies.instruments.guide import CANDIDATE_FIELDS
 from studies.interviews import schedule
-from studies.interviews.record import Asked
+from studies.interviews.record import QuestionRecord
 from studies.models import CandidateDimension, InterviewNote, Participation
 
 NOTE_LIMIT = 20_000  # characters
@@ -21,28 +21,31 @@ NAME = "candidate-name"
 Choices = Sequence[tuple[str, str]]
 
 
-class ToMend(NamedTuple):
+class FieldWithErrors(NamedTuple):
     field: BoundField
 
 
 class Box(NamedTuple):
-    """Where a new note on a question is written, and what it may be about."""
+    """The fields for a new note on a question, and for what it is about."""
 
-    asked: Asked
+    asked: QuestionRecord
     note: BoundField
     about: BoundField
 
 
 class WrittenForm(forms.Form):
-    """A box that is left empty is nothing to be saved."""
+    """A form in which an empty box is nothing to save."""
 
     @property
-    def rows_to_mend(self) -> list[ToMend]:
-        return [ToMend(field) for field in self if field.errors]
+    def rows_with_errors(self) -> list[FieldWithErrors]:
+        return [FieldWithErrors(field) for field in self if field.errors]
 
 
 class NotesForm(WrittenForm):
-    """All that can be typed on the page. The list of candidates of one who writes alone is theirs."""
+    """All fields of the page.
+
+    It has no candidate fields if the person answers alone, because the list is theirs then.
+    """
 
     def __init__(self, person: Participation, about: Choices, data: Any = None) -> None:
         super().__init__(data, auto_id="%s")
@@ -59,14 +62,14 @@ class NotesForm(WrittenForm):
             self.add_error(NAME, _("Please enter a name, or clear the fields below."))
         return self.cleaned_data
 
-    def box(self, asked: Asked) -> Box:
+    def box(self, asked: QuestionRecord) -> Box:
         return Box(asked, self[f"note-{asked.question.key}"], self[f"about-{asked.question.key}"])
 
     def candidate_boxes(self) -> list[BoundField]:
         return [field for field in self if field.name.startswith("candidate-")]
 
     def notes(self) -> list[tuple[str, str, str]]:
-        """Question, text, and what it is about, of those with a text."""
+        """Return question, text and subject of each note that has a text."""
         given = self.cleaned_data
         return [(key, given[f"note-{key}"], given[f"about-{key}"]) for key in self.questions if given[f"note-{key}"]]
 
@@ -83,13 +86,13 @@ class NoteForm(WrittenForm):
 
 
 def words_field(label: str, *, rows: int = 2) -> WordsField:
-    """Without `maxlength`: a browser cuts a longer text that is pasted, and does not say so."""
+    """Return a text field without `maxlength`, because browsers cut a longer pasted text without saying so."""
     widget = forms.Textarea(attrs={"rows": rows})
     return WordsField(label=label, required=False, validators=[at_most(NOTE_LIMIT)], widget=widget)
 
 
 def about_field(choices: Choices) -> forms.Field:
-    """Any text: what it names may be gone by now, and the note is kept all the same."""
+    """Return a field that takes any text: its subject may be gone by now, and the note is kept all the same."""
     return forms.CharField(
         label=_("About"),
         required=False,

@@ -1,4 +1,5 @@
-"""Interviews: who waits for one, the page on which one is held, and what is made of them."""
+"""Researchers' pages of interviews: the list, the page of one interview, files, coding, and all interviews as a
+document."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -42,12 +43,12 @@ DOCUMENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 FILE_POLICY = "default-src 'none'; sandbox"
 
 
-# Who
+# The list
 
 
 @dataclass(frozen=True)
 class Row:
-    """`shape` is the CSS modifier of the state's sign."""
+    """A row of the list. `shape` is the CSS modifier of the state's sign."""
 
     person: Participation
     written: bool
@@ -68,13 +69,13 @@ def row_of(person: Participation) -> Row:
     return Row(person, written, _("Not started"), "attention" if waits else "waiting", waits)
 
 
-def interviewed(study: Study, test: str) -> list[Participation]:
-    """The people of the study whose way has an interview."""
-    people = counts.only(study.participations.all(), test).select_related("study", "interview")
-    return [person for person in with_counts(people).order_by("pk") if schedule.step_of(person)]
+def people_with_interview(study: Study, test: str) -> list[Participation]:
+    """Return the people of the study whose plan has an interview."""
+    people = counts.filter_by_test(study.participations.all(), test).select_related("study", "interview")
+    return [person for person in annotate_counts(people).order_by("pk") if schedule.step_of(person)]
 
 
-def with_counts(people: QuerySet[Participation]) -> QuerySet[Participation]:
+def annotate_counts(people: QuerySet[Participation]) -> QuerySet[Participation]:
     return people.annotate(
         notes=Count("interview__notes", distinct=True),
         files=Count("interview__attachments", distinct=True),
@@ -82,22 +83,22 @@ def with_counts(people: QuerySet[Participation]) -> QuerySet[Participation]:
     )
 
 
-def chosen_data(request: HttpRequest, study: Study) -> str:
-    return request.GET.get("test", counts.usual_data(study))
+def test_filter(request: HttpRequest, study: Study) -> str:
+    return request.GET.get("test", counts.default_data(study))
 
 
 @require_GET
 @study_page
 def people(request: HttpRequest, study: Study) -> HttpResponse:
-    test = chosen_data(request, study)
-    page = Paginator([row_of(person) for person in interviewed(study, test)], ROWS_PER_PAGE).get_page(
+    test = test_filter(request, study)
+    page = Paginator([row_of(person) for person in people_with_interview(study, test)], ROWS_PER_PAGE).get_page(
         request.GET.get("page")
     )
     context = {"test": test, "page": page, "rows": page.object_list, **paging(page, request)}
     return show(request, study, "interviews", context)
 
 
-# One
+# One interview
 
 
 def person_for(study: Study, code: str) -> Participation:
@@ -134,9 +135,9 @@ def interview_page(
         "takes_notes": held is not None and schedule.takes_notes(held),
         "form": form,
         "parts": [(part.section, [form.box(asked) for asked in part.questions]) for part in record.sections],
-        "dropped": dropped(request, person),
+        "dropped": candidates_to_drop(request, person),
         "talks": materials.talks_of(person),
-        "flags": materials.marked_replies(person, language),
+        "flags": materials.replies_with_flags(person, language),
         "tables": [table for table in tables if table.instrument in about],
         "other_tables": [table for table in tables if table.instrument not in about],
         "partners": partners(person) if held and held.ended_at else [],
@@ -153,22 +154,25 @@ def instruments_rated(person: Participation) -> set[str]:
 
 
 def partners(person: Participation) -> list[tuple[int, str]]:
-    """Which arm each partner was: only for one whose interview is closed."""
+    """Return which arm each partner was. Call it only for closed interviews."""
     return list(person.runs.order_by("position").values_list("position", "arm"))
 
 
 def note_choices(person: Participation, language: str) -> Iterator[tuple[str, str]]:
-    """What a note may be about: a reply that the person marked, or one of their scores."""
+    """Yield the subjects of a note: a reply that the person flagged, or one of their scores."""
     for flag in materials.flags_of(person):
         yield f"flag:{flag.pk}", flag_in_words(flag, language)
     for rating in materials.ratings_of(person):
         yield f"rating:{rating.pk}", score_in_words(rating, language)
 
 
-def act(
+def interview_action(
     rule: Callable[[HttpRequest, Participation], None], done: object
 ) -> Callable[[HttpRequest, Study, str], HttpResponse]:
-    """A button of the interview's page. One that its person writes alone is begun and ended by them."""
+    """Return the view of a button on the interview's page.
+
+    It changes nothing if the person answers alone, because they begin and end it.
+    """
 
     @require_POST
     @study_page
@@ -187,16 +191,16 @@ def act(
     return view
 
 
-def start_now(request: HttpRequest, person: Participation) -> None:
+def begin_interview(request: HttpRequest, person: Participation) -> None:
     schedule.begin(person, interviewer=request.user)
 
 
-def reopen_now(_request: HttpRequest, person: Participation) -> None:
+def reopen_interview(_request: HttpRequest, person: Participation) -> None:
     schedule.reopen(get_object_or_404(Interview, participation=person))
 
 
-start = act(start_now, gettext_lazy("The interview with %(code)s has started."))
-reopen = act(reopen_now, gettext_lazy("The interview with %(code)s is open again."))
+start = interview_action(begin_interview, gettext_lazy("The interview with %(code)s has started."))
+reopen = interview_action(reopen_interview, gettext_lazy("The interview with %(code)s is open again."))
 
 
 # Notes and candidate dimensions
@@ -205,7 +209,7 @@ reopen = act(reopen_now, gettext_lazy("The interview with %(code)s is open again
 @require_POST
 @study_page
 def save_notes(request: HttpRequest, study: Study, code: str) -> HttpResponse:
-    """All that is written on the page, at once, so that nothing is lost beside the box whose button was pressed."""
+    """Save everything on the page at once, so that text next to another box's button is not lost."""
     held = interview_for(study, code)
     if not schedule.takes_notes(held):
         messages.error(request, _("The interview is closed. Open it again to add notes."))
@@ -233,7 +237,7 @@ def add_note(request: HttpRequest, held: Interview, question: str, text: str, ab
 
 
 def ties_of(person: Participation, chosen: str) -> dict[str, int]:
-    """Only to what is this person's own."""
+    """Return the foreign keys of a note's subject, if it is this person's own."""
     kind, _colon, text = chosen.partition(":")
     number = int_from(text, 1, LARGEST_KEY)
     own = {"flag": materials.flags_of, "rating": materials.ratings_of}
@@ -243,8 +247,8 @@ def ties_of(person: Participation, chosen: str) -> dict[str, int]:
 
 
 def change_candidates(request: HttpRequest, person: Participation, form: NotesForm) -> bool:
-    """What the interviewer heard."""
-    gone, named = dropped(request, person), form.candidate()
+    """Save the candidate that the interviewer entered and delete those that are ticked."""
+    gone, named = candidates_to_drop(request, person), form.candidate()
     for candidate in gone:
         candidate.delete()
     if named:
@@ -252,8 +256,9 @@ def change_candidates(request: HttpRequest, person: Participation, form: NotesFo
     return bool(gone or named)
 
 
-def dropped(request: HttpRequest, person: Participation) -> list[CandidateDimension]:
-    """Those that are ticked to be taken out; the list of one who writes alone is theirs."""
+def candidates_to_drop(request: HttpRequest, person: Participation) -> list[CandidateDimension]:
+    """Return the candidates that are ticked for removal; none if the person answers alone, because the list
+    is theirs."""
     ticked = [] if schedule.is_written(person) else request.POST.getlist("drop")
     return [candidate for candidate in person.candidate_dimensions.all() if str(candidate.pk) in ticked]
 
@@ -261,7 +266,7 @@ def dropped(request: HttpRequest, person: Participation) -> list[CandidateDimens
 @require_http_methods(["GET", "POST"])
 @study_page
 def note(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
-    """To be worded anew; emptied, it is taken out, and what was coded of it."""
+    """Show a note and save its new text; an empty text removes the note and its coded passages."""
     held = interview_for(study, code)
     found = get_object_or_404(held.notes, pk=number)
     form = NoteForm(found, request.POST if request.method == "POST" and schedule.takes_notes(held) else None)
@@ -317,7 +322,7 @@ def files_page(
         "files": held.attachments.order_by("pk"),
         "form": form,
         "kinds": attachments.kinds(),
-        "recording": attachments.agreed_to_recording(held.participation),
+        "recording": attachments.recording_consent(held.participation),
     }
     return show(request, study, "interview_files", context, status=status)
 
@@ -329,7 +334,7 @@ def file_for(study: Study, code: str, number: int) -> Attachment:
 @require_GET
 @study_page
 def file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse | StreamingHttpResponse:
-    """To be saved, never shown or run by the browser."""
+    """Send a file that the browser must save and never show or run."""
     found = file_for(study, code, number)
     if not attachments.file_of(found).exists():
         raise Http404
@@ -340,13 +345,13 @@ def file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResp
         "Content-Security-Policy": FILE_POLICY,
         "X-Content-Type-Options": "nosniff",
     }
-    return StreamingHttpResponse(attachments.pieces_of(found), headers=headers)
+    return StreamingHttpResponse(attachments.read_pieces(found), headers=headers)
 
 
 @require_http_methods(["GET", "POST"])
 @study_page
 def remove_file(request: HttpRequest, study: Study, code: str, number: int) -> HttpResponse:
-    """Asks once more."""
+    """Ask, then remove a file."""
     found = file_for(study, code, number)
     quoted = found.interview.passages.filter(source=f"file:{found.pk}").count()
     if request.method == "GET":
@@ -394,8 +399,8 @@ def code_passages(request: HttpRequest, study: Study, code: str) -> HttpResponse
     if form.is_valid():
         given = dict(form.cleaned_data)
         try:
-            coding.mark(held, form.sources[given.pop("source")], coder=request.user, **given)
-        except coding.NotThere:
+            coding.mark_passage(held, form.sources[given.pop("source")], coder=request.user, **given)
+        except coding.PassageNotFound:
             form.add_error("text", _("That source does not contain these exact words."))
     if form.errors:
         return coding_page(request, study, held, form, status=400)
@@ -423,22 +428,24 @@ def unmark(request: HttpRequest, study: Study, code: str, number: int) -> HttpRe
     return redirect("research-interview-coding", study.key, code)
 
 
-# Over all
+# All interviews
 
 
 def passages_shown(study: Study, test: str) -> QuerySet[Passage]:
-    return coding.passages_of(study).filter(interview__participation__in=counts.only(study.participations.all(), test))
+    return coding.passages_of(study).filter(
+        interview__participation__in=counts.filter_by_test(study.participations.all(), test)
+    )
 
 
 def candidates_shown(study: Study, test: str) -> QuerySet[CandidateDimension]:
-    people = counts.only(study.participations.all(), test)
+    people = counts.filter_by_test(study.participations.all(), test)
     return study.candidate_dimensions.filter(participation__in=people)
 
 
 @require_GET
 @study_page
 def codes(request: HttpRequest, study: Study) -> HttpResponse:
-    test = chosen_data(request, study)
+    test = test_filter(request, study)
     context = {
         "test": test,
         "codes": coding.count_codes(passages_shown(study, test)),
@@ -472,8 +479,8 @@ def merge_candidates(request: HttpRequest, study: Study) -> HttpResponse:
 @require_GET
 @study_page
 def document(request: HttpRequest, study: Study) -> HttpResponse:
-    """All interviews that have begun, as one file to read, print or send on."""
-    test = chosen_data(request, study)
+    """Return all interviews that have begun as one file to read, print or send on."""
+    test = test_filter(request, study)
     context = {
         "study": study,
         "title": title_of(study.current()),
@@ -490,6 +497,6 @@ def document(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def records(study: Study, test: str) -> Iterator[Record]:
-    for person in interviewed(study, test):
+    for person in people_with_interview(study, test):
         if hasattr(person, "interview"):
             yield record_of(person, person.interview, instrument_language())

@@ -1,4 +1,4 @@
-"""An interview as it is read: by section, with what was asked, answered, noted and coded."""
+"""An interview for reading: questions, answers, notes and codes by section."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,23 +22,23 @@ from studies.role_play.flags import face_of
 
 
 @dataclass(frozen=True)
-class Noted:
+class NoteRecord:
     note: InterviewNote
     about: str  # the reply or the score that it is about, in words; empty where it is about none
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionRecord:
     question: Question
     answer: str
-    notes: Sequence[Noted]
+    notes: Sequence[NoteRecord]
     passages: Sequence[Passage]
 
 
 @dataclass(frozen=True)
-class AskedSection:
+class SectionRecord:
     section: Section
-    questions: Sequence[Asked]
+    questions: Sequence[QuestionRecord]
 
     def holds_something(self) -> bool:
         return any(asked.answer or asked.notes for asked in self.questions)
@@ -46,11 +46,12 @@ class AskedSection:
 
 @dataclass(frozen=True)
 class Record:
-    """`interview` is None before it has begun. `loose` are the passages of what belongs to no question."""
+    """An interview for reading. `interview` is None before it has begun; `loose` are passages that belong to no
+    question."""
 
     person: Participation
     interview: Interview | None
-    sections: Sequence[AskedSection]
+    sections: Sequence[SectionRecord]
     candidates: Sequence[CandidateDimension]
     files: Sequence[Attachment]
     loose: Sequence[Passage]
@@ -61,7 +62,7 @@ def record_of(person: Participation, interview: Interview | None, language: str)
     notes = notes_in(interview, language)
     passages = list(interview.passages.all()) if interview else []
     sections = [
-        AskedSection(section, [asked(question, answers, notes, passages) for question in section.questions])
+        SectionRecord(section, [question_record(question, answers, notes, passages) for question in section.questions])
         for section in sections_of(person)
     ]
     placed = {passage.pk for part in sections for one in part.questions for passage in one.passages}
@@ -75,21 +76,23 @@ def record_of(person: Participation, interview: Interview | None, language: str)
     )
 
 
-def asked(question: Question, answers: dict[str, str], notes: Sequence[Noted], passages: Sequence[Passage]) -> Asked:
+def question_record(
+    question: Question, answers: dict[str, str], notes: Sequence[NoteRecord], passages: Sequence[Passage]
+) -> QuestionRecord:
     own = [noted for noted in notes if noted.note.question == question.key]
     places = {f"answer:{question.key}", *(f"note:{noted.note.pk}" for noted in own)}
     marked = [passage for passage in passages if passage.source in places]
-    return Asked(question, answers.get(question.key, ""), own, marked)
+    return QuestionRecord(question, answers.get(question.key, ""), own, marked)
 
 
-def notes_in(interview: Interview | None, language: str) -> list[Noted]:
+def notes_in(interview: Interview | None, language: str) -> list[NoteRecord]:
     if interview is None:
         return []
     notes = interview.notes.select_related("flag__run", "rating__response__run", "author").order_by("pk")
-    return [Noted(note, about(note, language)) for note in notes]
+    return [NoteRecord(note, note_subject(note, language)) for note in notes]
 
 
-def about(note: InterviewNote, language: str) -> str:
+def note_subject(note: InterviewNote, language: str) -> str:
     if note.flag:
         return flag_in_words(note.flag, language)
     return score_in_words(note.rating, language) if note.rating else ""

@@ -1,4 +1,4 @@
-"""Interviews: whose, in which mode, begun and closed, and what the people write who answer them alone."""
+"""The state of interviews: whose, in which mode, begun or closed, and the answers of people who answer alone."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ def step_of(person: Participation) -> Step | None:
 
 
 def is_written(person: Participation) -> bool:
-    """Whether the person answers alone."""
+    """Return whether the person answers alone."""
     step = step_of(person)
     return step is not None and step.mode == SELF
 
@@ -55,7 +55,7 @@ def sections_of(person: Participation) -> tuple[Section, ...]:
 
 
 def begin(person: Participation, *, interviewer: Any = None) -> Interview:
-    """Twice does no harm: who began it stays."""
+    """Begin the interview, or return the one that has begun with its interviewer."""
     guide = guide_of(person)
     interview, _ = Interview.objects.get_or_create(
         participation=person,
@@ -65,7 +65,7 @@ def begin(person: Participation, *, interviewer: Any = None) -> Interview:
 
 
 def close(interview: Interview) -> None:
-    """The person may go on. What was closed before keeps its time."""
+    """Close the interview, so that the person can continue. An interview closed before keeps its time."""
     Interview.objects.filter(pk=interview.pk, ended_at=None).update(ended_at=timezone.now())
 
 
@@ -77,11 +77,11 @@ def takes_notes(interview: Interview) -> bool:
     return interview.ended_at is None or is_written(interview.participation)
 
 
-# What people write themselves
+# Written answers
 
 
 def answers_in(person: Participation) -> dict[str, str]:
-    """By question; empty where a question was left empty, and absent where its page was not sent yet."""
+    """Return answers by question; empty for a question left empty, absent if its page was not sent yet."""
     rows = Answer.objects.filter(
         response__rater__participation=person,
         response__instrument=guide_of(person).id,
@@ -92,7 +92,7 @@ def answers_in(person: Participation) -> dict[str, str]:
 
 
 def minutes_written(person: Participation) -> int:
-    """The minutes that the guide gives to the sections which are sent."""
+    """Return the minutes that the guide gives to the sections already sent."""
     answers = answers_in(person)
     sections = sections_of(person)
     return sum(part.minutes for part in sections if all(question.key in answers for question in part.questions))
@@ -102,7 +102,7 @@ def minutes_written(person: Participation) -> int:
 def write_down(
     person: Participation, answers: Iterable[AnswerValue], *, language: str, seconds: Mapping[str, float]
 ) -> None:
-    """Each page adds to the one response; a page that is sent again takes the place of what it said before."""
+    """Add a page of answers to the one response; a page that is sent again replaces its earlier answers."""
     guide = guide_of(person)
     place = {"rater": rater_for(person), "run": None, "instrument": guide.id, "moment": "", "turn": 0, "replicate": 1}
     fresh = {"version": guide.version, "language": language, "started_at": timezone.now()}
@@ -115,7 +115,7 @@ def write_down(
 
 @transaction.atomic
 def keep_candidates(person: Participation, named: Sequence[Candidate]) -> None:
-    """In the place of those that the person named before."""
+    """Replace the candidates that the person named before."""
     person.candidate_dimensions.all().delete()
     CandidateDimension.objects.bulk_create(
         CandidateDimension(study=person.study, participation=person, **vars(candidate)) for candidate in named

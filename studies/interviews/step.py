@@ -1,4 +1,4 @@
-"""An interview: answered alone, page by page, or held by a researcher, for whom this step waits."""
+"""The interview step: answered alone, page by page, or held by a researcher, for whom this step waits."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from studies.interviews.schedule import Candidate
 from studies.models import Participation
 from studies.participation import progress
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 
 PART = "part"  # the field that says which page of the guide a form is
 EMPTY_ROWS = 3
@@ -39,7 +39,7 @@ ROW = re.compile(r"candidate-([0-9]{1,2})-\w+")
 
 
 class Interviewing(StepKind):
-    """A page is open once all before it were sent, so that nothing is read before its time."""
+    """The kind of step. A page is open once all before it were sent, so that nothing is read too early."""
 
     label = gettext_lazy("Interview")
 
@@ -51,7 +51,7 @@ class Interviewing(StepKind):
     def is_stored(self, step: Step, stored: Stored) -> bool:
         return schedule.interview_of(stored.person) is not None
 
-    def waits_for_us(self, person: Participation) -> bool:
+    def waits_for_researchers(self, person: Participation) -> bool:
         return not schedule.is_written(person) and not schedule.is_over(person)
 
     def show(self, visit: Visit) -> Page | None:
@@ -60,18 +60,18 @@ class Interviewing(StepKind):
             return None
         if visit.step.mode != SELF:
             return waiting_page(visit)
-        return page_of(visit, wanted(visit.request.GET.get("page", ""), opened(visit)))
+        return page_of(visit, page_by_number(visit.request.GET.get("page", ""), open_pages(visit)))
 
     def accept(self, visit: Visit) -> bool:
-        """A page that is not open, or stays as it was sent, is not taken."""
+        """Save a page. A page that is not open, or can no longer change, is ignored."""
         if visit.step.mode != SELF or schedule.is_over(visit.participation):
             return False
-        found = [page for page in opened(visit) if str(page.number) == visit.request.POST.get(PART)]
+        found = [page for page in open_pages(visit) if str(page.number) == visit.request.POST.get(PART)]
         if not found or is_settled(visit, found[0]):
             return False
         form = form_of(visit, found[0], data=visit.request.POST)
-        if not form.is_valid() or not are_whole(form):
-            raise ToMend
+        if not form.is_valid() or not check_candidates(form):
+            raise NeedsCorrection
         self.save(visit, found[0], form)
         return True
 
@@ -107,25 +107,25 @@ def is_sent(page: GuidePage, answers: Mapping[str, str]) -> bool:
     return all(item in answers for item in page.items)
 
 
-def opened(visit: Visit) -> list[GuidePage]:
-    """Those that were sent, and the first that was not."""
+def open_pages(visit: Visit) -> list[GuidePage]:
+    """Return the pages that were sent, and the first that was not."""
     answers = schedule.answers_in(visit.participation)
     pages = guide_pages(visit)
     sent = [page for page in pages if is_sent(page, answers)]
     return list(pages[: len(sent) + 1])
 
 
-def wanted(number: str, pages: Sequence[GuidePage]) -> GuidePage:
-    """The page of that number where it is open, else the one that is next."""
+def page_by_number(number: str, pages: Sequence[GuidePage]) -> GuidePage:
+    """Return the page of that number if it is open, else the next one."""
     return next((page for page in pages if str(page.number) == number), pages[-1])
 
 
 def is_settled(visit: Visit, page: GuidePage) -> bool:
-    """What was said before the dimensions were named is not said anew when they are known."""
+    """Return whether a page can no longer change: answers before the dimensions were named stay as they are."""
     return page.settles and is_sent(page, schedule.answers_in(visit.participation))
 
 
-# What stands on it
+# The content of a page
 
 
 def page_of(visit: Visit, page: GuidePage) -> Page:
@@ -138,44 +138,44 @@ def page_of(visit: Visit, page: GuidePage) -> Page:
         "earlier": page.number - 1,
         "form": form,
         "questions": [row for row in rows if not is_candidate(row.field.name)],
-        "candidates": by_candidate(rows),
-        "settled": told(visit, page) if settled else [],
+        "candidates": candidate_rows(rows),
+        "settled": answers_on_page(visit, page) if settled else [],
         "named": schedule.candidates_of(visit.participation) if settled else [],
-        **beside(visit, page),
+        **page_materials(visit, page),
     }
     return Page("studies/steps/interview.html", context)
 
 
-def by_candidate(rows: Sequence[Row]) -> list[list[Row]]:
+def candidate_rows(rows: Sequence[Row]) -> list[list[Row]]:
     own = [row for row in rows if is_candidate(row.field.name)]
     return [own[start : start + len(CANDIDATE_FIELDS)] for start in range(0, len(own), len(CANDIDATE_FIELDS))]
 
 
-def told(visit: Visit, page: GuidePage) -> list[tuple[str, str]]:
+def answers_on_page(visit: Visit, page: GuidePage) -> list[tuple[str, str]]:
     answers = schedule.answers_in(visit.participation)
     return [(question.written[visit.language], answers[question.key]) for question in page.questions]
 
 
-def beside(visit: Visit, page: GuidePage) -> dict[str, Any]:
-    """What of the person's own the section asks about. Nothing names the held-back dimensions before their page."""
+def page_materials(visit: Visit, page: GuidePage) -> dict[str, Any]:
+    """Return the person's own material for the section. Nothing names the held-back dimensions before their page."""
     person, guide = visit.participation, load(visit.step.instrument)
     shows = () if page.reveals else page.section.shows
     return {
         "tables": materials.score_tables(person, visit.language, only=rated(guide)) if "ratings" in shows else [],
         "dimensions": dimensions(rated(guide), visit.language) if "dimensions" in shows else [],
         "talks": materials.talks_of(person) if "conversations" in shows else [],
-        "flags": materials.marked_replies(person, visit.language) if "flags" in shows else [],
+        "flags": materials.replies_with_flags(person, visit.language) if "flags" in shows else [],
         "revealed": dimensions(held_back(guide), visit.language) if page.reveals else [],
     }
 
 
 def dimensions(instruments: Iterable[str], language: str) -> list[tuple[str, str]]:
-    """Names and definitions."""
+    """Return names and definitions of the instruments' items."""
     items = (item for instrument in instruments for item in load(instrument).items if item.instructed is None)
-    return [in_words(item, language) for item in items]
+    return [name_and_definition(item, language) for item in items]
 
 
-def in_words(item: Item, language: str) -> tuple[str, str]:
+def name_and_definition(item: Item, language: str) -> tuple[str, str]:
     return (item.label or item.text)[language], item.definition[language] if item.definition else ""
 
 
@@ -183,40 +183,40 @@ def in_words(item: Item, language: str) -> tuple[str, str]:
 
 
 def form_to_show(visit: Visit, page: GuidePage) -> InstrumentForm:
-    form = form_of(visit, page, data=visit.to_mend(str(page.number)))
+    form = form_of(visit, page, data=visit.answers_to_correct(str(page.number)))
     if form.is_valid():
-        are_whole(form)
+        check_candidates(form)
     return form
 
 
 def form_of(visit: Visit, page: GuidePage, data: Any = None) -> InstrumentForm:
-    kept = visit.draft(str(page.number)) or sent_before(visit, page)
+    kept = visit.draft(str(page.number)) or earlier_answers(visit, page)
     rows = rows_for(data or kept)
     asked = asked_on(load(visit.step.instrument), page, candidates=rows)
     return form_for(asked, language=visit.language, earlier=kept, data=data)
 
 
-def sent_before(visit: Visit, page: GuidePage) -> dict[str, str]:
+def earlier_answers(visit: Visit, page: GuidePage) -> dict[str, str]:
     answers = {item: text for item, text in schedule.answers_in(visit.participation).items() if item in page.items}
     named = enumerate(schedule.candidates_of(visit.participation), 1) if page.candidates else ()
     return answers | {candidate_field(row, name): text for row, one in named for name, text in vars(one).items()}
 
 
 def rows_for(given: Mapping[str, str]) -> int:
-    """Up to the last row with something in it, and some to fill."""
+    """Return the number of rows: up to the last filled row, and some empty ones."""
     filled = [int(found[1]) for name, text in given.items() if text and (found := ROW.fullmatch(name))]
     return min(max(filled, default=0) + EMPTY_ROWS, MOST_ROWS)
 
 
 def candidates_in(answers: Mapping[str, Any]) -> list[Candidate]:
-    """The rows that have a name; who empties a row takes the dimension out."""
+    """Return the rows that have a name; emptying a row removes the dimension."""
     rows = sorted({row_of(field) for field in answers if is_candidate(field)})
     found = [Candidate(*(answers[candidate_field(row, name)] for name in CANDIDATE_FIELDS)) for row in rows]
     return [candidate for candidate in found if candidate.name]
 
 
-def are_whole(form: InstrumentForm) -> bool:
-    """Puts beside each candidate what is wrong with it: no name, or the name of another one."""
+def check_candidates(form: InstrumentForm) -> bool:
+    """Add an error to each candidate without a name or with another's name, and return whether there is none."""
     names: set[str] = set()
     for field, name in [(field, text) for field, text in form.cleaned_data.items() if field.endswith("-name")]:
         row = row_of(field)

@@ -6,7 +6,7 @@ from operator import or_
 from django.db.models import Q
 
 from dialogue.judges import probes
-from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.strategies import registered
 from dialogue.models import Job, JobItem
 from studies.design.spec import ArmSpec
 from studies.judging.comparisons import hash_of
@@ -49,6 +49,6 @@ def answers_of(rater: Rater) -> Q:
 
 def as_now(rater: Rater, judge: ArmSpec) -> str:
     """The configuration of its items, were they planned now."""
-    if rater.strategy not in STRATEGIES:  # of pairs
+    if rater.strategy not in registered():  # of pairs, or a strategy that is no longer installed
         return configuration_of(rater, hash_of(judge))
     return configuration_of(rater, Configuration(judge, rater.strategy, probes.variant_of(rater.code)).hash())

@@ -15,9 +15,10 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.judges.judge import Scores, ask_judgement
 from dialogue.judges.parsing import Score
-from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages, template_version
+from dialogue.judges.prompts import JudgedItem, JudgedTurn, pair_messages, standing_text, template_version
 from dialogue.judges.redaction import Redaction, version_with
 from dialogue.judges.schemas import scores_format
+from dialogue.languages import CODES
 from dialogue.models import Call, Job, JobItem
 from dialogue.providers.base import Message
 from dialogue.providers.registry import model_for
@@ -35,11 +36,6 @@ from studies.models.response import RaterKind
 KIND = "pairs"  # of the job
 PAIR = "pair"  # of an item
 TEMPLATE = "judge_pairs"
-LAST_REPLY = {
-    "en": "This pair is about one reply on each side: the last one. What stands above it is how the conversation came "
-    "there.",
-    "zh": "这一对要比较的是每段各一条回复，即最后一条。上面的内容是对话怎样走到这里的。",
-}
 
 
 @dataclass(frozen=True)
@@ -148,8 +144,8 @@ def hash_of(judge: ArmSpec) -> str:
     """The same for the same questions to the same model."""
     asked = judge_settings(judge)
     model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
-    versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in ("en", "zh")]
-    versions += ways_of_sending(judge)
+    versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in CODES]
+    versions += ways_of_sending(judge, redacts=judge.redact)
     return digest([judge.key, KIND, model, asked.said_to_model(), versions])
 
 
@@ -306,7 +302,7 @@ def pair_items(questionnaire: Questionnaire, language: str) -> list[JudgedItem]:
 def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: bool) -> str:
     """The words that stand above the pair on the people's page."""
     instruction = questionnaire.instruction[language] if questionnaire.instruction else ""
-    return f"{instruction} {LAST_REPLY[language]}".strip() if of_replies else instruction
+    return f"{instruction} {standing_text('last_reply', language)}".strip() if of_replies else instruction
 
 
 # Erasing

@@ -24,7 +24,7 @@ from studies.judging.planning import THINKER, may_be_sent, runs_to_judge
 from studies.judging.prompting import Prompt, prompts_of
 from studies.judging.settings import Configuration, judge_settings, thinker_settings
 from studies.models import Rater, Study
-from studies.participation.responses import Given, store_many
+from studies.participation.responses import GivenResponse, store_responses
 
 UNREADABLE = ("unparseable", "out_of_range")
 
@@ -138,7 +138,7 @@ class JudgeHandler:
         answered = [(item, result) for item, result in made if item.role != THINKER]
         for variant in {item.payload["variant"] for item, _ in answered}:
             rater = self.raters[self.job.plan["raters"][variant]]
-            store_many(rater, [self.given(*one) for one in answered if one[0].payload["variant"] == variant])
+            store_responses(rater, [self.given(*one) for one in answered if one[0].payload["variant"] == variant])
         return [{} if item.role == THINKER else result[1].as_json() for item, result in made]
 
     def state_row(self, item: JobItem, state: InnerState) -> StateRow:
@@ -152,10 +152,10 @@ class JudgeHandler:
             emotion_score=state.emotion_score,
         )
 
-    def given(self, item: JobItem, result: tuple[Material, Result]) -> Given:
+    def given(self, item: JobItem, result: tuple[Material, Result]) -> GivenResponse:
         (material, judged), payload = result, item.payload
         turns = material.turns
-        return Given(
+        return GivenResponse(
             questionnaire=load(payload["instrument"]),
             answers=[answer_of(key, score) for key, score in judged.scores.items()],
             run=material.run,

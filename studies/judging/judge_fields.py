@@ -6,16 +6,18 @@ from dataclasses import dataclass
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST
 
-from dialogue.judges.fields import FIELDS, TOLD, variant_without
+from dialogue.judges.fields import variant_without
+from dialogue.judges.strategies import fields_to_leave_out, registered
 from studies.design.spec import ArmSpec
 from studies.judging.settings import Configuration
 from studies.models import Study
 from studies.models.response import RaterKind
 from studies.workbench.access import study_page
 from studies.workbench.asking_first import ask_first
-from studies.workbench.probe_words import FIELD_WORDS, SHORT_STRATEGIES
+from studies.workbench.probe_words import FIELD_WORDS
 
 
 @dataclass(frozen=True)
@@ -38,12 +40,13 @@ class Field:
 
 def fields_of(study: Study, judge: ArmSpec) -> Iterator[Field]:
     answers = answered(study)
-    for key in FIELDS:
+    for key in fields_to_leave_out():
         starts = []
-        for strategy, name in SHORT_STRATEGIES.items():
-            rater = Configuration(judge, strategy, variant_without(key)).rater
-            done = answers.get((rater, strategy), 0) if key in TOLD[strategy] else None
-            starts.append(Start(strategy, name, done))
+        for strategy in registered().values():
+            if strategy.fields:
+                rater = Configuration(judge, strategy.name, variant_without(key)).rater
+                done = answers.get((rater, strategy.name), 0) if key in strategy.fields else None
+                starts.append(Start(strategy.name, _(strategy.label), done))
         yield Field(key, *FIELD_WORDS[key], starts)
 
 
@@ -58,6 +61,7 @@ def answered(study: Study) -> dict[tuple[str, str], int]:
 def start_without(request: HttpRequest, study: Study) -> HttpResponse:
     judge = request.POST.get("judge", "")
     strategy, _, field = request.POST.get("without", "").partition(" ")
-    if judge not in [known.key for known in study.current().spec().judges] or field not in TOLD.get(strategy, ()):
+    known = registered().get(strategy)
+    if judge not in [one.key for one in study.current().spec().judges] or known is None or field not in known.fields:
         raise Http404
     return ask_first(study, "judge", [judge, strategy, f"--without={field}"], back="research-judges")

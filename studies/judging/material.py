@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from dialogue.judges.fields import Line, profile_without, text_of
 from dialogue.judges.prompts import STATE_TEXTS, InnerState, JudgedTurn
 from dialogue.judges.redaction import Redaction
+from dialogue.judges.strategies import get_strategy
+from dialogue.languages import get_code
 from dialogue.models import InnerState as StateRow
 from dialogue.models import Turn
 from dialogue.models.conversation import TurnState
-from dialogue.seekers.identifying import names_called
+from dialogue.seekers.identifying import forms_of_name
 from studies.judging.planning import profiles
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun
@@ -35,7 +37,7 @@ class Material:
 
     @property
     def language(self) -> str:
-        """Of the conversation, where we have prompts in it; else English."""
+        """Return the code of the conversation's language, if we have prompts in it; else of the first."""
         return language_of(self.run)
 
     def up_to(self, turn: int) -> "Material":
@@ -77,14 +79,15 @@ class Material:
 
 def language_of(run: ArmRun) -> str:
     assert run.conversation is not None  # noqa: S101 - only runs with a conversation are judged
-    return "zh" if run.conversation.language.startswith("zh") else "en"
+    return get_code(run.conversation.language)
 
 
 def materials(configuration: Configuration, runs: Sequence[ArmRun]) -> Iterator[Material]:
     turns = turns_of(runs)
-    states = stored_states(configuration, runs) if configuration.strategy == "state_aware" else {}
-    profile_of = profiles() if configuration.strategy != "standard" else lambda _: ()
-    names = nicknames(runs) if configuration.judge.redact else None
+    strategy = get_strategy(configuration.strategy)
+    states = stored_states(configuration, runs) if strategy.needs_states else {}
+    profile_of = profiles() if strategy.needs_profile else lambda _: ()
+    names = nicknames(runs) if configuration.redacts else None
     for run in runs:
         known = states.get(run.conversation_id, {})
         called = None if names is None else names[run.participation_id]
@@ -99,7 +102,7 @@ def nicknames(runs: Sequence[ArmRun]) -> Mapping[int | None, tuple[str, ...]]:
     )
     names: dict[int | None, tuple[str, ...]] = defaultdict(tuple)
     for person, name in given.order_by("pk").values_list("response__rater__participation", "text"):
-        names[person] += names_called(name)
+        names[person] += forms_of_name(name)
     return names
 
 

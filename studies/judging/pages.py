@@ -11,8 +11,9 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 
-from dialogue.judges.fields import FIELDS, variant_without
+from dialogue.judges.fields import variant_without
 from dialogue.judges.probes import PLAIN, SIGN, VARIANTS, WARM
+from dialogue.judges.strategies import fields_to_leave_out, registered
 from studies.design.spec import ArmSpec
 from studies.judging import judge_fields
 from studies.judging.planning import MOMENTS, runs_to_judge
@@ -25,9 +26,9 @@ from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
 from studies.workbench.model_texts import Text, without_secrets
 from studies.workbench.paid_work import PAIRS
-from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, STRATEGIES, WORDS
+from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, WORDS, strategy_choices
 from studies.workbench.rating_tables import title_of
-from studies.workbench.recent_tasks import recent
+from studies.workbench.recent_tasks import recent_tasks
 from studies.workbench.tables import Choice
 
 
@@ -69,9 +70,9 @@ def judges(request: HttpRequest, study: Study) -> HttpResponse:
         "parameters": parameters(found) if found else "",
         "probes": list(probes(study, judge)) if judge else [],
         "fields": list(judge_fields.fields_of(study, judge)) if judge else [],
-        "strategies": STRATEGIES,
+        "strategies": strategy_choices(),
         "demonstrations": study.current().demonstrations(),
-        **recent(study, "judge"),
+        **recent_tasks(study, "judge"),
     }
     return show(request, study, "judges", context)
 
@@ -87,8 +88,8 @@ def previewed(
 ) -> Preview | None:
     if judge is None or run is None or not places:
         return None
-    strategy = one_of(request.GET.get("strategy", ""), [key for key, _label in STRATEGIES])
-    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(variant_without, FIELDS)])
+    strategy = one_of(request.GET.get("strategy", ""), list(registered()))
+    variant = one_of(request.GET.get("variant", ""), [PLAIN, *VARIANTS, *map(variant_without, fields_to_leave_out())])
     place = next((one for one in places if one.name() == request.GET.get("place")), places[0])
     return preview(Configuration(judge, strategy, variant), run, place)
 
@@ -102,7 +103,7 @@ def choices(
 ) -> Iterator[Choice]:
     given = request.GET.get
     yield Choice("judge", _("Judge"), [(key, key) for key in known], judge.key if judge else "")
-    yield Choice("strategy", _("What the judge is shown"), STRATEGIES, given("strategy", ""))
+    yield Choice("strategy", _("What the judge is shown"), strategy_choices(), given("strategy", ""))
     yield Choice("variant", _("Form of the question"), list(ways_of_asking()), given("variant", ""))
     if places:
         yield Choice("place", _("About"), [(place.name(), words_of(place)) for place in places], given("place", ""))
@@ -111,7 +112,7 @@ def choices(
 def ways_of_asking() -> Iterator[tuple[str, str]]:
     yield PLAIN, _("unchanged")
     yield from ((key, str(WORDS[key][0])) for key in VARIANTS)
-    for key in FIELDS:
+    for key in fields_to_leave_out():
         yield variant_without(key), _("without: %(field)s") % {"field": FIELD_WORDS[key][0]}
 
 
@@ -145,7 +146,7 @@ def counted(study: Study, what: str) -> dict[str, int]:
 def start_probe(request: HttpRequest, study: Study) -> HttpResponse:
     judge, strategy, probe = (request.POST.get(name, "") for name in ("judge", "strategy", "probe"))
     known = [judge.key for judge in study.current().spec().judges]
-    if judge not in known or strategy not in dict(STRATEGIES) or probe not in WORDS:
+    if judge not in known or strategy not in registered() or probe not in WORDS:
         raise Http404
     return ask_first(study, "judge", arguments(judge, strategy, probe), back="research-judges")
 

@@ -13,6 +13,7 @@ from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
 from dialogue.judges import fields, probes
 from dialogue.judges.fields import Line
+from dialogue.judges.strategies import get_strategy
 from dialogue.models import Turn
 from dialogue.models.conversation import SeekerKind, Status, TurnState
 from dialogue.seekers.profiles import from_content, lines_for_seeker
@@ -140,7 +141,7 @@ def items(
 ) -> Iterator[Wanted]:
     """Where the judge is told the inner states, these come first: once for each conversation. `raters`: by variant."""
     thinkers: dict[int, Wanted] = {}
-    if configuration.strategy == "state_aware":
+    if get_strategy(configuration.strategy).needs_states:
         runs = {judgement.run: judgement.conversation for judgement in judgements}
         thinkers = {run: thinker_item(run, conversation, configuration) for run, conversation in runs.items()}
     yield from thinkers.values()
@@ -180,6 +181,7 @@ def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates
     """All that this judge has not answered yet and may be sent; the rest is counted."""
     runs = runs_to_judge(rater.study).iterator(chunk_size=AT_ONCE)
     answered, profile_of, variant = answered_by(rater), profiles(), probes.variant_of(rater.code)
+    needs_profile = get_strategy(rater.strategy).needs_profile
     work = Work()
     for run, judgement in judgements(rater.study, runs, moments, replicates, variant):
         if judgement.place in answered:
@@ -188,7 +190,7 @@ def work_for(rater: Rater, judge: ArmSpec, *, moments: Sequence[str], replicates
             work.not_varied += 1
         elif not may_be_sent(run, judge):
             work.not_sent += 1
-        elif rater.strategy == "standard" or profile_of(run):
+        elif profile_of(run) or not needs_profile:
             work.judgements.append(judgement)
         else:
             work.without_profile += 1
@@ -208,7 +210,7 @@ def is_varied(run: ArmRun, judgement: Judgement, strategy: str, profile_of: Prof
     if not judgement.variant:
         return True
     if field := fields.left_out(judgement.variant):
-        return fields.is_told(field, strategy, profile_of(run))
+        return fields.is_told(field, get_strategy(strategy).fields, profile_of(run))
     items = judged_items(load(judgement.instrument), "en")
     return probes.applies(judgement.variant, judgement.instrument, items, run.model)
 

@@ -8,6 +8,7 @@ from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from dialogue.judges.schemas import RESPONSE_FORMAT
+from dialogue.judges.strategies import get_strategy
 from studies.instruments.loading import load
 from studies.judging.asking import noting
 from studies.judging.changes import is_changed
@@ -82,7 +83,7 @@ def preview(configuration: Configuration, run: ArmRun, place: Place) -> Preview:
     [whole] = materials(configuration, [run])
     material = whole.up_to(place.turn)
     prompts = prompts_of(configuration, load(place.instrument), material, moment=place.moment)
-    thinks = configuration.strategy == "state_aware"
+    thinks = get_strategy(configuration.strategy).needs_states
     return Preview(
         configuration,
         place,
@@ -104,7 +105,7 @@ def obstacles(configuration: Configuration, material: Material, place: Place) ->
     if not may_be_sent(run, judge):
         name = judge.provider or judge.base_url
         yield _("The person's latest consent does not name “%(provider)s”.") % {"provider": name}
-    if configuration.strategy != "standard" and not material.profile:
+    if get_strategy(configuration.strategy).needs_profile and not material.profile:
         yield _("This strategy tells the judge who the seeker is, but nothing is known about this seeker.")
     asked = judgement_of(run, place.instrument, place.moment, place.turn, 1, configuration.variant)
     if not is_varied(run, asked, configuration.strategy, lambda _: material.profile):

@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from dialogue.judges import fields, probes
 from dialogue.judges.probes import Asked
-from dialogue.judges.prompts import JudgedItem, judge_messages, template_version
+from dialogue.judges.prompts import JudgedItem
 from dialogue.judges.redaction import version_with
 from dialogue.judges.schemas import Schema, scores_format
+from dialogue.judges.strategies import Strategy, get_strategy
 from dialogue.providers.base import Message
 from studies.instruments.definitions import Questionnaire
 from studies.judging.items import judged_items, scope_of
@@ -22,7 +23,7 @@ class Prompt:
 
     messages: Sequence[Message]
     items: Sequence[JudgedItem]
-    language: str  # of the standing text: en or zh
+    language: str  # of the standing text
     version: str  # as the ledger keeps it
     form: Schema | None = None
     redacted: Mapping[str, int] = field(default_factory=dict)
@@ -32,14 +33,14 @@ def prompts_of(
     configuration: Configuration, questionnaire: Questionnaire, material: Material, *, moment: str
 ) -> Iterator[Prompt]:
     """One; or one for each item, where they are asked apart."""
-    variant = configuration.variant
+    variant, strategy = configuration.variant, get_strategy(configuration.strategy)
     left_out = fields.left_out(variant)
     shown = material.without(left_out).as_sent()
     asked = probes.varied(asked_of(configuration, questionnaire, shown), variant)
     scope = scope_of(questionnaire, moment, asked.language)
-    version = version_with(version_of(variant, asked.language), shown.redacted)
+    version = version_with(version_of(strategy, variant, asked.language), shown.redacted)
     for items in [[item] for item in asked.items] if variant == probes.APART else [asked.items]:
-        messages = judge_messages(
+        messages = strategy.build_messages(
             asked.turns,
             items,
             language=asked.language,
@@ -53,9 +54,10 @@ def prompts_of(
         yield Prompt(messages, items, asked.language, version, form, shown.redacted)
 
 
-def version_of(variant: str, language: str) -> str:
-    """`judge.en/1`; of a variant also which, and the version of the probes' own texts: `judge.en/1~padding/1.1`."""
-    template = template_version("judge", language)
+def version_of(strategy: Strategy, variant: str, language: str) -> str:
+    """Return `judge.en/1`; of a variant also which, and the version of the probes' own texts:
+    `judge.en/1~padding/1.1`."""
+    template = strategy.get_prompt_version(language)
     return f"{template}{probes.SIGN}{variant}/{probes.version()}" if variant else template
 
 

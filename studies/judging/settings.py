@@ -7,6 +7,8 @@ from typing import Any
 
 from dialogue.judges import probes, redaction, schemas
 from dialogue.judges.prompts import template_version
+from dialogue.judges.strategies import get_strategy
+from dialogue.languages import CODES
 from dialogue.providers.base import ModelSettings
 from studies.design.spec import ArmSpec
 
@@ -36,6 +38,11 @@ class Configuration:
     def structured(self) -> bool:
         return is_structured(self.judge)
 
+    @property
+    def redacts(self) -> bool:
+        """Whether what identifies a person is removed before anything is sent."""
+        return self.judge.redact or get_strategy(self.strategy).redacts
+
     def settings(self) -> ModelSettings:
         settings = judge_settings(self.judge)
         return replace(settings, temperature=WARM_TEMPERATURE) if self.variant == probes.WARM else settings
@@ -44,18 +51,19 @@ class Configuration:
         """The same for the same questions to the same model."""
         settings = self.settings()
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-        versions = [template_version(name, language) for name in ("judge", "repair") for language in ("en", "zh")]
+        versions = [get_strategy(self.strategy).get_prompt_version(language) for language in CODES]
+        versions += [template_version("repair", language) for language in CODES]
         if self.variant:
             versions.append(probes.version())
-        versions += ways_of_sending(self.judge)
+        versions += ways_of_sending(self.judge, redacts=self.redacts)
         return digest([self.rater, self.strategy, self.variant, model, settings.said_to_model(), versions])
 
     def thinker_hash(self) -> str:
         """Its inner states serve every strategy and variant."""
         settings = thinker_settings(self.judge)
         model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-        versions = [template_version("thinker", language) for language in ("en", "zh")]
-        versions += ways_of_sending(self.judge)
+        versions = [template_version("thinker", language) for language in CODES]
+        versions += ways_of_sending(self.judge, redacts=self.redacts)
         return digest([self.judge.key, model, settings.said_to_model(), versions])
 
     def as_plan(self) -> dict[str, Any]:
@@ -74,10 +82,10 @@ def is_structured(judge: ArmSpec) -> bool:
     return judge.structured and judge.kind == "openai_compatible"
 
 
-def ways_of_sending(judge: ArmSpec) -> list[str]:
+def ways_of_sending(judge: ArmSpec, *, redacts: bool) -> list[str]:
     """What else decides what is asked; empty where the study file says nothing of it."""
     structured = [f"structured/{schemas.VERSION}"] if is_structured(judge) else []
-    return [*structured, *([f"{redaction.MARK}/{redaction.VERSION}"] if judge.redact else [])]
+    return [*structured, *([f"{redaction.MARK}/{redaction.VERSION}"] if redacts else [])]
 
 
 def plain(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What all our commands share: progress that can be watched, a JSON summary, plain refusals, and exit codes."""
+"""The base of all commands: visible progress, a JSON summary, plain refusals, and exit codes."""
 
 import json
 import os
@@ -27,7 +27,8 @@ LINES = 10  # how many plain lines a long work prints where there is no terminal
 
 
 class Progress:
-    """A bar on a terminal, a few plain lines otherwise, and a row for the page that started the command."""
+    """The progress of a command: a bar on a terminal, otherwise a few plain lines, and the row of the page that started
+    it."""
 
     def __init__(self, total: int, label: str, *, quiet: bool) -> None:
         self.total, self.label, self.done = total, label, 0
@@ -45,7 +46,7 @@ class Progress:
         self.tell()
 
     def set(self, done: int, total: int, label: str) -> None:
-        """For work that knows its own count; `label` says what comes next."""
+        """Set the progress of work that counts by itself; `label` names what comes next."""
         self.total, self.label = total, label
         if self.bar is not None:
             self.bar.total = total
@@ -53,7 +54,7 @@ class Progress:
         self.step(done - self.done)
 
     def tell(self) -> None:
-        """Without a page that watches, no database is needed."""
+        """Store the progress for the page that watches; without such a page no database is needed."""
         if self.task:
             row = Task.objects.filter(pk=self.task)
             row.update(done=self.done, total=self.total, message=self.label, heard_at=timezone.now())
@@ -64,7 +65,8 @@ class Progress:
 
 
 class Command(BaseCommand):
-    """Subclasses write `add` (their arguments) and `work` (returns the summary), and call `refuse` on bad input."""
+    """The base class. Subclasses write `add` (their arguments) and `work` (returns the summary), and call `refuse` on
+    bad input."""
 
     requires_migrations_checks = False
 
@@ -80,7 +82,7 @@ class Command(BaseCommand):
     def handle(self, *_args: Any, **options: Any) -> None:
         self.quiet = options["verbosity"] == 0
         try:
-            summary = self.worked(options)
+            summary = self.run_work(options)
         except CommandError as refusal:
             self.leave_plainly(refusal)
             raise
@@ -91,7 +93,7 @@ class Command(BaseCommand):
         if summary.get("failed") or summary.get("left"):
             sys.exit(PART_FAILED)
 
-    def worked(self, options: dict[str, Any]) -> dict[str, Any]:
+    def run_work(self, options: dict[str, Any]) -> dict[str, Any]:
         try:
             return self.work(**options)
         except DatabaseError:
@@ -102,13 +104,13 @@ class Command(BaseCommand):
             )
 
     def leave_plainly(self, refusal: CommandError) -> None:
-        """On a command line the message alone, one fault a line, without the name of a Python class before it."""
+        """On a command line, print the message alone, one fault a line, and exit."""
         if self._called_from_command_line:
             self.stderr.write(str(refusal))
             sys.exit(refusal.returncode)
 
     def refuse(self, message: str) -> NoReturn:
-        """Bad input: say what is wrong where; nothing was changed."""
+        """Say what is wrong with the input and stop; nothing was changed."""
         raise CommandError(message, returncode=BAD_INPUT)
 
     def say(self, message: str) -> None:
@@ -123,9 +125,9 @@ class Command(BaseCommand):
         finally:
             progress.close()
 
-    def hint_at_test_data(self, told: str, *, out: Path) -> None:
-        """Refuses where nothing of `out` is there that should become empty, as after an erasure."""
-        hint = f"{told} {TAKE_TESTS}"
+    def hint_at_test_data(self, what: str, *, out: Path) -> None:
+        """Hint at left-out test data; refuse if `out` holds no earlier result that should become empty."""
+        hint = f"{what} {TAKE_TESTS}"
         if not out.exists():
             self.refuse(hint)
         self.say(hint)
@@ -140,8 +142,8 @@ class Command(BaseCommand):
         return self.study(key).current()
 
 
-def told_of_tests(study: Study, *, include_tests: bool) -> str:
-    """Return what an empty result adds where test data were left out; empty where there were none."""
+def describe_left_out_tests(study: Study, *, include_tests: bool) -> str:
+    """Return a sentence about test data that were left out of an empty result; empty if there were none."""
     if not (count := tests_left_out(study, Filter(include_tests))):
         return ""
     were = one_or_more(count, "conversation of test data was", "conversations of test data were")

@@ -1,4 +1,4 @@
-"""What the commands share that write one file of a study, a row of JSON a line."""
+"""The base of commands that write one file of a study, a row of JSON a line."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,8 +16,8 @@ from studies.workbench.labels import one_or_more
 
 
 class ExportLines(Command):
-    """Subclasses name what they write (`one`, `more`), and give `count`, `rows`, `study_of` (see `refuse_foreign`) and
-    `why_nothing`."""
+    """The base class. Subclasses name what they write (`one`, `more`), and give `count`, `rows`, `study_of` (see
+    `refuse_foreign`) and `why_nothing`."""
 
     one: str
     more: str
@@ -72,8 +72,8 @@ class ExportLines(Command):
         if only.include_tests or self.count(study, only):
             return
         if number := self.count(study, Filter(include_tests=True)):
-            told = f"{number} {one_or_more(number, self.one, self.more)}, all of test data."
-            self.hint_at_test_data(told, out=out)
+            found = f"{number} {one_or_more(number, self.one, self.more)}, all of test data."
+            self.hint_at_test_data(found, out=out)
 
 
 def stepping(rows: Iterable[Row], progress: Progress) -> Iterator[Row]:

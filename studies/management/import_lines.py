@@ -1,4 +1,4 @@
-"""What the commands share that add the lines of one file to a study, all of them or none."""
+"""The base of commands that add the lines of one file to a study, all of them or none."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,7 +13,8 @@ from studies.models import Study
 
 
 class ImportLines(Command):
-    """Subclasses name their kind of file, how many of its lines are no item, and give `bring` and `told`.
+    """The base class. Subclasses name their kind of file and how many of its lines are headers, and give `bring` and
+    `describe_outcome`.
 
     `chosen` are the options that they add; `bring` gets each under its name.
     """
@@ -23,10 +24,10 @@ class ImportLines(Command):
     chosen: tuple[str, ...] = ()
 
     def bring(self, study: Study, file: Path, *, on_done: Callable[[int], None], **chosen: Any) -> Any:
-        """Returns what came of it, a dataclass. Raises ImportRefused, and then nothing was changed."""
+        """Import the file and return the outcome, a dataclass. Raises ImportRefused, and then nothing was changed."""
         raise NotImplementedError
 
-    def told(self, outcome: Any) -> str:
+    def describe_outcome(self, outcome: Any) -> str:
         raise NotImplementedError
 
     def add(self, parser: CommandParser) -> None:
@@ -43,5 +44,5 @@ class ImportLines(Command):
             self.refuse(str(error))
         except OSError as error:
             self.refuse(f"{file}: {error.strerror}")
-        self.say(f"{study}: {self.told(outcome)}")
+        self.say(f"{study}: {self.describe_outcome(outcome)}")
         return {"study": study, **asdict(outcome)}

@@ -1,4 +1,4 @@
-"""What commands that work through a job share: their options, the work itself, and how it ended."""
+"""The base of commands that work through a job: their options, the work itself, and its summary."""
 
 import asyncio
 import signal
@@ -39,13 +39,13 @@ HOW_TO_GO_ON = {
 
 
 class JobCommand(Command):
-    """Subclasses plan a job and hand it to `work_on`."""
+    """The base class. Subclasses plan a job and hand it to `work_on`."""
 
-    def worked(self, options: dict[str, Any]) -> dict[str, Any]:
+    def run_work(self, options: dict[str, Any]) -> dict[str, Any]:
         if settings.REPLAY:
             self.refuse_unplayable(options)
             self.stderr.write(f"No model is asked: answers come from {settings.REPLAY} (REPLAY).")
-        return super().worked(options)
+        return super().run_work(options)
 
     def refuse_unplayable(self, options: dict[str, Any]) -> None:
         if options["background"]:
@@ -139,13 +139,13 @@ class JobCommand(Command):
             self.refuse(f"--budget: must be less than {TOO_MUCH:,}.")
         return amount.quantize(SMALLEST, ROUND_DOWN)
 
-    def told_estimate(self, estimate: Estimate) -> dict[str, Any]:
+    def say_estimate(self, estimate: Estimate) -> dict[str, Any]:
         for line in estimate_words.lines(estimate):
             self.say(line)
         return {"estimate": estimate_words.as_summary(estimate)}
 
     def say_counts(self, counts: Mapping[str, int]) -> None:
-        """What there is none of is not worth a line."""
+        """Print each count that is not 0."""
         for what, count in counts.items():
             if count:
                 self.say(f"{count} {what}.")
@@ -155,19 +155,21 @@ class JobCommand(Command):
         self.say(f"Job {planned.job.pk}: {planned.items} {waiting} for a runner.")
 
     def work_on(self, job: Job, label: str, *, at_once: int) -> None:
-        """Until it is done, here or by others. Told to stop, it gives back what is not done."""
-        self.begun_with = list(job.items.values_list("pk", "role"))
+        """Work on a job until it is done, here or by others. After a signal it gives back what is not done."""
+        self.items_at_start = list(job.items.values_list("pk", "role"))
         with self.progress(store.counts(job.pk).total(), label) as progress:
-            asyncio.run(work(job, progress, at_once=at_once))
+            asyncio.run(run_job(job, progress, at_once=at_once))
         job.refresh_from_db()
         if job.state == Job.State.STOPPED:
             self.say(f"Stopped: {job.reason}")
         if job.state == Job.State.BUDGET:
             self.say(f"Budget reached: {job.reason} {HOW_TO_GO_ON.get(job.reason, '')}".rstrip())
 
-    def told_of(self, job: Job, role: str, *, planned: int, **only: Any) -> dict[str, Any]:
-        """How the job's items of this role ended. What is no longer there was withdrawn or erased meanwhile. `only`:
-        filters of them."""
+    def job_summary(self, job: Job, role: str, *, planned: int, **only: Any) -> dict[str, Any]:
+        """Return how the job's items of this role ended. Missing items were withdrawn or erased meanwhile.
+
+        `only`: filters of them.
+        """
         ended = list(self.ends(job, role, **only))
         counts = Counter(state for state, *_ in ended)
         failed = Counter((failure, detail) for _, failure, detail in ended if failure)
@@ -189,43 +191,44 @@ class JobCommand(Command):
         }
 
     def ends(self, job: Job, role: str, **only: Any) -> Iterator[tuple[str, str, str]]:
-        """State, failure and its detail, of each item."""
-        for some in store.chunks(self.begun(job, role)):
+        """Yield state, failure and its detail of each item."""
+        for some in store.chunks(self.items_of_role(job, role)):
             yield from JobItem.objects.filter(pk__in=some, **only).values_list("state", "failure", "detail")
 
-    def begun(self, job: Job, role: str) -> list[int]:
-        """Its items, also those that the same command, given twice, took over meanwhile."""
-        begun_with = getattr(self, "begun_with", None) or job.items.values_list("pk", "role")
-        return [pk for pk, of_role in begun_with if of_role == role]
+    def items_of_role(self, job: Job, role: str) -> list[int]:
+        """Return the items of this role, also those that a second call of the same command took over."""
+        items_at_start = getattr(self, "items_at_start", None) or job.items.values_list("pk", "role")
+        return [pk for pk, of_role in items_at_start if of_role == role]
 
 
-def failures(summary: Mapping[str, Any]) -> dict[str, int]:
-    """As counts to be said, each with its commonest detail, and what to do where nothing is tried again by itself."""
-    told = told_failures(summary["failed_reasons"], summary["failed_details"])
+def failure_counts(summary: Mapping[str, Any]) -> dict[str, int]:
+    """Return counts for `say_counts`, each with its commonest detail, and advice if nothing is retried
+    automatically."""
+    failed = describe_failures(summary["failed_reasons"], summary["failed_details"])
     waits, them = ("waits", "it") if summary["quarantined"] == 1 else ("wait", "them")
     why = "too long, or failed the same way three times"
     quarantine = f"of them {waits} in quarantine ({why}): --retry-quarantined tries {them} again"
-    return {**told, quarantine: summary["quarantined"]}
+    return {**failed, quarantine: summary["quarantined"]}
 
 
-def told_failures(reasons: Mapping[str, int], details: Mapping[str, str]) -> dict[str, int]:
-    """A detail is a sentence of its own, which gets its full stop where it is said."""
+def describe_failures(reasons: Mapping[str, int], details: Mapping[str, str]) -> dict[str, int]:
+    """Return counts by sentence. A detail is a sentence of its own and gets its full stop here."""
     said = {reason: f". {detail.rstrip('.')}" for reason, detail in details.items()}
     return {f"failed: {reason}{said.get(reason, '')}": count for reason, count in reasons.items()}
 
 
 def is_unpriced(job: Job) -> bool:
-    """Whether some of its calls have no price, so that `spent` is not all that it cost."""
+    """Return whether some of its calls have no price, so that `spent` is not its whole cost."""
     return Call.objects.filter(item__job=job, cost=None).exists()
 
 
 def in_brackets(counts: Mapping[str, int]) -> str:
-    told = ", ".join(f"{what} {count}" for what, count in counts.items())
-    return f" ({told})" if told else ""
+    listed = ", ".join(f"{what} {count}" for what, count in counts.items())
+    return f" ({listed})" if listed else ""
 
 
 def worker(*, at_once: int, job: int | None = None) -> Any:
-    """Who works: a runner in this process; where there is a broker, one that sends the work to Celery's workers."""
+    """Return a runner in this process, or with a broker one that sends the work to Celery's workers."""
     if not settings.CELERY_BROKER_URL:
         return Runner(at_once=at_once, job=job)
     from dialogue.jobs.broker import Dispatcher  # Celery is installed only where there is a broker
@@ -233,11 +236,11 @@ def worker(*, at_once: int, job: int | None = None) -> Any:
     return Dispatcher(job)
 
 
-async def work(job: Job, progress: Progress, *, at_once: int) -> None:
+async def run_job(job: Job, progress: Progress, *, at_once: int) -> None:
     runner = worker(at_once=at_once, job=job.pk)
     stop_on_signals(runner.stopping)
     label = progress.label
-    watching = asyncio.create_task(watch(job, progress, label))
+    watching = asyncio.create_task(watch_progress(job, progress, label))
     async with batching(job.pk):
         try:
             await runner.run(until_done=True)
@@ -245,11 +248,11 @@ async def work(job: Job, progress: Progress, *, at_once: int) -> None:
             watching.cancel()
         if runner.stopping.is_set():
             await in_database(store.end, job.pk, Job.State.STOPPED, "by hand; run the same command again to continue.")
-    await in_database(show, job, progress, label)
+    await in_database(show_progress, job, progress, label)
 
 
 def stop_on_signals(stopping: asyncio.Event) -> None:
-    """Ctrl-C and a polite kill end the work in good order; a second one ends it at once."""
+    """Let Ctrl-C and SIGTERM end the work in good order; a second one ends it at once."""
     if threading.current_thread() is not threading.main_thread():
         return
     loop = asyncio.get_running_loop()
@@ -262,14 +265,14 @@ def stop_on_signals(stopping: asyncio.Event) -> None:
         loop.add_signal_handler(number, stop, number)
 
 
-async def watch(job: Job, progress: Progress, label: str) -> None:
+async def watch_progress(job: Job, progress: Progress, label: str) -> None:
     while True:
         await asyncio.sleep(LOOK)
-        await in_database(show, job, progress, label)
+        await in_database(show_progress, job, progress, label)
 
 
-def show(job: Job, progress: Progress, label: str) -> None:
-    """With what it has cost so far, and what the provider says of batches that it works on."""
+def show_progress(job: Job, progress: Progress, label: str) -> None:
+    """Show the progress with the cost so far, and the provider's word on its batches."""
     counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
     label = f"{label}, {at_provider}" if at_provider else label
     spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)

@@ -1,4 +1,4 @@
-"""How a job of judging ended, as commands that let judges answer tell it."""
+"""Summaries of jobs of judging, for commands that let judges answer."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from studies.design.spec import ArmSpec
 from studies.judging.asking import ways_in
 from studies.judging.changes import ChangedJudgeError, refuse_changed
 from studies.judging.planning import KIND, Work
-from studies.management.jobs import JobCommand, failures, in_brackets, is_unpriced
+from studies.management.jobs import JobCommand, failure_counts, in_brackets, is_unpriced
 from studies.models import Study
 from studies.workbench.labels import one_or_more
 
@@ -23,16 +23,16 @@ class JudgingCommand(JobCommand):
         except ChangedJudgeError as error:
             self.refuse(str(error))
 
-    def told_of_judgements(self, planned: Planned, work: Work, judge: ArmSpec, *, judgements: int) -> dict[str, Any]:
-        """`judgements`: so many of `work` were planned."""
+    def report_judgements(self, planned: Planned, work: Work, judge: ArmSpec, *, judgements: int) -> dict[str, Any]:
+        """Print and return the summary. `judgements`: how many of `work` were planned."""
         done_before = planned.done_before[KIND]
-        told = self.told_of(planned.job, KIND, planned=judgements - done_before - planned.quarantined)
+        ended = self.job_summary(planned.job, KIND, planned=judgements - done_before - planned.quarantined)
         summary = {
-            **told,
+            **ended,
             "skipped_existing": work.skipped_existing + done_before,
             "not_sent": work.not_sent,
             "without_profile": work.without_profile,
-            **of_answers(planned.job, KIND),
+            **answer_statistics(planned.job, KIND),
         }
         self.say_counts(
             {
@@ -46,15 +46,15 @@ class JudgingCommand(JobCommand):
                     "single item could not be read and is stored as missing",
                     "single items could not be read and are stored as missing",
                 ): summary["unreadable_items"],
-                **failures(summary),
+                **failure_counts(summary),
                 "left for the next time": summary["left"],
             }
         )
-        self.say_of_answers(summary)
+        self.say_answer_statistics(summary)
         return summary
 
-    def say_of_answers(self, summary: Mapping[str, Any]) -> None:
-        """What they took, and what one of use cost."""
+    def say_answer_statistics(self, summary: Mapping[str, Any]) -> None:
+        """Print missing scores, repairs, and the cost of a usable answer."""
         done, valid = summary["done"], summary["valid"]
         if valid < done:
             self.say(f"{done - valid} of {done} have no score at all.")
@@ -66,9 +66,12 @@ class JudgingCommand(JobCommand):
             self.say(f"Cost: {summary['cost']:.4f} {currency}, {each:.4f} for each of the {valid} with a score.")
 
 
-def of_answers(job: Job, role: str) -> dict[str, Any]:
-    """Of a job's items of this role: how many have a score at all (`valid`), what is missing and why, how many were
-    sent for repair or asked again, and what a valid one cost; None where a price is not known."""
+def answer_statistics(job: Job, role: str) -> dict[str, Any]:
+    """Return statistics of a job's items of this role.
+
+    How many have a score at all (`valid`), what is missing and why, how many were sent for repair or asked again, and
+    the cost of a valid one; None if a price is not known.
+    """
     done = job.items.filter(role=role, state="done")
     results = list(done.values_list("result", flat=True))
     ways = Counter(way for result in results for way in ways_in(result))

@@ -1,4 +1,5 @@
-"""A runner of jobs beside the server, while there are jobs: an idle one would hold as much memory as the server."""
+"""Run a process for jobs next to the server while there are jobs; an idle one would take as much memory as
+the server."""
 
 import asyncio
 import os
@@ -20,15 +21,18 @@ Process = subprocess.Popen[bytes]
 
 
 async def run_where_needed() -> None:
-    """For as long as the server runs. A runner that was killed is followed by another at once; one that could not
-    work, as with faults in the price file, tells why, and the next one comes later."""
+    """Start runners as long as the server runs.
+
+    A killed runner is replaced at once. One that cannot work, as with faults in the price file, says why, and the next
+    one starts later.
+    """
     while True:
-        failed = await is_needed() and await ended(begin()) > 0
+        failed = await is_needed() and await wait_for_exit(start_runner()) > 0
         await asyncio.sleep(PAUSE if failed else LOOK)
 
 
-async def ended(runner: Process) -> int:
-    """Its exit code; negative where it was killed."""
+async def wait_for_exit(runner: Process) -> int:
+    """Wait for a runner and return its exit code; negative if it was killed."""
     while (code := runner.poll()) is None:  # noqa: ASYNC110 - no child watcher under Twisted's loop
         await asyncio.sleep(LOOK)
     return code
@@ -41,8 +45,8 @@ async def is_needed() -> bool:
         return False  # whoever is served meanwhile is told so; here it is enough to look again
 
 
-def begin() -> Process:
-    """A process of its own: what jobs compute must not hold up a reply. It ends when this one does."""
+def start_runner() -> Process:
+    """Start a runner in a process of its own, so that jobs do not delay replies. It ends with this process."""
     runner = subprocess.Popen(  # noqa: S603 - our own command, numbers as its arguments
         [
             *(sys.executable, str(settings.BASE_DIR / "manage.py"), "run_jobs"),

@@ -1,7 +1,10 @@
-"""Who may serve a database. Without Redis one server process alone: two of them would fetch the same replies, and
-neither would tell the other what it stored. With Redis, all that sign sessions with the same key.
+"""Locks that decide which processes may serve a database.
 
-The locks belong to an open file or a connection, so they end with the process, however it ends."""
+Without Redis it is a single process: two of them would fetch the same replies, and neither would tell the other what it
+stored. With Redis, all processes with the same signing key may serve.
+
+The locks belong to an open file or a connection, so they end with the process, however it ends.
+"""
 
 import fcntl
 import hashlib
@@ -34,7 +37,7 @@ SERVERS, SIGNING_KEYS = 0x656D6F73, 0x656D6F74
 
 
 def lock_database() -> Any:
-    """Return what holds the locks for as long as it is kept. Where they are taken, end the process with the reason."""
+    """Take the locks and return what holds them. If another process has them, exit with the reason."""
     if connection.vendor == "sqlite":
         return lock_file(Path(f"{settings.DATABASES['default']['NAME']}.lock"))
     return PostgresLock()
@@ -51,7 +54,8 @@ def refuse(reason: str) -> NoReturn:
 
 
 def lock_file(path: Path) -> int:
-    """The descriptor of a file beside the SQLite database. It holds the fingerprint of whoever came first."""
+    """Lock a file next to the SQLite database and return its descriptor. It holds the fingerprint of the
+    first process."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -77,7 +81,7 @@ def join_others(descriptor: int) -> int:
 
 
 class PostgresLock:
-    """Advisory locks of a connection that stays open. A thread takes them again when PostgreSQL was restarted."""
+    """Advisory locks of a connection that stays open. A thread takes them again after a restart of PostgreSQL."""
 
     def __init__(self) -> None:
         try:
@@ -96,7 +100,7 @@ class PostgresLock:
         return connection.Database.connect(**parameters, autocommit=True)
 
     def take(self, *, patience: float) -> str:
-        """Why it cannot be had; empty where it is ours."""
+        """Take the locks; return why they cannot be had, or an empty text."""
         kind = "" if settings.SINGLE_PROCESS else "_shared"
         give_up = time.monotonic() + patience
         while not self.ask(f"SELECT pg_try_advisory_lock{kind}(%s, 0)", SERVERS):

@@ -1,4 +1,4 @@
-"""What commands that let seekers be simulated share: their options, and how a job of conversations ended."""
+"""The base of commands that simulate seekers: their options, and the summary of a job of conversations."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from django.core.management.base import CommandParser
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned
 from dialogue.models import Job, JobItem
-from studies.management.jobs import JobCommand, States, failures, in_brackets
+from studies.management.jobs import JobCommand, States, failure_counts, in_brackets
 from studies.simulation.benchmark import Benchmark
 from studies.simulation.choice import MILD, Fitting, Unfit, told_states
 from studies.simulation.planning import KIND, REVIEW
@@ -44,11 +44,11 @@ class SimulatingCommand(JobCommand):
         )
 
     def refuse_odd_numbers(self, options: dict[str, Any], *names: str) -> None:
-        """`names`: of further options that are at least 1."""
+        """Refuse numbers out of range; `names`: further options that are at least 1."""
         self.refuse_below_one(options, "replicates", "concurrency", "max_turns", *names)
         self.refuse_above(options, replicates=MOST_REPLICATES, max_turns=MOST_TURNS)
 
-    def chosen(self, choose: Callable[..., Chosen], *args: Any, **values: Any) -> Chosen:
+    def choose(self, choose: Callable[..., Chosen], *args: Any, **values: Any) -> Chosen:
         try:
             return choose(*args, **values)
         except Unfit as error:
@@ -63,7 +63,7 @@ class SimulatingCommand(JobCommand):
         if found.mild:
             self.say(f"Profiles too mild for the worst case, left out: {', '.join(found.mild)}. {MILD}")
 
-    def planned(self, run: Benchmark, setup: Setup, **terms: Any) -> Planned:
+    def plan_setup(self, run: Benchmark, setup: Setup, **terms: Any) -> Planned:
         planned = run.plan(setup, **terms)
         self.set_aside = run.let_count(setup)
         if others := run.to_give_way(setup):
@@ -73,14 +73,14 @@ class SimulatingCommand(JobCommand):
             )
         return planned
 
-    def told_of_conversations(self, planned: Planned) -> dict[str, Any]:
-        conversations = self.told_of(planned.job, KIND, planned=len(self.begun(planned.job, KIND)))
+    def report_conversations(self, planned: Planned) -> dict[str, Any]:
+        conversations = self.job_summary(planned.job, KIND, planned=len(self.items_of_role(planned.job, KIND)))
         results = planned.job.items.filter(role__in=(KIND, REVIEW)).values_list("result", flat=True)
         ends = self.end_reasons(planned.job)
         held = one_or_more(conversations["done"], "conversation", "conversations")
         summary = {
             "end_reasons": ends,
-            **with_reviews(conversations, self.told_of(planned.job, REVIEW, planned=0, needs__state="done")),
+            **with_reviews(conversations, self.job_summary(planned.job, REVIEW, planned=0, needs__state="done")),
             "skipped_existing": planned.done_before[KIND],
             "reviewed_before": planned.done_before[REVIEW],
             "seeker_faults": sum(one.get("faults", 0) for one in results),
@@ -102,23 +102,26 @@ class SimulatingCommand(JobCommand):
                 "prompts, models or turns at most. Asked for as before, they count again at no cost": summary[
                     "set_aside"
                 ],
-                **failures(summary),
+                **failure_counts(summary),
                 "left for the next time": summary["left"],
             }
         )
         return summary
 
     def end_reasons(self, job: Job) -> dict[str, int]:
-        """How the conversations that it held ended."""
+        """Return the end reasons of the job's conversations."""
         found: Counter[str] = Counter()
-        for some in store.chunks(self.begun(job, KIND)):
+        for some in store.chunks(self.items_of_role(job, KIND)):
             done = JobItem.objects.filter(pk__in=some, state=States.DONE)
             found.update(done.values_list("conversation__end_reason", flat=True))
         return dict(found.most_common())
 
 
 def with_reviews(conversations: dict[str, Any], reviews: dict[str, Any]) -> dict[str, Any]:
-    """`reviews`: of conversations that are over; those of others share their fate, and are not told of."""
+    """Return the summary of conversations with that of the reviews of finished ones.
+
+    Reviews of other conversations are left out, because they fail with them.
+    """
     both = ("quarantined", "failed", "left", "waiting")
     added = {name: conversations[name] + reviews[name] for name in both if name in conversations}
     reasons = Counter(conversations["failed_reasons"]) + Counter(reviews["failed_reasons"])
@@ -128,5 +131,6 @@ def with_reviews(conversations: dict[str, Any], reviews: dict[str, Any]) -> dict
 
 
 def keys_in(given: str | None) -> list[str]:
-    """An empty text holds one key, which nothing has: a variable of a shell that is not set must not mean all."""
+    """Return the keys. An empty text is one key that does not exist, because an unset shell variable must
+    not mean all."""
     return [] if given is None else [key.strip() for key in given.split(",")]

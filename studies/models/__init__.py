@@ -7,7 +7,7 @@ from studies.models.participation import ArmRun, Consent, Participation
 from studies.models.response import Answer, Rater, Response
 from studies.models.review import Adjudication, Review, ReviewItem, ReviewPlan
 from studies.models.role_play import Card, Flag, RolePlay
-from studies.models.safety import AdverseEvent, Alarm, SafetyAct, StoppedArm
+from studies.models.safety import AdverseEvent, Alarm, SafetyAct, ScreenReview, StoppedArm
 from studies.models.seeker_profile import SeekerProfile
 from studies.models.study import Arm, Judge, Protocol, Study
 from studies.models.task import Task
@@ -44,6 +44,7 @@ __all__ = [
     "ReviewPlan",
     "RolePlay",
     "SafetyAct",
+    "ScreenReview",
     "SeekerProfile",
     "StoppedArm",
     "Study",

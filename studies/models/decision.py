@@ -6,7 +6,7 @@ from studies.models.participation import ArmRun, Participation
 
 
 class Decision(models.Model):
-    """What one coder says of a person or of a conversation: keep or leave out, and why. Two must agree."""
+    """One coder's decision on a person or a conversation: keep or leave out, and why. Two must agree."""
 
     participation = models.ForeignKey(
         Participation, on_delete=models.CASCADE, null=True, blank=True, related_name="decisions"

@@ -1,4 +1,4 @@
-"""What a page's forms need beside the answers: keys of those that were taken, and answers that are not taken yet."""
+"""The state of forms: keys of accepted forms, and drafts."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from studies.models.participation import Participation
 
 
 class Submission(models.Model):
-    """A form that was taken. The page gives each showing of a form a key of its own; one key is taken once."""
+    """An accepted form. Each display of a page has a key, and a key is accepted once."""
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="submissions")
     key = models.CharField(max_length=64)
@@ -20,8 +20,10 @@ class Submission(models.Model):
 
 
 class Draft(models.Model):
-    """What a person has answered on a page and the study has not taken yet: not sent, or sent with something to mend.
-    Gone as soon as it is taken; in no export."""
+    """Answers on a page that were not accepted yet: not sent, or sent with faults.
+
+    It is deleted when the form is accepted, and is in no export.
+    """
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="drafts")
     step = models.CharField(max_length=120)

@@ -1,4 +1,4 @@
-"""Interviews: what was asked and noted, the files that belong to them, and what a reader makes of them."""
+"""Interviews with their notes, files, coded passages and candidate dimensions."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from studies.models.study import Study
 
 
 class Interview(models.Model):
-    """With one person. What the person writes themselves are Answers like all others; here is the rest."""
+    """An interview with one person. What the person writes themselves are Answers like all others."""
 
     participation = models.OneToOneField(Participation, on_delete=models.CASCADE, related_name="interview")
     instrument = models.CharField(max_length=100)
@@ -24,7 +24,7 @@ class Interview(models.Model):
 
 
 class InterviewNote(models.Model):
-    """What the interviewer noted at a question, about a flagged reply or a rating of the person where it names one."""
+    """A note of the interviewer on a question, and on a flagged reply or a rating if it names one."""
 
     interview = models.ForeignKey(Interview, on_delete=models.CASCADE, related_name="notes")
     question = models.CharField(max_length=100)
@@ -80,7 +80,7 @@ class Passage(models.Model):
 
 
 class CandidateDimension(models.Model):
-    """A dimension that a person misses among those they rated on; counted over persons by its name."""
+    """A dimension that a person misses among those they rated; counted over persons by its name."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="candidate_dimensions")
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="candidate_dimensions")

@@ -1,4 +1,4 @@
-"""JSON in which the order of keys means something."""
+"""JSON whose keys keep their order."""
 
 import json
 from typing import Any
@@ -7,7 +7,7 @@ from django.db import models
 
 
 class OrderedJSONField(models.JSONField):
-    """Kept as text: PostgreSQL's own type sorts keys by their length, and a profile whose lines are in another order is
+    """A JSON field stored as text. PostgreSQL's own type sorts keys, and a profile in another order is
     another prompt."""
 
     def db_type(self, connection: Any) -> str:

@@ -14,13 +14,15 @@ def new_code() -> str:
 
 
 def order_of(kind: str, first: str) -> str:
-    """The strategy under which a rater compares. A judge is shown every pair in both orders, and is a rater of its own
-    in each: `a_first`, `b_first`."""
+    """Return the strategy under which a rater compares.
+
+    A judge sees every pair in both orders, and is a rater of its own in each: `a_first`, `b_first`.
+    """
     return f"{first}_first" if kind == RaterKind.JUDGE and first else ""
 
 
 class PairPlan(models.Model):
-    """A set of pairs, drawn once, each to be judged by so many raters on the same questions."""
+    """A set of pairs, drawn once, each for a number of raters and the same questions."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="pair_plans")
     name = models.CharField(max_length=100)
@@ -40,7 +42,7 @@ class PairPlan(models.Model):
 
 
 class Pair(models.Model):
-    """A and B; of both the whole conversation, or the reply of one turn."""
+    """Two sides, A and B, both a whole conversation or both the reply of one turn."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="pairs")
     plan = models.ForeignKey(PairPlan, on_delete=models.CASCADE, null=True, blank=True, related_name="pairs")
@@ -59,12 +61,12 @@ class Pair(models.Model):
         return self.code
 
     def side(self, side: str) -> tuple[ArmRun, int | None]:
-        """Whose conversation stands on this side (a, b), and of which turn the reply is meant; None for all of it."""
+        """Return the run on this side (a, b) and the turn of its reply; None for the whole conversation."""
         return (self.run_a, self.turn_a) if side == Comparison.Side.A else (self.run_b, self.turn_b)
 
 
 class Comparison(models.Model):
-    """One rater before one pair: which side stood left (first), and when it was judged."""
+    """One rater's work on one pair: which side stood left (first), and when it was done."""
 
     class Side(models.TextChoices):
         A = "a"
@@ -82,16 +84,16 @@ class Comparison(models.Model):
     def __str__(self) -> str:
         return f"{self.pair_id} {self.rater_id}"
 
-    def shown_second(self) -> str:
+    def second_side(self) -> str:
         return self.Side.B if self.shown_first == self.Side.A else self.Side.A
 
     def verdict_on(self, place: str) -> str:
-        """What `first`, `tie` or `second` on the page means for the pair."""
-        return {"first": self.shown_first, "second": self.shown_second()}.get(place, Verdict.Choice.TIE)
+        """Return the verdict on the pair for `first`, `tie` or `second` on the page."""
+        return {"first": self.shown_first, "second": self.second_side()}.get(place, Verdict.Choice.TIE)
 
 
 class Verdict(models.Model):
-    """Of one question: A, B or neither, whichever side they stood on."""
+    """The answer to one question: A, B or neither, whichever side they stood on."""
 
     class Choice(models.TextChoices):
         A = "a"

@@ -19,7 +19,7 @@ def new_code() -> str:
 
 
 def digest(token: str) -> str:
-    """Only this is stored: who reads the database cannot open anybody's link."""
+    """Return the hash of a token. Only the hash is stored, so nobody who reads the database can open a link."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 
@@ -41,30 +41,30 @@ AWAITED = (Status.APPLIED, Status.ACTIVE)  # the next thing to happen is theirs
 UNDER_WAY = tuple(status for status in Status if status not in (*OVER, Status.INVITED))
 
 
-# Whom a study is about. Reviewers rate what others said.
+# The tracks of people whom a study is about. Reviewers rate others' conversations.
 TRACKS_OF_PEOPLE = ("participant", "counsellor")
 
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
     def real(self) -> Self:
-        """No test data; reviewers too."""
+        """Return everything but test data, also reviewers."""
         return self.filter(is_test=False)
 
     def people(self) -> Self:
-        """Participants and counsellors; neither reviewers nor test data (bots, researchers' tries)."""
+        """Return participants and counsellors, without reviewers and test data (bots, researchers' tries)."""
         return self.real().filter(track__in=TRACKS_OF_PEOPLE)
 
     def test_data(self) -> Self:
-        """Bots and researchers' tries, of every track."""
+        """Return bots and researchers' tries, of every track."""
         return self.filter(is_test=True)
 
     def under_way(self) -> Self:
-        """Begun, and not over."""
+        """Return people who have begun and are not over."""
         return self.filter(status__in=UNDER_WAY)
 
 
 class Participation(models.Model):
-    """A person in a study: who they are to us (a code), the plan frozen for them, and where in it they stand."""
+    """A person in a study: their code, the plan frozen for them, and their position in it."""
 
     class Track(models.TextChoices):
         PARTICIPANT = "participant", gettext_lazy("Participant")
@@ -122,11 +122,11 @@ class Participation(models.Model):
         return [Step.from_json(step) for step in self.plan]
 
     def design(self) -> StudySpec:
-        """Of the version that is theirs; before their first visit, of the one that would be."""
+        """Return the design of the person's version; before their first visit, of the current one."""
         return (self.protocol or self.study.current()).spec()
 
     def status_under_way(self) -> Status:
-        """Of somebody who neither waits for a researcher nor is over. Reviewers are not asked for consent."""
+        """Return the status of a person who neither waits for a researcher nor is over. Reviewers need no consent."""
         signed = self.track == self.Track.REVIEWER or self.consents.exists()
         return Status.ACTIVE if signed else Status.APPLIED
 
@@ -138,7 +138,7 @@ class Participation(models.Model):
 
 
 class Consent(models.Model):
-    """What exactly was agreed to, by the text's version and hash, its boxes, and when."""
+    """A signed consent: the text's version and hash, the boxes, and the time."""
 
     participation = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="consents")
     instrument = models.CharField(max_length=100)
@@ -155,12 +155,11 @@ class Consent(models.Model):
 
 class ArmRunQuerySet(models.QuerySet["ArmRun"]):
     def real(self) -> Self:
-        """No test data; simulated and imported conversations too."""
+        """Return everything but test data, also simulated and imported conversations."""
         return self.filter(is_test=False)
 
     def people(self) -> Self:
-        """Those that participants and counsellors held, as `ParticipationQuerySet.people` has them; neither simulated
-        nor imported ones, nor test data."""
+        """Return conversations of participants and counsellors, without simulated, imported and test ones."""
         return self.real().filter(participation__track__in=TRACKS_OF_PEOPLE)
 
     def test_data(self) -> Self:
@@ -168,7 +167,7 @@ class ArmRunQuerySet(models.QuerySet["ArmRun"]):
 
 
 class ArmRun(models.Model):
-    """A conversation in a study: whose, with which arm, at which position. The one link from here to dialogue."""
+    """A conversation in a study: its person, arm and position. It is the only link to dialogue."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="runs")
     protocol = models.ForeignKey(Protocol, on_delete=models.PROTECT, related_name="runs")

@@ -15,7 +15,7 @@ class RaterKind(models.TextChoices):
 
 
 class Rater(models.Model):
-    """Who answers: a person in a role, or a judge with its strategy. Both fill the same questionnaires."""
+    """A source of answers: a person in a role, or a judge with its strategy. Both fill the same questionnaires."""
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="raters")
     kind = models.CharField(max_length=20, choices=RaterKind)
@@ -33,7 +33,7 @@ class Rater(models.Model):
 
 
 class Response(models.Model):
-    """One rater's answers to one questionnaire at one moment, about a conversation or about themselves."""
+    """The answers of one rater to one questionnaire at one moment, about a conversation or about themselves."""
 
     rater = models.ForeignKey(Rater, on_delete=models.CASCADE, related_name="responses")
     run = models.ForeignKey(ArmRun, on_delete=models.CASCADE, null=True, blank=True, related_name="responses")
@@ -70,7 +70,7 @@ class Response(models.Model):
 
 
 class Answer(models.Model):
-    """One item. A missing answer has no value and a reason: missing is never a score."""
+    """The answer to one item. A missing answer has a reason and no value: missing is never a score."""
 
     response = models.ForeignKey(Response, on_delete=models.CASCADE, related_name="answers")
     item = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""Second raters: which conversations they are given, and what is decided where they differ."""
+"""Second raters: plans, reviews and adjudications."""
 
 from datetime import timedelta
 
@@ -14,7 +14,7 @@ LEASE = timedelta(hours=24)  # a conversation that was given out and not rated i
 
 
 class ReviewPlan(models.Model):
-    """A set of conversations, drawn once, each to be rated by so many reviewers."""
+    """A set of conversations, drawn once, each to be rated by a number of reviewers."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="review_plans")
     name = models.CharField(max_length=100)
@@ -38,12 +38,12 @@ class ReviewPlan(models.Model):
         return self.name
 
     def is_for(self, reviewer: Participation) -> bool:
-        """Artificial reviewers rate test data, and nobody else does."""
+        """Return whether a reviewer gets this plan: artificial reviewers rate test data, others rate the rest."""
         return bool(self.source.get("is_test")) == reviewer.is_test
 
 
 class ReviewItem(models.Model):
-    """A conversation of a plan, how many ratings it needs, and when it is given out among the others."""
+    """A conversation of a plan, with its position and the number of ratings it needs."""
 
     plan = models.ForeignKey(ReviewPlan, on_delete=models.CASCADE, related_name="items")
     run = models.ForeignKey(ArmRun, on_delete=models.CASCADE, related_name="review_items")
@@ -59,7 +59,7 @@ class ReviewItem(models.Model):
 
 
 class Review(models.Model):
-    """One piece of a reviewer's work: a conversation, once more one that they know, or a vignette."""
+    """One piece of a reviewer's work: a conversation, a repeated one, or a vignette."""
 
     class Because(models.TextChoices):
         DISTRESS = "distress"
@@ -95,12 +95,12 @@ class Review(models.Model):
         return f"{self.reviewer_id} {self.item_id or self.vignette}"
 
     def is_fresh(self) -> bool:
-        """Still within the time in which it is nobody else's; a vignette always is."""
+        """Return whether the review is still reserved for its reviewer; a vignette always is."""
         return self.item_id is None or self.given_at > timezone.now() - LEASE
 
 
 class Adjudication(models.Model):
-    """What was decided on an item on which raters differ. The ratings themselves stay as they were."""
+    """The decision on an item on which raters differ. The ratings themselves stay as they were."""
 
     run = models.ForeignKey(ArmRun, on_delete=models.CASCADE, related_name="adjudications")
     instrument = models.CharField(max_length=100)

@@ -1,4 +1,4 @@
-"""What a counsellor played in a conversation, and what they marked in it."""
+"""Role-play: cards, the behaviours that a counsellor played, and the replies that they flagged."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class Card(models.Model):
         return self.key
 
     def as_given(self) -> dict[str, Any]:
-        """What a counsellor's run keeps of it."""
+        """Return the part of the card that a counsellor's run stores."""
         return {
             "key": self.key,
             "language": self.language,
@@ -43,7 +43,7 @@ class Card(models.Model):
 
 
 class RolePlay(models.Model):
-    """The card as it stood when it was given out, and which behaviours the counsellor ticked as played."""
+    """The card as it was when it was given out, and the behaviours that the counsellor ticked as played."""
 
     run = models.OneToOneField(ArmRun, on_delete=models.CASCADE, related_name="role_play")
     card = OrderedJSONField(help_text="key, profile and intensities of the card, as they were.")
@@ -57,7 +57,7 @@ class RolePlay(models.Model):
         return self.card.get("intensities", {}).get(behaviour, 0) > 0
 
     def tick(self, behaviour: str, *, played: bool) -> None:
-        """Twice the same is once."""
+        """Set or remove a tick; repeating it changes nothing."""
         others = [each for each in self.played if each != behaviour]
         if played and behaviour not in self.played:
             self.played = [*others, behaviour]
@@ -66,7 +66,7 @@ class RolePlay(models.Model):
 
 
 class Flag(models.Model):
-    """A reply that the seeker or counsellor marked while chatting. Taken back, it stays with the time of that."""
+    """A reply that the seeker or counsellor flagged while chatting. A withdrawn flag stays, with the time."""
 
     run = models.ForeignKey(ArmRun, on_delete=models.CASCADE, related_name="flags")
     turn = models.PositiveIntegerField()

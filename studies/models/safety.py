@@ -1,17 +1,33 @@
-"""What happened around a sign of danger: alarms, what was done, adverse events, arms that a rule has paused."""
+"""Safety records: alarms, acts, adverse events, and arms that a rule has paused."""
+
+import secrets
+from base64 import urlsafe_b64encode
+from typing import Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext_lazy
 
-from dialogue.models import RiskEvent
+from dialogue.models import RiskEvent, Turn
+from studies.models.participation import digest
 from studies.models.study import Arm, Study
 
 
+def new_nonce() -> str:
+    return secrets.token_hex(16)
+
+
+class AlarmQuerySet(models.QuerySet["Alarm"]):
+    def unsent(self) -> Self:
+        """Return those that no server has taken yet and that nobody has acknowledged; drills are none."""
+        return self.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
+
+
 class Alarm(models.Model):
-    """One message to one contact on call, about one event; without an event it is a drill."""
+    """A message to one contact on call about one event; without an event it is a drill."""
 
     class Channel(models.TextChoices):
         EMAIL = "email", gettext_lazy("E-mail")
@@ -20,24 +36,37 @@ class Alarm(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="alarms")
     event = models.ForeignKey(RiskEvent, null=True, blank=True, on_delete=models.CASCADE, related_name="alarms")
     round = models.PositiveIntegerField(default=1, help_text="Counts up when the person says that they are not safe.")
-    position = models.PositiveIntegerField(help_text="The contact's place in the order, from 1.")
+    step = models.PositiveIntegerField(default=1, help_text="Which contact in a row this round reached, from 1.")
+    lap = models.PositiveIntegerField(default=1, help_text="Counts up when nobody in the whole order has acknowledged.")
     contact = models.CharField(max_length=100)
     channel = models.CharField(max_length=10, choices=Channel)
     address = models.CharField(max_length=500)
+    form = models.CharField(max_length=10, blank=True, help_text="Of a webhook: 'json', 'slack' or 'ntfy'.")
+    secret_env = models.CharField(max_length=100, blank=True, help_text="The variable with the key that signs it.")
+    nonce = models.CharField(max_length=32, default=new_nonce, help_text="Its link is made from this and SECRET_KEY.")
     token_hash = models.CharField(max_length=64, unique=True, help_text="Of the link that acknowledges it.")
     created_at = models.DateTimeField(default=timezone.now)
-    due_at = models.DateTimeField(default=timezone.now, help_text="Not before this.")
+    due_at = models.DateTimeField(default=timezone.now, help_text="Not before this; a process that sends it moves it.")
     sent_at = models.DateTimeField(null=True, blank=True, help_text="When the server took it.")
     attempts = models.PositiveIntegerField(default=0)
     error = models.TextField(blank=True)
+    climb_at = models.DateTimeField(
+        null=True, blank=True, help_text="The next contact is alarmed then; empty once that is done or not needed."
+    )
     acknowledged_at = models.DateTimeField(null=True, blank=True)
     acknowledged_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
     )
+    acknowledged_by_name = models.CharField(max_length=150, blank=True, help_text="A contact's or an account's name.")
+
+    objects = AlarmQuerySet.as_manager()
 
     class Meta:
         ordering = ["created_at", "pk"]
-        indexes = [models.Index(fields=["due_at"], condition=Q(sent_at=None), name="alarms_to_send")]
+        indexes = [
+            models.Index(fields=["due_at"], condition=Q(sent_at=None, acknowledged_at=None), name="alarms_to_send"),
+            models.Index(fields=["climb_at"], condition=Q(climb_at__isnull=False), name="alarms_to_climb"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.study} {self.contact} {self.created_at:%Y-%m-%d %H:%M}"
@@ -45,9 +74,17 @@ class Alarm(models.Model):
     def is_drill(self) -> bool:
         return self.event_id is None
 
+    def get_token(self) -> str:
+        """Return the token of its link: 256 bits, of which the database holds a hash alone."""
+        signed = salted_hmac("studies.alarm", self.nonce, algorithm="sha256").digest()
+        return urlsafe_b64encode(signed).rstrip(b"=").decode()
+
+    def get_token_hash(self) -> str:
+        return digest(self.get_token())
+
 
 class SafetyAct(models.Model):
-    """One step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
+    """A step in the handling of an event: what was done, by whom and when. Rows are added, never changed."""
 
     class Kind(models.TextChoices):
         ALARMED = "alarmed", gettext_lazy("Alarm sent")
@@ -61,13 +98,13 @@ class SafetyAct(models.Model):
         ENDED = "ended", gettext_lazy("Study ended kindly")
         NOTED = "noted", gettext_lazy("Note")
         REVIEWED = "reviewed", gettext_lazy("Independent review")
+        REPORTED = "reported", gettext_lazy("Entered as an adverse event")
 
     event = models.ForeignKey(RiskEvent, on_delete=models.CASCADE, related_name="acts")
     kind = models.CharField(max_length=15, choices=Kind)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     by_name = models.CharField(max_length=150, blank=True, help_text="A contact's name, or 'person'.")
     text = models.TextField(blank=True)
-    verdict = models.CharField(max_length=20, blank=True, help_text="Of a review: 'real' or 'false_alarm'.")
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -78,7 +115,7 @@ class SafetyAct(models.Model):
 
 
 class AdverseEvent(models.Model):
-    """What happened to a person and may have to do with the study, for the ethics board."""
+    """An event that happened to a person and may be related to the study, for the ethics board."""
 
     class Severity(models.TextChoices):
         MILD = "mild", gettext_lazy("Mild")
@@ -123,6 +160,7 @@ class AdverseEvent(models.Model):
     report_due_at = models.DateTimeField(null=True, blank=True)
     reported_to = models.CharField(max_length=200, blank=True)
     reported_at = models.DateTimeField(null=True, blank=True)
+    changes = models.JSONField(default=list, blank=True, help_text="Who changed which fields, and when.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
     changed_at = models.DateTimeField(auto_now=True)
@@ -135,7 +173,7 @@ class AdverseEvent(models.Model):
 
 
 class StoppedArm(models.Model):
-    """A stopping rule of the study was met, and its arm was paused."""
+    """An arm that was paused because a stopping rule of the study was met."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="stopped_arms")
     arm = models.ForeignKey(Arm, on_delete=models.CASCADE, related_name="stops")
@@ -150,3 +188,18 @@ class StoppedArm(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} {self.arm_id} {self.at:%Y-%m-%d %H:%M}"
+
+
+class ScreenReview(models.Model):
+    """A second person says whether one message showed grave danger; with it the screen is measured in real use."""
+
+    turn = models.ForeignKey(Turn, on_delete=models.CASCADE, related_name="screen_reviews")
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    grave = models.BooleanField(help_text="A reader would call it level 3 or 4.")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["turn"], name="one_review_per_message")]
+
+    def __str__(self) -> str:
+        return f"{self.turn_id} {'grave' if self.grave else 'not grave'}"

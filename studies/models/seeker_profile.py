@@ -6,8 +6,10 @@ from studies.models.study import Study
 
 
 class SeekerProfile(models.Model):
-    """Whom a simulated seeker of a study is to be: P = {D, P, C, S} (EmoHarbor, appendix B), from a file or made of a
-    person's own answers. Only an approved one is played."""
+    """A profile of a simulated seeker: P = {D, P, C, S} (EmoHarbor, appendix B), from a file or a person's own answers.
+
+    Only an approved profile is used.
+    """
 
     class State(models.TextChoices):
         DRAFT = "draft"

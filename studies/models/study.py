@@ -10,6 +10,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
+from dialogue.languages import get_code
 from studies.design.serialisation import protocol_hash, spec_from_json
 from studies.design.spec import INTERVIEW, ArmSpec, StudySpec
 
@@ -30,14 +31,14 @@ class Study(models.Model):
         return self.key
 
     def current(self) -> "Protocol":
-        """The version that people yet to come will walk."""
+        """Return the version for people who have not begun."""
         return self.protocols.order_by("-version").first()
 
     def is_demo(self) -> bool:
         return self.key == "demo"
 
     def holds_interviews(self) -> bool:
-        """By its design, in any version, or because there are some."""
+        """Return whether any version of its design has interviews, or there are some."""
         some = models.Exists(apps.get_model("studies", "Interview").objects.filter(participation__study=self))
         designs = self.protocols.values_list("design__steps", some)
         return any(held or step["kind"] == INTERVIEW for steps, held in designs for step in steps)
@@ -46,17 +47,17 @@ class Study(models.Model):
         return self.closed_at is not None
 
     def is_finished(self) -> bool:
-        """Closed, and nobody is under way any more whose data the results could sway."""
+        """Return whether the study is closed and nobody is under way whose data the results could influence."""
         return self.is_closed() and not self.under_way()
 
     def under_way(self) -> int:
-        """How many have begun and are not through, reviewers included: their ratings are data yet to come. Test data is
-        not."""
+        """Count the people who have begun and are not over, also reviewers, whose ratings are data too. Test data does
+        not count."""
         return self.participations.real().under_way().count()
 
 
 class Protocol(models.Model):
-    """One version of a study's design. It may change until the first person has started on it, and never after."""
+    """One version of a study's design. It may change until the first person has begun, and never after."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="protocols")
     version = models.PositiveIntegerField()
@@ -73,7 +74,7 @@ class Protocol(models.Model):
         return not self.participations.exists()
 
     def spec(self) -> StudySpec:
-        """Read once for each instance: a page asks for it several times."""
+        """Return the design; it is read once for each instance, because a page needs it several times."""
         return self._spec
 
     @cached_property
@@ -83,7 +84,7 @@ class Protocol(models.Model):
         return spec_from_json({**self.design, "arms": arms, "judges": judges})
 
     def patience(self) -> timedelta | None:
-        """How long a person of this version may give no sign of life; None for as long as they like."""
+        """Return how long a person of this version may give no sign of life; None without a limit."""
         days = self.design.get("gone_after_days")
         return timedelta(days=days) if days else None
 
@@ -97,7 +98,7 @@ class Protocol(models.Model):
 
 
 class ModelRow(models.Model):
-    """What an arm and a judge have in common: which model answers, with which settings and prompt."""
+    """The common fields of arms and judges: the model with its settings and prompt."""
 
     key = models.CharField(max_length=60, validators=[slug])
     title = models.JSONField(help_text=_('A title by language: {"en": "…", "zh": "…"}.'))
@@ -129,9 +130,8 @@ class ModelRow(models.Model):
             raise ValidationError(_("A model behind an address needs both a base URL and a model name."))
 
     def name(self) -> str:
-        """Its title in the language of the page."""
-        language = "zh" if get_language() == "zh-hans" else "en"
-        return self.title.get(language) or next(iter(self.title.values()), self.key)
+        """Return its title in the language of the page."""
+        return self.title.get(get_code(get_language() or "")) or next(iter(self.title.values()), self.key)
 
     def is_demonstration(self) -> bool:
         return self.kind == "scripted"

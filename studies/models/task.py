@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from studies.models.study import Study
 
-SILENT_FOR = timedelta(minutes=5)
+STALE_AFTER = timedelta(minutes=5)
 
 
 class Task(models.Model):
@@ -37,6 +37,6 @@ class Task(models.Model):
     def __str__(self) -> str:
         return f"{self.command} {self.started_at:%Y-%m-%d %H:%M}"
 
-    def is_silent(self) -> bool:
-        """Its process has died without a word."""
-        return self.state == self.State.RUNNING and timezone.now() - self.heard_at > SILENT_FOR
+    def is_stale(self) -> bool:
+        """Return whether its process has died without a word."""
+        return self.state == self.State.RUNNING and timezone.now() - self.heard_at > STALE_AFTER

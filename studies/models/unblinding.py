@@ -5,7 +5,7 @@ from studies.models.study import Study
 
 
 class Unblinding(models.Model):
-    """A researcher's word that the results by arm may be seen, for good; it outlives the account that gave it."""
+    """A researcher's decision that the results by arm may be seen, for good; it outlives their account."""
 
     class When(models.TextChoices):
         OVER = "over"

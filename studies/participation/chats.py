@@ -1,5 +1,7 @@
-"""The one place that opens and finds an arm run's conversation."""
+"""Open and find the conversation of an arm run."""
 
+import logging
+from dataclasses import asdict
 from typing import Any
 
 from django.db import transaction
@@ -14,26 +16,28 @@ from studies.participation.profiles import profile_text
 from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
 
+log = logging.getLogger(__name__)
+
 
 class ArmGone(Exception):
-    """The arm of a run is no row any more."""
+    """The arm of a run no longer exists."""
 
 
-def run_at(participation: Participation, position: int) -> ArmRun:
-    """This person's run at this position, made when its first step comes, before there is a conversation."""
-    run = known_run(participation, position)
+def get_or_create_run(participation: Participation, position: int) -> ArmRun:
+    """Return the person's run at this position; it exists from its first step on, before the conversation."""
+    run = find_run(participation, position)
     if run is None:
         run, _ = ArmRun.objects.get_or_create(
-            participation=participation, position=position, defaults=of_new_run(participation, position)
+            participation=participation, position=position, defaults=new_run_values(participation, position)
         )
     return run
 
 
-def known_run(participation: Participation, position: int) -> ArmRun | None:
+def find_run(participation: Participation, position: int) -> ArmRun | None:
     return participation.runs.select_related("conversation").filter(position=position).first()
 
 
-def of_new_run(participation: Participation, position: int) -> dict[str, Any]:
+def new_run_values(participation: Participation, position: int) -> dict[str, Any]:
     return {
         "study": participation.study,
         "protocol": participation.protocol,
@@ -44,22 +48,22 @@ def of_new_run(participation: Participation, position: int) -> dict[str, Any]:
 
 
 def runs_with_a_reply(participation: Participation) -> list[ArmRun]:
-    """Those in which the person met their partner, in their order; one may be ended before the first reply."""
+    """Return the runs in which the person met their partner, in order; a run may end before the first reply."""
     met = participation.runs.filter(conversation__turns__state=TurnState.ANSWERED)
     return list(met.distinct().order_by("position"))
 
 
-def opened(participation: Participation, position: int) -> ArmRun:
-    """The run with its conversation, opened where it has not been yet; two tabs at once open one."""
-    run = known_run(participation, position)
+def get_or_open_run(participation: Participation, position: int) -> ArmRun:
+    """Return the run and open its conversation if needed; two tabs at once open one."""
+    run = find_run(participation, position)
     return run if run and run.conversation else open_run(participation, position)
 
 
 @transaction.atomic
 def open_run(participation: Participation, position: int) -> ArmRun:
     Participation.objects.select_for_update().values_list("pk").get(pk=participation.pk)
-    run = known_run(participation, position) or ArmRun(
-        participation=participation, position=position, **of_new_run(participation, position)
+    run = find_run(participation, position) or ArmRun(
+        participation=participation, position=position, **new_run_values(participation, position)
     )
     if run.conversation is None:
         open_conversation(run, participation)
@@ -69,7 +73,8 @@ def open_run(participation: Participation, position: int) -> ArmRun:
 
 
 def topic_of(participation: Participation, position: int) -> str:
-    """What the person said after the conversation before; for the first one, the area they named in the screening."""
+    """Return the topic: the answer after the previous conversation, or for the first one the area named in the
+    screening."""
     previous = participation.runs.filter(position=position - 1).first() if position > 1 else None
     if previous is None:
         return str(answers_of(participation, "screening").get("issue_category", ""))
@@ -80,27 +85,28 @@ def topic_of(participation: Participation, position: int) -> str:
 
 
 def open_conversation(run: ArmRun, participation: Participation) -> None:
-    """The run's protocol is the person's: that one has its design at hand."""
+    """Open the run's conversation. The run's protocol is the person's, whose design is loaded already."""
     spec = participation.design()
     arm = arm_of(run)
     run.conversation = Conversation.objects.create(
-        supporter=frozen_supporter(arm, participation.language),
+        supporter=freeze_supporter(arm, participation.language),
         seeker_kind=SeekerKind.COUNSELLOR if participation.track == "counsellor" else SeekerKind.PERSON,
         role_play=participation.track == "counsellor",
         unpaced=participation.is_test,
         language=participation.language,
         profile=profile_text(participation) if spec.chat.give_profile else "",
         timings=spec.records_timings(),
-        **limits(spec, participation.track),
-        **evenness(spec, participation.language),
+        second_line=second_line_settings(spec, participation),
+        **limit_fields(spec, participation.track),
+        **pacing_fields(spec, participation.language),
     )
     run.model = arm.model
     run.save()
 
 
 @transaction.atomic
-def speak(participation: Participation, language: str) -> None:
-    """The person goes on in this language, and with them the partner of a conversation that is not over yet."""
+def switch_language(participation: Participation, language: str) -> None:
+    """Set the person's language, and with it that of the partner in a conversation that is not over."""
     participation.language = language
     participation.save(update_fields=["language"])
     spec = participation.design()
@@ -111,27 +117,41 @@ def speak(participation: Participation, language: str) -> None:
             chat.change_language(
                 run.conversation_id,
                 language=language,
-                supporter=frozen_supporter(arm_of(run), language),
+                supporter=freeze_supporter(arm_of(run), language),
                 profile=profile_text(participation) if spec.chat.give_profile else "",
                 characters_per_second=spec.characters_per_second(language),
             )
 
 
 def arm_of(run: ArmRun) -> ArmSpec:
-    """Also where it has been paused since this person's order was drawn. Raises ArmGone."""
+    """Return the run's arm, also if it has been paused since. Raises ArmGone."""
     arm = run.protocol.arms.filter(key=run.arm).first()
     if arm is None:
         raise ArmGone(f"{run.protocol} has no arm {run.arm!r}")
     return ArmSpec(**arm.as_json())
 
 
-def limits(spec: StudySpec, track: str) -> dict:
+def second_line_settings(spec: StudySpec, participation: Participation) -> dict[str, Any]:
+    """Return the settings of the second line for a new conversation, empty for none. A provider that the person's
+    latest consent does not name gets nothing of theirs."""
+    line = spec.safety.second_line
+    if line is None:
+        return {}
+    if line.kind != "scripted":
+        consent = participation.consents.order_by("signed_at", "pk").last()
+        if consent is None or line.provider not in consent.providers:
+            log.error("%s: no second line, since the consent does not name %r", participation.code, line.provider)
+            return {}
+    return asdict(line)
+
+
+def limit_fields(spec: StudySpec, track: str) -> dict:
     own = spec.chat.for_track(track)
     return {"min_turns": own.min_turns, "max_turns": own.max_turns, "pause_after": list(own.pauses())}
 
 
-def evenness(spec: StudySpec, language: str) -> dict:
-    """What keeps the arms from being told apart by their speed or by their name: the same for all of a study."""
+def pacing_fields(spec: StudySpec, language: str) -> dict:
+    """Return the fields that hide an arm's speed and name; they are the same for all of a study."""
     floor = spec.display.get("first_piece_seconds")
     return {
         "first_piece_ms": None if floor is None else round(1000 * floor),
@@ -141,7 +161,7 @@ def evenness(spec: StudySpec, language: str) -> dict:
     }
 
 
-def frozen_supporter(arm: ArmSpec, language: str) -> Supporter:
+def freeze_supporter(arm: ArmSpec, language: str) -> Supporter:
     return Supporter.frozen(
         kind=arm.kind,
         model=arm.model,

@@ -1,14 +1,14 @@
-"""The end of a study's collection of data: nobody new comes in, and who has begun may finish.
+"""End a study's collection of data: nobody new can begin, and people who have begun may finish.
 
-Test people come and go as before: a rehearsal is in no result.
+Test people come and go as before, because a rehearsal is in no result.
 
-Once nobody is under way the results by arm are open, for no datum to come can be swayed by them. Opening the study
-again after that lets people in whom somebody meets who may have seen the results. Whether anybody has looked is not
-known, so that they could is what counts: such a reopening is kept as an unblinding, with its reason, and the study does
-not become blind again. Before that it costs nothing and leaves no trace.
+Once nobody is taking part, the results by arm are open, because they can no longer influence new data. If the study is
+reopened after that, staff who may have seen the results meet new people. Whether anybody has looked is unknown, so each
+such reopening counts: it is stored as an unblinding with its reason, and the study does not become blind again. Before
+that, reopening leaves no trace.
 
-Nobody begins in a closed study. Who is over stays so, or was timed out and is let back before the results are open
-(silence.py). Hence what is open now tells whether it ever was.
+Nobody begins in a closed study, and timed-out people are let back only before the results are open (timeouts.py). So
+the current state tells whether results were ever open.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -20,20 +20,20 @@ from studies.participation.unblinding import is_kept_blind, unblind
 
 
 def close(study: Study, user: AbstractBaseUser) -> None:
-    """Twice is once: the first stays."""
+    """Close the study. Closing it again changes nothing."""
     told = {"closed_at": timezone.now(), "closed_by": user, "closed_by_name": user.get_username()}
     Study.objects.filter(pk=study.pk, closed_at=None).update(**told)
     study.refresh_from_db()
 
 
 def has_opened_results(study: Study) -> bool:
-    """That the results by arm are open is due to the closing alone."""
+    """Return whether the results by arm are open because of the closing alone."""
     return study.is_finished() and is_kept_blind(study)
 
 
 @transaction.atomic
 def reopen(study: Study, user: AbstractBaseUser, *, reason: str) -> None:
-    """`reason` is kept where the closing has opened the results."""
+    """Reopen the study. `reason` is stored if the closing has opened the results."""
     fresh = Study.objects.select_for_update().get(pk=study.pk)
     if has_opened_results(fresh):
         unblind(fresh, user, when=Unblinding.When.REOPENED, reason=reason)

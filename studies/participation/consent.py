@@ -1,4 +1,4 @@
-"""A consent form with its placeholders filled, as this person is shown it and as its hash is kept. Pure."""
+"""The consent form with its placeholders filled, as a person sees it and as its hash is stored. Pure."""
 
 import hashlib
 import json
@@ -21,7 +21,7 @@ def template(instrument: str) -> Mapping[str, Any]:
 
 
 def template_ids() -> list[str]:
-    """The consent forms among the instruments."""
+    """Return the consent forms among the instruments."""
     return sorted(path.stem for path in FIXTURES.glob("*.json") if "checkboxes" in template(path.stem))
 
 
@@ -50,7 +50,7 @@ class Form:
         return hashlib.sha256(json.dumps(asdict(self), ensure_ascii=False, sort_keys=True).encode()).hexdigest()
 
     def questionnaire(self) -> Questionnaire:
-        """The boxes as items, so that the one form of this project asks for them too."""
+        """Return the boxes as items of a questionnaire."""
         items = tuple(
             Item(key=key, type="checkbox", text={self.language: text}, required=required)
             for key, required, text in self.boxes
@@ -59,19 +59,22 @@ class Form:
 
 
 def form_of(spec: StudySpec, *, language: str, track: str) -> Form:
-    """The form of this study. What names something that the study has none of is left out: a sentence, a box, and a
-    section of which nothing is left."""
+    """Return the form of this study.
+
+    Sentences and boxes about something that the study does not have are left out, and so are sections that become
+    empty.
+    """
     assert spec.consent is not None  # noqa: S101 - a study without a consent step is refused when it is loaded
     raw = template(spec.consent.instrument)
     flags = spec.consent_flags(track)
     audience = {"all", *flags, "expert" if track == COUNSELLOR else "participant"}
     values = {name: text[language] for name, text in spec.consent_values(track).items()}
 
-    def filled(text: Mapping[str, str]) -> str:
+    def fill(text: Mapping[str, str]) -> str:
         return fill_sentences(keep_parts(text[language], lambda part: is_kept(part, flags, values, raw)), values)
 
     sections = [
-        Section(section["key"], section["title"][language], filled(section["text"]))
+        Section(section["key"], section["title"][language], fill(section["text"]))
         for section in raw["sections"]
         if section.get("audience", "all") in audience
     ]
@@ -80,12 +83,15 @@ def form_of(spec: StudySpec, *, language: str, track: str) -> Form:
         version=spec.consent.version,
         language=language,
         sections=tuple(section for section in sections if section.text),
-        boxes=tuple(box for box in _boxes(raw, audience, filled) if box[2]),
+        boxes=tuple(box for box in _boxes(raw, audience, fill) if box[2]),
     )
 
 
 def is_kept(part: str, flags: Collection[str], values: Mapping[str, str], raw: Mapping[str, Any]) -> bool:
-    """`if_x`: whether the flag is on or, where x is a placeholder, has a value; `if_no_x` the opposite."""
+    """Return whether a part stays.
+
+    `if_x`: the flag is on or, if x is a placeholder, it has a value; `if_no_x`: the opposite.
+    """
     name = part.removeprefix("if_")
     if name not in raw["placeholders"] and part not in raw["flags"] and name.startswith("no_"):
         return not is_kept(f"if_{name.removeprefix('no_')}", flags, values, raw)

@@ -1,4 +1,4 @@
-"""How far a study is: people by status and by step, arms by what became of their conversations."""
+"""The progress of a study: people by status and by step, conversations by arm."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class StepCount:
 
 @dataclass(frozen=True)
 class ArmCount:
-    """`turns` have a reply, `failed` are waiting for one that could not be had."""
+    """Counts of one arm. `turns` have a reply; `failed` still lack one."""
 
     arm: str
     runs: int
@@ -46,9 +46,12 @@ class ArmCount:
     failed: int
 
 
-def only(rows: Rows, test: str) -> Rows:
-    """`test` is "no" for people or what they said (see `people` of both query sets), "yes" for test data, anything else
-    for everything, reviewers, simulated and imported conversations included."""
+def filter_by_test(rows: Rows, test: str) -> Rows:
+    """Filter rows by `test`: "no" for people and their conversations, "yes" for test data, anything else for
+    everything.
+
+    Everything includes reviewers and simulated and imported conversations (see `people` of both query sets).
+    """
     match test:
         case "no":
             return rows.people()
@@ -58,7 +61,7 @@ def only(rows: Rows, test: str) -> Rows:
             return rows
 
 
-def usual_data(study: Study) -> str:
+def default_data(study: Study) -> str:
     """Return the filter that a page starts with: people, if the study has any. The demonstration shows everything."""
     return "no" if not study.is_demo() and study.participations.people().exists() else ""
 
@@ -88,14 +91,14 @@ def others(study: Study) -> Others:
 
 
 def by_status(study: Study, *, test: str = "") -> list[StatusCount]:
-    people = only(study.participations.all(), test)
+    people = filter_by_test(study.participations.all(), test)
     found = dict(people.values_list("status").annotate(Count("pk")))
     return [StatusCount(status.value, status_label(status), found.get(status, 0)) for status in Status]
 
 
 def by_step(study: Study, *, test: str = "") -> list[StepCount]:
-    """Only those who are under way, in the order of the steps."""
-    people = only(study.participations.under_way(), test).exclude(plan=[])
+    """Count the people at each step who are under way, in the order of the steps."""
+    people = filter_by_test(study.participations.under_way(), test).exclude(plan=[])
     here: Counter[str] = Counter()
     first: dict[str, tuple[int, Step]] = {}
     for plan, position in people.values_list("plan", "position"):
@@ -107,8 +110,10 @@ def by_step(study: Study, *, test: str = "") -> list[StepCount]:
 
 
 def by_arm(study: Study, *, test: str = "") -> list[ArmCount]:
-    """One row for each arm of the present version, and for each earlier one that has conversations."""
-    found = {row["arm"]: ArmCount(**row) for row in runs_by_arm(only(ArmRun.objects.filter(study=study), test))}
+    """Return a row for each arm of the present version, and for each earlier one that has conversations."""
+    found = {
+        row["arm"]: ArmCount(**row) for row in runs_by_arm(filter_by_test(ArmRun.objects.filter(study=study), test))
+    }
     known = [*study.current().arms.values_list("key", flat=True), *sorted(found)]
     return [found.get(key) or ArmCount(key, 0, 0, 0, 0) for key in dict.fromkeys(known)]
 
@@ -130,14 +135,14 @@ def runs_by_arm(runs: QuerySet) -> QuerySet:
 
 @dataclass(frozen=True)
 class Stuck:
-    """What waits for a researcher or for a model."""
+    """Counts of what waits for a researcher or for a model."""
 
     held: int
     in_review: int
     failed_turns: int
     overdue_turns: int
     open_risks: int
-    mail_errors: int
+    unsent_alarms: int
     without_arms: int  # people who cannot go on, since too few arms are in use
 
     def __bool__(self) -> bool:
@@ -145,8 +150,8 @@ class Stuck:
 
 
 def stuck(study: Study, *, test: str = "") -> Stuck:
-    """Mail that could not be sent is told whoever it was about: the next alarm may be a person's."""
-    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
+    """Count what waits. Alarms that could not be sent count for everybody: the next one may be a person\'s."""
+    people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
     turns = Turn.objects.filter(conversation__run__in=runs).exclude(conversation__status=ConversationStatus.CLOSED)
     long_ago = timezone.now() - OVERDUE
     return Stuck(
@@ -155,14 +160,15 @@ def stuck(study: Study, *, test: str = "") -> Stuck:
         failed_turns=turns.filter(state=TurnState.FAILED).count(),
         overdue_turns=turns.filter(state=TurnState.WAITING, created_at__lt=long_ago).count(),
         open_risks=open_risks(study, test=test).count(),
-        mail_errors=risks_of(study).exclude(mail_error="").count(),
+        unsent_alarms=study.alarms.filter(event__isnull=False, sent_at=None, acknowledged_at=None)
+        .exclude(error="")
+        .count(),
         without_arms=without_arms(study),
     )
 
 
 def without_arms(study: Study) -> int:
-    """How many, test people included, wait because they could be given no arms, or because the next of their arms is
-    gone."""
+    """Count the people, also test people, who wait because there are no arms for them or their next arm is gone."""
     known = {
         (protocol, arm) for protocol, arm in Arm.objects.filter(protocol__study=study).values_list("protocol", "key")
     }
@@ -177,13 +183,13 @@ def without_arms(study: Study) -> int:
 
 
 def risks_of(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
-    """Said in a conversation of the study, or by one of its people in a questionnaire."""
-    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
+    """Return the events in conversations of the study and in its people's questionnaires."""
+    people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
     return RiskEvent.objects.filter(Q(conversation__run__in=runs) | Q(subject__in=people.values("code")))
 
 
 def open_risks(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
-    """Those that wait for the person on call."""
+    """Return the events that wait for the person on call."""
     return risks_of(study, test=test).filter(level__gte=3, released_at=None)
 
 

@@ -1,4 +1,4 @@
-"""How a person comes in: an invitation or an open door, their own link, and their place in the design."""
+"""Enrolment: invitations, links, the first visit, and a person's place in the design."""
 
 import secrets
 from collections.abc import MutableMapping
@@ -25,22 +25,22 @@ DRAWS = 20  # tries to get a place in the design when several people arrive at o
 
 
 class ArmsMissing(Exception):
-    """Fewer arms are in use than somebody is to meet."""
+    """Too few arms are in use for this person."""
 
 
 def invite(study: Study, *, track: str = "participant", is_test: bool = False) -> tuple[Participation, str]:
-    """A new person and the token of their link, which is nowhere else: only its hash is stored."""
+    """Create a person and return them with the token of their link, which is stored as a hash only."""
     token = secrets.token_urlsafe(32)
     person = Participation.objects.create(study=study, track=track, is_test=is_test, token_hash=digest(token))
     return person, token
 
 
-def by_token(token: str) -> Participation | None:
+def person_by_token(token: str) -> Participation | None:
     return Participation.objects.select_related("study").filter(token_hash=digest(token)).first()
 
 
-def bind(session: SessionBase, participation: Participation) -> None:
-    """Make this browser the person's. Somebody else's session ends, and with it the way to their conversations."""
+def bind_session(session: SessionBase, participation: Participation) -> None:
+    """Make this browser the person's. Somebody else's session ends, and with it access to their conversations."""
     if session.get(SESSION_KEY) in (None, participation.pk):
         session.cycle_key()
     else:
@@ -48,14 +48,16 @@ def bind(session: SessionBase, participation: Participation) -> None:
     session[SESSION_KEY] = participation.pk
 
 
-def bound(session: MutableMapping[str, Any]) -> Participation | None:
+def person_in_session(session: MutableMapping[str, Any]) -> Participation | None:
     key = session.get(SESSION_KEY)
     return Participation.objects.select_related("study", "protocol").filter(pk=key).first() if key else None
 
 
 def begin(participation: Participation) -> None:
-    """The first visit: the study's present version and its plan become this person's own, for good. In a study that is
-    closed, or whose present version has too few arms, it changes nothing: who was invited stays so."""
+    """Freeze the study's present version and its plan for a person on their first visit.
+
+    It changes nothing if the study is closed or its present version has too few arms.
+    """
     if participation.status == Status.INVITED:
         freeze_plan(participation)
 
@@ -65,7 +67,7 @@ def freeze_plan(participation: Participation) -> None:
     # Not the study's row: everybody who comes in would wait for all others.
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
     present = fresh.study.current()
-    may_begin = admits(fresh.study, is_test=fresh.is_test) and not lacks_arms(present.spec(), fresh.track)
+    may_begin = admits_new_people(fresh.study, is_test=fresh.is_test) and not lacks_arms(present.spec(), fresh.track)
     if fresh.status == Status.INVITED and may_begin:
         fresh.protocol = present
         fresh.plan = [step.to_json() for step in plan_for(fresh.protocol.spec(), fresh.track)]
@@ -75,29 +77,29 @@ def freeze_plan(participation: Participation) -> None:
     participation.refresh_from_db()
 
 
-def admits(study: Study, *, is_test: bool) -> bool:
-    """Whether somebody new may begin. A rehearsal may at any time: it is in no result."""
+def admits_new_people(study: Study, *, is_test: bool) -> bool:
+    """Return whether somebody new may begin; test people always may, because they are in no result."""
     return is_test or not study.is_closed()
 
 
 def lacks_arms(spec: StudySpec, track: str) -> bool:
-    """Whether people of this track are to have conversations for which there are too few arms."""
+    """Return whether people of this track need more arms than there are."""
     chats = any(step.kind == "chats" for step in steps_for(spec, track))
     return chats and not 1 <= spec.arms_per_person(track) <= len(spec.arms)
 
 
 def asks_for_consent(participation: Participation) -> bool:
-    """Reviewers tell nothing of themselves: they have an agreement in the place of a consent form."""
+    """Return whether the person's plan has a consent form; reviewers have an agreement instead."""
     return any(step.kind == "consent" for step in participation.steps())
 
 
 def is_unsigned(participation: Participation) -> bool:
-    """Whether consent is asked of them and not given: then nothing of theirs may stay when they leave."""
+    """Return whether consent was asked and not given; then nothing of theirs may stay when they leave."""
     return asks_for_consent(participation) and not participation.consents.exists()
 
 
 def is_forgotten(participation: Participation) -> bool:
-    """Whether they have left and nothing of theirs was kept."""
+    """Return whether they have left and nothing of theirs was kept."""
     left = participation.status == Status.WITHDRAWN
     return left and (not participation.plan or is_unsigned(participation))
 
@@ -105,11 +107,11 @@ def is_forgotten(participation: Participation) -> bool:
 def draw_order(participation: Participation) -> None:
     """Give the person the next place in the design, and put the steps of their arms into the plan.
 
-    Drawn when the first conversation is next, not when they join, so that who leaves earlier uses up no place
-    (PROTOCOL §1.3), and after those who are gone have left theirs. The database refuses a place that is taken; then the
-    next one is tried. Raises ArmsMissing.
+    It is drawn when the first conversation is next, so that people who leave earlier use up no place (PROTOCOL §1.3),
+    and after absent people have been timed out. The database refuses a place that is taken; then the next one is tried.
+    Raises ArmsMissing.
     """
-    timeouts.end_for_the_silent(participation.study)
+    timeouts.time_out_absent(participation.study)
     for _ in range(DRAWS):
         try:
             with transaction.atomic():
@@ -136,7 +138,7 @@ def take_place(participation: Participation) -> None:
 
 
 def take_next(participation: Participation) -> tuple[int, Row]:
-    """The place after the last one taken; for a counsellor with cards drawn evenly."""
+    """Return the place after the last one taken; for a counsellor with cards drawn evenly."""
     order = participation.design().order
     highest = beside(participation).aggregate(highest=Max("order_index"))["highest"]
     index = 0 if highest is None else highest + 1

@@ -1,6 +1,6 @@
-"""Who and what is left out of the results: two coders must say so, each before they see the other's word.
+"""Exclusions from the results: two coders must agree, each before they see the other's decision.
 
-Pay and completion codes ask for none of it (PROTOCOL §1.4).
+Pay and completion codes do not depend on it (PROTOCOL §1.4).
 """
 
 from collections.abc import Iterable
@@ -12,7 +12,7 @@ from django.db import transaction
 from django.db.models import Count, QuerySet
 
 from studies.models import ArmRun, Decision, Participation, Study
-from studies.participation.counts import only
+from studies.participation.counts import filter_by_test
 
 CODERS = 2
 LONGEST_REASON = 200  # of Participation.exclusion_reason
@@ -38,31 +38,31 @@ def verdict(decisions: Iterable[Decision]) -> Verdict:
 
 @transaction.atomic
 def decide(*, subject: Subject, coder: AbstractBaseUser, keep: bool, reason: str) -> None:
-    """A coder's word on a person or a conversation; it replaces what they had said."""
-    before = locked_verdict(subject)
-    Decision.objects.update_or_create(**about(subject), coder=coder, defaults={"keep": keep, "reason": reason})
+    """Store a coder's decision on a person or a conversation, in place of their earlier one."""
+    before = lock_verdict(subject)
+    Decision.objects.update_or_create(**subject_fields(subject), coder=coder, defaults={"keep": keep, "reason": reason})
     settle(subject, before)
 
 
 @transaction.atomic
-def take_back(*, subject: Subject, coder: AbstractBaseUser) -> None:
-    before = locked_verdict(subject)
+def withdraw_decision(*, subject: Subject, coder: AbstractBaseUser) -> None:
+    before = lock_verdict(subject)
     subject.decisions.filter(coder=coder).delete()
     settle(subject, before)
 
 
-def locked_verdict(subject: Subject) -> Verdict:
-    """With the row locked, so that two coders at the same moment are one after the other."""
+def lock_verdict(subject: Subject) -> Verdict:
+    """Lock the row, so that two coders at the same moment follow one another, and return its verdict."""
     type(subject).objects.select_for_update().get(pk=subject.pk)
     return verdict(subject.decisions.all())
 
 
-def about(subject: Subject) -> dict[str, Subject]:
+def subject_fields(subject: Subject) -> dict[str, Subject]:
     return {"participation" if isinstance(subject, Participation) else "run": subject}
 
 
 def settle(subject: Subject, before: Verdict) -> None:
-    """What was left out by other means, as an import's, stays as it is: only what the coders change is changed."""
+    """Apply a change of the verdict. Exclusions for other reasons, such as an import's, stay."""
     decisions = list(subject.decisions.order_by("pk"))
     after = verdict(decisions)
     if after == Verdict.LEAVE_OUT:
@@ -91,12 +91,14 @@ def restore(subject: Subject) -> None:
 
 
 def disagreements(study: Study, *, test: str = "") -> list[Subject]:
-    """On whom and what two coders differ, until one of them changes. `test`: as of `counts.only`."""
-    people, runs = only(study.participations.all(), test), only(study.runs.all(), test)
-    found: Iterable[Subject] = chain(decided(people), decided(runs.select_related("conversation", "participation")))
+    """Return the subjects on which two coders differ. `test`: as in `counts.filter_by_test`."""
+    people, runs = filter_by_test(study.participations.all(), test), filter_by_test(study.runs.all(), test)
+    found: Iterable[Subject] = chain(
+        subjects_with_decisions(people), subjects_with_decisions(runs.select_related("conversation", "participation"))
+    )
     return [subject for subject in found if verdict(subject.decisions.all()) == Verdict.DIFFER]
 
 
-def decided(rows: QuerySet) -> QuerySet:
+def subjects_with_decisions(rows: QuerySet) -> QuerySet:
     several = rows.annotate(coders=Count("decisions")).filter(coders__gte=CODERS)
     return several.order_by("pk").prefetch_related("decisions")

@@ -1,4 +1,4 @@
-"""How far a judge's final scores are from people's."""
+"""Judge gaps: how far a judge's final scores are from people's."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -10,7 +10,7 @@ from django.db.models import Avg, Count, F, Max, Q, QuerySet
 from studies.models import Answer, Rater, Study
 from studies.models.pair import order_of
 from studies.models.response import RaterKind
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 
 MOMENT = "final"
 OF_PLAIN_JUDGES = Q(response__rater__kind=RaterKind.JUDGE) & ~Q(response__rater__code__contains="~")  # not probes
@@ -19,8 +19,11 @@ ROUNDING = 1e-9  # a distance of exactly what is asked for may come out a hair b
 KEPT_SECONDS = 600
 
 
-class Distance(NamedTuple):
-    """The judge's mean minus people's over the `items` that both scored, in points. `run`, `rater`: keys of rows."""
+class JudgeGap(NamedTuple):
+    """The gap of one judge in one conversation.
+
+    `points`: the judge's mean minus people's over the `items` that both scored. `run`, `rater`: keys of rows.
+    """
 
     run: int
     rater: int
@@ -28,26 +31,28 @@ class Distance(NamedTuple):
     items: int
 
 
-def farthest(study: Study, judge: Rater | None = None, *, at_least: float = 0.0) -> dict[int, Distance]:
-    """By run, of this judge or of the one that is farthest from people there; none below `at_least` points.
+def largest_gaps(study: Study, judge: Rater | None = None, *, at_least: float = 0.0) -> dict[int, JudgeGap]:
+    """Return by run the gap of this judge, or the largest one; none below `at_least` points.
 
-    Who goes through a list from one conversation to the next asks for the same again and again, and 20 000
-    conversations take seconds: so it is kept until an answer comes or goes. Scores are never changed.
+    The result is cached until an answer comes or goes: a reader of a list asks for it again and again, and 20 000
+    conversations take seconds. Scores are never changed.
     """
     last, number = Answer.objects.aggregate(last=Max("pk"), number=Count("pk")).values()
-    key = f"distances:{study.pk}:{judge.pk if judge else 'any'}:{last}:{number}"
-    found = caches["own"].get_or_set(key, lambda: farthest_of(distances(study, judge)), KEPT_SECONDS)
+    key = f"judge_gaps:{study.pk}:{judge.pk if judge else 'any'}:{last}:{number}"
+    found = caches["own"].get_or_set(key, lambda: largest_gap_by_run(judge_gaps(study, judge)), KEPT_SECONDS)
     return {run: distance for run, distance in found.items() if abs(distance.points) >= at_least - ROUNDING}
 
 
-def farthest_of(found: Iterable[Distance]) -> dict[int, Distance]:
-    """By run; of two that are equally far the judge that came first."""
+def largest_gap_by_run(found: Iterable[JudgeGap]) -> dict[int, JudgeGap]:
+    """Return the largest gap of each run; of two equal ones that of the first judge."""
     return {distance.run: distance for distance in sorted(found, key=lambda one: (abs(one.points), -one.rater))}
 
 
-def distances(study: Study, judge: Rater | None = None) -> list[Distance]:
-    """One for each conversation and judge with an item that people scored too. The database sets the means side by
-    side: of 20 000 conversations they would be half a million rows."""
+def judge_gaps(study: Study, judge: Rater | None = None) -> list[JudgeGap]:
+    """Return a gap for each conversation and judge with an item that people scored too.
+
+    The database pairs the means: for 20 000 conversations they would be half a million rows.
+    """
     by_judges = Q(response__rater=judge) if judge else OF_PLAIN_JUDGES
     judged, judged_values = item_means(study, by_judges, "rater").query.sql_with_params()
     rated, rated_values = item_means(study, ~Q(response__rater__kind__in=NO_PEOPLE)).query.sql_with_params()
@@ -59,14 +64,14 @@ def distances(study: Study, judge: Rater | None = None) -> list[Distance]:
     )
     with connection.cursor() as cursor:
         cursor.execute(asked, [*judged_values, *rated_values])
-        return [Distance(*row) for row in cursor.fetchall()]
+        return [JudgeGap(*row) for row in cursor.fetchall()]
 
 
 def item_means(study: Study, raters: Q, *also_by: str) -> QuerySet:
-    """The mean of each item of a conversation, over raters and replicates."""
+    """Return the mean of each item of a conversation, over raters and replicates."""
     answers = Answer.objects.filter(
         raters,
-        ~instructed(),
+        ~answers_to_instructed_items(),
         response__run__study=study,
         response__is_rating=True,
         response__moment=MOMENT,
@@ -79,7 +84,7 @@ def item_means(study: Study, raters: Q, *also_by: str) -> QuerySet:
 
 
 def rating_judges(study: Study) -> QuerySet[Rater]:
-    """Those who rate; a judge on pairs is a rater for each order of their sides."""
+    """Return the judges that rate. A judge of pairs is a rater for each order of their sides, and left out."""
     of_pairs = [order_of(RaterKind.JUDGE, side) for side in ("a", "b")]
     return study.raters.filter(kind=RaterKind.JUDGE).exclude(strategy__in=of_pairs).order_by("code", "strategy")
 

@@ -1,4 +1,4 @@
-"""Which language a page speaks, and what every page's head says to browsers and proxies."""
+"""The language of pages, and the headers of every page."""
 
 from collections.abc import Callable
 
@@ -7,28 +7,30 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.locale import LocaleMiddleware
 from django.utils import translation
 
+from dialogue.languages import LANGUAGES, get_code
+
 KEY = "language"
 LANGUAGE_COOKIE = "emostudy_language"  # read where the session cannot be: studies.person.broken
-CODES = {"en": "en", "zh": "zh-hans"}  # an instrument's name of a language → Django's
+CODES = {language.code: language.django for language in LANGUAGES}  # an instrument's name of a language → Django's
 POLICY = (
     "default-src 'self'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src {connect}; "
     "object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'self'"
 )
 
 
-def remember(request: HttpRequest, language: str) -> None:
+def remember_language(request: HttpRequest, language: str) -> None:
     if request.session.get(KEY) != language:
         request.session[KEY] = language
     translation.activate(CODES[language])
 
 
 def instrument_language() -> str:
-    """The active language as instruments name it."""
-    return "zh" if translation.get_language() == "zh-hans" else "en"
+    """Return the active language as instruments name it."""
+    return get_code(translation.get_language() or "")
 
 
 class ParticipationLanguageMiddleware(LocaleMiddleware):
-    """The language that the person chose; before that, what the browser asks for."""
+    """Activate the language that the person chose, or else the one that the browser asks for."""
 
     def process_request(self, request: HttpRequest) -> None:
         chosen = request.session.get(KEY)
@@ -50,12 +52,13 @@ class ParticipationLanguageMiddleware(LocaleMiddleware):
 
 
 def own_addresses(request: HttpRequest) -> str:
-    """Where a page's script may connect to. Older browsers do not count websockets of the same host as 'self'."""
+    """Return where a page's script may connect to. Older browsers do not count websockets of the same host
+    as 'self'."""
     return f"'self' {'wss' if request.is_secure() else 'ws'}://{request.get_host()}"
 
 
 def quiet_headers(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
-    """No page is kept by caches, speaks to other hosts, or hands its address on."""
+    """Keep pages out of caches, and prevent requests to other hosts and referrers."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
         response = get_response(request)

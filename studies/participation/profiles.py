@@ -1,4 +1,4 @@
-"""A person's profile in words, as a supporter or a judge may be given it: their own answers, no name."""
+"""A person's profile in words for a supporter or a judge: their own answers, no name."""
 
 from dialogue.judges.fields import BIG_FIVE, CONCERN, DEMOGRAPHICS, PERSONALITY, Line, text_of
 from studies.instruments.definitions import Item
@@ -17,12 +17,12 @@ FIELD_OF = {item: field for field, items in FIELDS.items() for item in items}
 
 
 def profile_text(participation: Participation) -> str:
-    """One line for each thing known; empty where the person has answered neither profile nor Big Five."""
+    """Return the profile, one line for each answer; empty without answers to profile or Big Five."""
     return text_of(profile_lines(participation))
 
 
 def profile_lines(participation: Participation) -> list[Line]:
-    """As `profile_text`, each with the field that it is of."""
+    """Return the lines of `profile_text`, each with its field."""
     language = participation.language
     given = {
         answer.item: answer
@@ -33,7 +33,7 @@ def profile_lines(participation: Participation) -> list[Line]:
     lines = [
         Line(
             FIELD_OF.get(item.key, ""),
-            f"{(item.label or item.text)[language]}: {in_words(item, given[item.key], language)}",
+            f"{(item.label or item.text)[language]}: {answer_in_words(item, given[item.key], language)}",
         )
         for item in load("profile").items
         if item.key in given and item.key not in LEFT_OUT
@@ -41,7 +41,7 @@ def profile_lines(participation: Participation) -> list[Line]:
     return [*lines, *(Line(BIG_FIVE, text) for text in big_five_lines(participation))]
 
 
-def in_words(item: Item, answer: Answer, language: str) -> str:
+def answer_in_words(item: Item, answer: Answer, language: str) -> str:
     if answer.value is not None:
         return f"{answer.value:g}"
     return next((option.text[language] for option in item.options if option.value == answer.text), answer.text)

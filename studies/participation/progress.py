@@ -1,4 +1,4 @@
-"""Where a person stands, and how they move on. A step is left once, however often its form arrives."""
+"""A person's progress through their steps. A step is left once, however often its form arrives."""
 
 import secrets
 
@@ -27,7 +27,7 @@ OVERLAYS = {
 
 
 def current_step(participation: Participation) -> Step:
-    """The one page that this person may see now."""
+    """Return the one page that this person may see now."""
     if kind := OVERLAYS.get(participation.status):
         return Step(kind=kind, key=kind)
     steps = participation.steps()
@@ -42,12 +42,12 @@ def advance(participation: Participation, *, done: Step) -> bool:
     moved = Participation.objects.filter(pk=participation.pk, position=position).update(position=F("position") + 1)
     participation.refresh_from_db()
     if moved:
-        enter(participation)
+        prepare_step(participation)
     return bool(moved)
 
 
-def enter(participation: Participation) -> None:
-    """Prepare the step at which the person now is."""
+def prepare_step(participation: Participation) -> None:
+    """Prepare the step at which the person is now."""
     KINDS[participation.steps()[participation.position].kind].prepare(participation)
 
 
@@ -61,7 +61,7 @@ def set_status(participation: Participation, status: Status) -> None:
 
 @transaction.atomic
 def admit(participation: Participation) -> None:
-    """A researcher lets a person go on who was waiting for one: selection, screening or training."""
+    """Let a person continue who waited for a researcher: selection, screening or training."""
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status != Status.IN_REVIEW:
         return
@@ -74,7 +74,7 @@ def admit(participation: Participation) -> None:
 
 @transaction.atomic
 def decline(participation: Participation) -> None:
-    """A researcher ends the waiting kindly: the person sees thanks and the list of help."""
+    """End a person's wait kindly: they see thanks and the list of help."""
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.status == Status.IN_REVIEW:
         set_status(fresh, Status.SCREENED_OUT)
@@ -82,7 +82,7 @@ def decline(participation: Participation) -> None:
 
 @transaction.atomic
 def leave(participation: Participation) -> None:
-    """The person stops and what they gave is kept; a conversation under way ends."""
+    """Let the person leave and keep their data; an open conversation ends."""
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     if fresh.is_over():
         return
@@ -103,7 +103,10 @@ def missing_parts(participation: Participation) -> list[str]:
 
 @transaction.atomic
 def complete(participation: Participation) -> list[str]:
-    """Count what should exist; only when all of it does is the person done and has a code. Returns what is missing."""
+    """Complete the participation if everything is stored, and return the missing parts.
+
+    Only then does the person get a code.
+    """
     fresh = Participation.objects.select_for_update().get(pk=participation.pk)
     missing = missing_parts(fresh)
     if not missing and fresh.status != Status.COMPLETED:

@@ -1,4 +1,4 @@
-"""Stores what a rater answered: once for each questionnaire and moment, whole or not at all."""
+"""Store a rater's answers: once for each questionnaire and moment, whole or not at all."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -39,17 +39,17 @@ def rater_for(participation: Participation) -> Rater:
 
 
 def is_rating(questionnaire: Questionnaire) -> bool:
-    """Ratings of a conversation go to ratings.csv, all other answers to answers.csv."""
+    """Return whether answers go to ratings.csv; all others go to answers.csv."""
     return questionnaire.kind in RATING_KINDS
 
 
-def instructed() -> Q:
-    """Which answers are to items that tell people what to answer: no scores, on a rating's form neither."""
+def answers_to_instructed_items() -> Q:
+    """Return the filter for answers to attention checks, which are no scores on any form."""
     of_items = (Q(response__instrument=instrument, item=item) for instrument, item in instructed_items())
     return reduce(or_, of_items, Q(pk__in=()))
 
 
-def store(
+def store_response(
     rater: Rater,
     questionnaire: Questionnaire,
     answers: Iterable[AnswerValue],
@@ -62,9 +62,9 @@ def store(
     turns: tuple[int, int] | None = None,
     seconds: Mapping[str, float] = MappingProxyType({}),
 ) -> Response:
-    """The stored response. Where there is one already, it stays as it is: the first submission counts.
+    """Store a response, or return the one that is there: the first submission counts.
 
-    `turns`: the first and the last turn that the rater had seen of what is rated. `seconds`: by item.
+    `turns`: the first and the last turn that the rater had seen. `seconds`: by item.
     """
     first_turn, last_turn = turns or (None, None)
     place = {
@@ -103,8 +103,8 @@ def store(
 
 
 @dataclass(frozen=True)
-class Given:
-    """One questionnaire, answered about a conversation. `turns` as in `store`."""
+class GivenResponse:
+    """One questionnaire, answered about a conversation. `turns` as in `store_response`."""
 
     questionnaire: Questionnaire
     answers: Sequence[AnswerValue]
@@ -124,8 +124,8 @@ class Given:
         return *self.place, asked.version, self.language, is_rating(asked), *(self.turns or (None, None))
 
 
-def store_many(rater: Rater, given: Sequence[Given]) -> None:
-    """As `store` for each, in few statements. Called inside a transaction; what is there already stays as it is."""
+def store_responses(rater: Rater, given: Sequence[GivenResponse]) -> None:
+    """Store many responses in few statements, inside a transaction. Existing ones stay as they are."""
     known = rater.responses.filter(run__in={one.run.pk for one in given})
     there = set(known.values_list("run", "instrument", "moment", "turn", "replicate"))
     new = [one for one in given if one.place not in there]
@@ -140,7 +140,7 @@ def store_many(rater: Rater, given: Sequence[Given]) -> None:
 
 
 def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:
-    """From turn `since` to the last one whose reply was on the person's screen; None where that is none."""
+    """Return turn `since` and the last one whose reply was on the person's screen; None if that is none."""
     if run is None or run.conversation is None:
         return None
     last = run.conversation.turns.filter(seen=True).aggregate(last=Max("number"))["last"]
@@ -148,7 +148,7 @@ def turns_seen(run: ArmRun | None, since: int = 1) -> tuple[int, int] | None:
 
 
 def answers_of(participation: Participation, instrument: str, *, run: ArmRun | None = None, moment: str = "") -> dict:
-    """What this person answered, `{item: number or text}`; an answer that is missing is left out."""
+    """Return the person's answers, `{item: number or text}`, without missing ones."""
     rows = Answer.objects.filter(
         response__rater__participation=participation,
         response__instrument=instrument,
@@ -159,7 +159,7 @@ def answers_of(participation: Participation, instrument: str, *, run: ArmRun | N
 
 
 def store_reply_rating(participation: Participation, step: Step, data: Mapping[str, str]) -> str:
-    """The one-item rating of a single reply, moment `turn`; returns what is wrong with it, empty where nothing is."""
+    """Store the one-item rating of a single reply, moment `turn`; return what is wrong with it, or an empty text."""
     run = participation.runs.filter(position=step.run).first() if step.kind == "chat" else None
     turn = int_from(data.get("turn"), 1, MOST_TURNS)
     if run is None or turn is None or not run.conversation.turns.filter(number=turn, reply_seq__gt=0).exists():
@@ -168,7 +168,7 @@ def store_reply_rating(participation: Participation, step: Step, data: Mapping[s
     form = form_for(questionnaire, language=participation.language, data=data)
     if not form.is_valid() or not form.given_answers():
         return "Please choose one of the five answers."
-    store(
+    store_response(
         rater_for(participation),
         questionnaire,
         form.cleaned_answers(),

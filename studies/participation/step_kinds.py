@@ -1,6 +1,6 @@
-"""The kinds of step: each shows a page, takes what the person sends, and says itself all that the rest wants to know.
+"""The kinds of step. Each shows a page, accepts its form, and knows its name, duration and what it stores.
 
-A feature registers its own when the app loads, so that nothing else names it.
+A feature registers its kind when the app loads, so that nothing else names it.
 """
 
 import re
@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from studies.design.plan import Step
 from studies.design.spec import STEPS, StudySpec
 from studies.models import ArmRun, Draft, Participation
-from studies.participation.chats import run_at
+from studies.participation.chats import get_or_create_run
 from studies.participation.submissions import draft_of, place_of
 
 SECONDS = re.compile(r"[0-9]{1,5}(\.[0-9]{1,3})?")
@@ -45,29 +45,29 @@ class Visit:
 
     @cached_property
     def run(self) -> ArmRun | None:
-        return run_at(self.participation, self.step.run) if self.step.run else None
+        return get_or_create_run(self.participation, self.step.run) if self.step.run else None
 
     def draft(self, part: str = "") -> dict[str, str]:
         """Return the answers on this page that are not submitted yet."""
-        return self._kept(part).answers
+        return self.draft_of_part(part).answers
 
-    def to_mend(self, part: str = "") -> dict[str, str] | None:
-        """The same where the form was sent and refused: data for a form that is to say what is wrong."""
-        kept = self._kept(part)
+    def answers_to_correct(self, part: str = "") -> dict[str, str] | None:
+        """Return the refused answers of a form, as data for a form that says what is wrong; None without any."""
+        kept = self.draft_of_part(part)
         return None if kept.faults is None else kept.answers
 
     def faults(self, part: str = "") -> Sequence[str]:
         """Return the step's own messages about a refused form, besides those of its fields."""
-        return self._kept(part).faults or ()
+        return self.draft_of_part(part).faults or ()
 
-    def _kept(self, part: str) -> Draft:
+    def draft_of_part(self, part: str) -> Draft:
         if part not in self.drafts:
             self.drafts[part] = draft_of(self.participation, place_of(self.step.key, part))
         return self.drafts[part]
 
     @property
     def seconds(self) -> dict[str, float]:
-        """How long each item took, by its key, where the study records it."""
+        """The seconds that each item took, by its key, if the study records them."""
         return seconds_in(self.request.POST) if self.spec.records_timings() else {}
 
     @property
@@ -81,14 +81,14 @@ class Visit:
 
 
 def seconds_in(posted: Mapping[str, str]) -> dict[str, float]:
-    """As the page measured them; what is no number in a sensible range is left out."""
+    """Return the seconds that the page measured, without values outside a sensible range."""
     measured = {name.removeprefix("seconds."): value for name, value in posted.items() if name.startswith("seconds.")}
     return {item: float(value) for item, value in measured.items() if SECONDS.fullmatch(value)}
 
 
 @dataclass(frozen=True)
 class Way:
-    """What the time that a step takes depends on; `runs`: how many conversations the person has."""
+    """The context of a step's duration. `runs`: how many conversations the person has."""
 
     person: Participation
     spec: StudySpec
@@ -116,7 +116,10 @@ def work_in_pieces(*, done: int, left: int, minutes: float) -> Work:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a person has left so far. `responses`: instrument, moment or phase, and the conversation's position."""
+    """What a person has stored so far.
+
+    `responses`: instrument, moment or phase, and the conversation's position.
+    """
 
     person: Participation
     runs: Mapping[int, ArmRun]
@@ -124,9 +127,9 @@ class Stored:
 
 
 class StepKind:
-    """One kind of step, which alone knows what it is called, how long it takes and what it leaves in the database.
+    """One kind of step, which alone knows its name, its duration and what it stores.
 
-    A subclass has at least `label` and `show`. Minutes are measured on no one yet, so pages speak of "about".
+    A subclass has at least `label` and `show`. Minutes are not measured yet, so pages say "about".
     """
 
     label: str | Promise = ""  # of the kind, as researchers read it in a study's design
@@ -137,10 +140,10 @@ class StepKind:
         raise NotImplementedError
 
     def accept(self, visit: Visit) -> bool:
-        """Take the form, and return whether something was saved.
+        """Accept the form, and return whether something was saved.
 
-        False where there was nothing to take, as when the form is about another page than the one at hand. Raises
-        ToMend where something is to be mended.
+        It is False if there was nothing to save, as for the form of another page. Raises NeedsCorrection if the form
+        has faults.
         """
         return False
 
@@ -155,11 +158,11 @@ class StepKind:
         return Work(0, self.minutes)
 
     def is_stored(self, step: Step, stored: Stored) -> bool:
-        """Return whether the person has left here what they were asked for."""
+        """Return whether the person has stored here what they were asked for."""
         place = (step.instrument, step.moment or step.phase, step.run or None)
         return not step.instrument or place in stored.responses
 
-    def waits_for_us(self, person: Participation) -> bool:
+    def waits_for_researchers(self, person: Participation) -> bool:
         """Return whether somebody at this step waits for the researchers, and so is never timed out."""
         return False
 

@@ -1,11 +1,11 @@
-"""A form is taken once, and what is not taken yet is kept.
+"""Accept each form once, and keep drafts of forms that were not accepted.
 
-Each showing of a page gives its forms a key. The key and what the form changed are stored in one transaction, so that
-a double click, a second tab or a resend after a lost line changes nothing, whatever the form is about.
+Each display of a page gives its forms a key. The key and the form's changes are stored in one transaction, so that a
+double click, a second tab or a resend after a lost line changes nothing.
 
-A form that cannot be taken as it is raises `ToMend`. Nothing of it is stored but the draft of its page, and the browser
-is sent to that page, which shows the answers and the faults of the draft. So no address of a person ever stands for a
-form that was sent, and Back and reload send nothing again.
+A form with faults raises `NeedsCorrection`. Only the draft of its page is stored, and the browser is redirected to that
+page, which shows the answers and the faults of the draft. So no address stands for a form that was sent, and Back and
+reload send nothing again.
 """
 
 import secrets
@@ -26,11 +26,11 @@ SUMMARY = "#error-summary"  # where a page says what is to be mended
 View = Callable[..., HttpResponse]
 
 
-class ToMend(Exception):
-    """The form is not taken. Its page says what is to be mended; `faults` are those that the form itself does not find.
+class NeedsCorrection(Exception):
+    """The form is refused; `faults` are those that the form itself does not find.
 
-    `answers`: what the page shows then; without it, what was sent. `counts`: what the form did so far is stored all the
-    same, and its key with it, as with a try of the quiz.
+    `answers`: what the page shows then; by default, what was sent. `counts`: the form's changes so far and its key are
+    stored nevertheless, as for an attempt at the quiz.
     """
 
     def __init__(
@@ -47,21 +47,24 @@ class SeeOther(HttpResponseRedirect):
 
 
 def key_for_page(_request: HttpRequest) -> dict[str, str]:
-    """Context processor: the key of this showing."""
+    """Return the key of this display of a page (a context processor)."""
     return {FIELD: secrets.token_urlsafe(16)}
 
 
-def once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[View], View]:
-    """For a view of a person's posts. `ToMend` and a status from 400 on say that the form was not taken: its key stays
-    free, and nothing that it did is kept. `repeated` answers a form that was taken before."""
+def accept_once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[View], View]:
+    """Make a view accept each form once; `repeated` answers a form that was accepted before.
+
+    `NeedsCorrection` and a status from 400 on mean that the form was refused: its key stays free, and its changes are
+    rolled back.
+    """
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def wrapped(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
+        def wrapper(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
             try:
                 return take(request, person, *args)
-            except ToMend as refusal:
-                return lead_to_faults(request, person, refusal)
+            except NeedsCorrection as refusal:
+                return redirect_to_faults(request, person, refusal)
 
         def take(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
             key = request.POST.get(FIELD, "")[:LONGEST]
@@ -72,20 +75,20 @@ def once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[View], Vi
                     return repeated(request)
                 try:
                     response = view(request, person, *args)
-                except ToMend as refusal:
+                except NeedsCorrection as refusal:
                     if not refusal.counts:
                         raise
-                    return lead_to_faults(request, person, refusal)
+                    return redirect_to_faults(request, person, refusal)
                 if response.status_code >= 400:
                     transaction.set_rollback(True)
             return response
 
-        return wrapped
+        return wrapper
 
     return decorate
 
 
-def lead_to_faults(request: HttpRequest, person: Participation, refusal: ToMend) -> HttpResponse:
+def redirect_to_faults(request: HttpRequest, person: Participation, refusal: NeedsCorrection) -> HttpResponse:
     answers = request.POST if refusal.answers is None else refusal.answers
     keep_draft(person, place_in(request), answers, faults=refusal.faults)
     # With a fragment of its own: the browser would keep the one of the page before.
@@ -106,9 +109,10 @@ def place_of(step: str, part: str) -> str:
 def keep_draft(
     person: Participation, place: str, posted: Mapping[str, str], *, faults: Sequence[str] | None = None
 ) -> None:
-    """Replace what was kept of this page. `place` is the step, with the checkpoint where it has several forms.
+    """Replace the draft of this page.
 
-    `faults`: of a form that was sent; without them, those of the last one that was sent stay.
+    `place` is the step, with the checkpoint if it has several forms. `faults`: of a form that was sent; without them,
+    those of the last one stay.
     """
     # No item has a dot in its name: those are the seconds, and answers to other pages.
     answers = {name: value for name, value in posted.items() if value and name not in NOT_DRAFTED and "." not in name}

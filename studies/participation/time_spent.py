@@ -1,4 +1,4 @@
-"""How long a person has been at work on the study, from all that is known to have happened."""
+"""The time that a person has spent on the study, from the moments of everything they did."""
 
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -12,7 +12,7 @@ IDLE = timedelta(minutes=15)  # a longer silence is a break, not time spent on t
 
 
 def seconds_spent(participation: Participation) -> int:
-    """Without the breaks."""
+    """Return the seconds without breaks."""
     moments = sorted(moments_of(participation))
     gaps = (later - earlier for earlier, later in pairwise(moments))
     return int(sum((gap for gap in gaps if gap <= IDLE), timedelta()).total_seconds())

@@ -1,12 +1,14 @@
-"""Who has begun and does not come back. A study file may say after how many days without a sign of life a person counts
-as gone (`gone_after_days`); each person's own version of the study decides for them, as of everything in the design.
+"""Time out people who have begun and do not come back.
 
-Nothing watches the clock: it is looked at wherever it matters who is gone, that is by researchers' pages, by exports,
-when a place in the design is drawn, and when the person comes back. A person who is held or in review waits for us and
-not we for them, nor does one who waits for their interviewer; they are never gone.
+A study file may set the number of days without a sign of life (`gone_after_days`); each person's own version of the
+study decides for them.
 
-A sign of life is a page of theirs, an answer that they have begun to type, a message. One that comes in a conversation
-which a browser has kept open counts also after the days are over, as long as nobody has looked.
+No timer does this. Timeouts are applied wherever they matter: on researchers' pages, in exports, when a place in the
+design is drawn, and when the person comes back. People who are held, in review or waiting for their interviewer are
+never timed out, because they wait for us.
+
+A sign of life is a page, an answer that they have begun to type, or a message. A message in a conversation that a
+browser kept open counts also after the days are over, as long as nobody has timed the person out.
 """
 
 from datetime import datetime, timedelta
@@ -26,32 +28,32 @@ from studies.participation.time_spent import seconds_spent
 from studies.participation.unblinding import is_blinded
 
 
-def end_for_the_silent(study: Study) -> None:
-    """Two queries where nobody is due, one in a study that has no such days."""
+def time_out_absent(study: Study) -> None:
+    """Time out all absent people of a study. It makes two queries if nobody is due, one without `gone_after_days`."""
     now = timezone.now()
-    due = [person.pk for person in silent(study, now) if not waits_for_us(person)]
+    due = [person.pk for person in overdue(study, now) if not waits_for_researchers(person)]
     if due:
         time_out(study, due, now)
 
 
-def end_if_silent(person: Participation) -> None:
-    """For one who comes back, before they are seen to have. No query unless it is long since they were here."""
+def time_out_if_absent(person: Participation) -> None:
+    """Time out a person who comes back too late, before the visit counts. It makes no query after a short absence."""
     patience = person.protocol.patience() if person.protocol and person.status in AWAITED else None
     seen = person.last_seen_at or person.started_at
     if patience and seen and seen < timezone.now() - patience:
-        end_for_the_silent(person.study)
+        time_out_absent(person.study)
         person.refresh_from_db()
 
 
-def silent(study: Study, now: datetime) -> QuerySet[Participation]:
+def overdue(study: Study, now: datetime) -> QuerySet[Participation]:
     limits = study.protocols.values_list("pk", "design__gone_after_days")
-    due = [Q(protocol=pk) & silent_since(now - timedelta(days=days)) for pk, days in limits if days]
+    due = [Q(protocol=pk) & absent_since(now - timedelta(days=days)) for pk, days in limits if days]
     if not due:
         return Participation.objects.none()
     return study.participations.filter(Q(*due, _connector=Q.OR), status__in=AWAITED)
 
 
-def silent_since(moment: datetime) -> Q:
+def absent_since(moment: datetime) -> Q:
     turns = Turn.objects.filter(conversation__run__participation=OuterRef("pk"), created_at__gte=moment)
     drafts = Draft.objects.filter(participation=OuterRef("pk"), saved_at__gte=moment)
     interview = Interview.objects.filter(participation=OuterRef("pk"), ended_at__gte=moment)
@@ -61,21 +63,21 @@ def silent_since(moment: datetime) -> Q:
     return Q(started_at__lt=moment) & seen & awaited & ~heard
 
 
-def waits_for_us(person: Participation) -> bool:
+def waits_for_researchers(person: Participation) -> bool:
     step = person.steps()[person.position] if person.position < len(person.plan) else None
-    return step is not None and KINDS[step.kind].waits_for_us(person)
+    return step is not None and KINDS[step.kind].waits_for_researchers(person)
 
 
 @transaction.atomic
 def time_out(study: Study, due: list[int], now: datetime) -> None:
-    """Only whom the one statement finds still silent; two at once end nobody twice."""
-    silent(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
+    """Time out the people whom one statement still finds absent, so that two calls at once end nobody twice."""
+    overdue(study, now).filter(pk__in=due).update(status=Status.TIMED_OUT, ended_at=now)
     for person in Participation.objects.filter(pk__in=due, status=Status.TIMED_OUT, ended_at=now):
         close_what_is_open(person)
 
 
 def close_what_is_open(person: Participation) -> None:
-    """As where a person leaves and what they gave is kept."""
+    """Close the person's conversations and keep their data, as when they leave."""
     for run in person.runs.filter(conversation__isnull=False):
         chat.stop(run.conversation_id, EndReason.WITHDRAWN)
     person.drafts.all().delete()
@@ -84,16 +86,16 @@ def close_what_is_open(person: Participation) -> None:
 
 
 def await_from_now(person: Participation) -> None:
-    """A researcher has let them go on: what was before is not held against them."""
+    """Start a person's days anew, because a researcher let them continue."""
     person.awaited_since = timezone.now()
     person.save(update_fields=["awaited_since"])
 
 
-# Back again
+# Letting people back
 
 
 def hindrance(person: Participation) -> str:
-    """Why somebody who has timed out cannot be let back; empty where they can."""
+    """Return why somebody who has timed out cannot be let back; empty if they can."""
     spec = person.design()
     if person.order and person.order_index is None and spec.has_block_plan(person.track):
         return _("Someone else now has their row of the block plan.")
@@ -107,8 +109,10 @@ def hindrance(person: Participation) -> str:
 
 @transaction.atomic
 def let_back(person: Participation) -> bool:
-    """They go on after what they had done. A conversation in which something was said stays ended: it may have been
-    read, judged and exported since. False where nothing was changed."""
+    """Let a timed-out person continue where they were, and return whether this was possible.
+
+    A conversation with messages stays ended, because it may have been read, judged and exported since.
+    """
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=person.pk)
     if fresh.status != Status.TIMED_OUT or hindrance(fresh):
         return False

@@ -1,5 +1,7 @@
-"""Blind to the arms' results: from its first real person on a study shows none by arm, until it is closed and nobody is
-under way, or until a researcher says they want to see them."""
+"""Blinding of results: from its first real person on, a study shows no results by arm.
+
+Results are shown after it is closed and nobody is under way, or after a researcher unblinds it.
+"""
 
 from django.contrib.auth.models import AbstractBaseUser
 
@@ -12,8 +14,10 @@ def is_blinded(study: Study) -> bool:
 
 
 def is_kept_blind(study: Study) -> bool:
-    """Whether its end alone opens the results. The demonstration never is blind, nor what has no real people: a
-    rehearsal, a benchmark, an import."""
+    """Return whether only the end of the study opens the results.
+
+    The demonstration and studies without real people (a rehearsal, a benchmark, an import) are never blind.
+    """
     real = study.participations.real().exclude(status=Status.INVITED)
     return not study.is_demo() and real.exists() and unblinding_of(study) is None
 
@@ -23,6 +27,6 @@ def unblinding_of(study: Study) -> Unblinding | None:
 
 
 def unblind(study: Study, user: AbstractBaseUser, *, when: str, reason: str) -> Unblinding:
-    """Twice is once: the first stays."""
+    """Store the unblinding. Later calls return the first one."""
     told = {"by": user, "by_name": user.get_username(), "when": when, "reason": reason}
     return Unblinding.objects.get_or_create(study=study, defaults=told)[0]

@@ -1,4 +1,4 @@
-"""The pages for what broke on our side. They ask the database nothing, since that may be what is away."""
+"""Pages for faults on our side. They never query the database, because it may be the cause."""
 
 import sys
 from typing import Any
@@ -22,35 +22,36 @@ NOT_AGAIN = ("password",)  # what is no answer does not stand in a page a second
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Whether the database is at the bottom of it."""
+    """Return whether an error comes from an unreachable database."""
     while error is not None and not isinstance(error, AWAY):
         error = error.__cause__ or error.__context__
     return error is not None
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django blames the browser also where a session could not be saved because the database is away."""
+    """Show the page for a bad request, or the server's page if a session could not be saved without the database."""
     return server_error(request) if is_away(exception) else defaults.bad_request(request, exception)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Researchers have no link of their own that could be copied wrongly."""
+    """Show the page for an unknown address; researchers get one that does not mention links."""
     is_researcher = request.path.startswith(reverse("research-studies")) and request.user.is_staff
     template = "studies/research/not_found.html" if is_researcher else defaults.ERROR_404_TEMPLATE_NAME
     return defaults.page_not_found(request, exception, template_name=template)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """A form that could not be saved is in the page once more, whole, to be sent again by one button; the key that it
-    carries (studies.participation.submissions) keeps it from being taken twice."""
+    """Show the server's error page with the form that could not be saved and a button to send it again.
+
+    Its key (studies.participation.submissions) keeps it from being accepted twice.
+    """
     if is_away(sys.exc_info()[1]):
-        return without_database(request)
+        return page_without_database(request)
     return HttpResponse(render_to_string("500.html", form_of(request)), status=500)
 
 
-def without_database(request: HttpRequest) -> HttpResponse:
-    """The help page, and that the process lives. Instead of any other page: what to do, and the lines of every country,
-    in the person's language first."""
+def page_without_database(request: HttpRequest) -> HttpResponse:
+    """Return the help page or the health check; for all other pages, what to do and every country's helplines."""
     if request.path == HEALTH:
         return healthz(request)
     chosen = CODES.get(request.COOKIES.get(LANGUAGE_COOKIE, "")) or translation.get_language_from_request(request)
@@ -79,7 +80,8 @@ def form_of(request: HttpRequest) -> dict[str, Any]:
 
 
 def help_lines(country: str, *, first: str = "") -> dict[str, Any]:
-    """What the help page shows of the list. `first`: the country that stands before the others, as the study's own."""
+    """Return the contents of the help page. `first`: the country that stands before the others, such as the study's
+    own."""
     language = instrument_language()
     known = in_order([Option(code, names) for code, names in countries()], language, first=first)
     return {

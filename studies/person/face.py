@@ -1,4 +1,4 @@
-"""What a page may know of its person and its study. There is no arm in it, so no template can show one."""
+"""The data about a person and a study that pages may use. It holds no arm, so no template can show one."""
 
 from dataclasses import dataclass, replace
 
@@ -28,5 +28,5 @@ def face_of(person: Participation) -> Face:
     )
 
 
-def without_models(spec: StudySpec) -> StudySpec:
+def hide_models(spec: StudySpec) -> StudySpec:
     return replace(spec, arms=(), judges=())

@@ -1,7 +1,7 @@
-"""How far a person is and how long it may still take: what the head of every page tells.
+"""The progress and the remaining time in the head of every page.
 
-There is one measure for both, the minutes that the steps of the person's whole way take. Estimates can grow on the way,
-as when others leave more to rate; the share that was shown is kept with the person, so that it never falls.
+Both are measured by the minutes of the person's steps. Estimates can grow, as when others leave more to rate; the share
+already shown is stored with the person, so that it never falls.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ class Outline:
     minutes_left: int
 
     def text(self) -> str:
-        """What the head of the page says; no minutes where nothing is left to do."""
+        """Return the text in the page's head; without minutes if nothing is left to do."""
         if not self.minutes_left:
             return self.place
         left = ngettext("about %(minutes)s minute left", "about %(minutes)s minutes left", self.minutes_left)
@@ -46,7 +46,7 @@ def outline(participation: Participation, step: Step, spec: StudySpec) -> Outlin
 
 
 def way_of(participation: Participation, spec: StudySpec, runs: int) -> Sequence[Step]:
-    """The person's plan, with the conversations in it also before their order is drawn."""
+    """Return the person's plan, with the conversations in it also before their order is drawn."""
     return expand(participation.steps(), spec, [""] * runs, track=participation.track)
 
 

@@ -1,4 +1,4 @@
-"""What a counsellor does beside the conversation that they play: marks replies, and steps out of the role."""
+"""A counsellor's actions next to the conversation: flag replies, and step out of the role."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -18,22 +18,22 @@ from dialogue.safety.resources import resources_for
 from studies.care import oncall
 from studies.models import ArmRun, Participation, RolePlay
 from studies.participation import progress
-from studies.participation.chats import known_run
+from studies.participation.chats import find_run
 from studies.participation.language import instrument_language
-from studies.participation.submissions import once
-from studies.person.study import country_of, needs_person, participation_for, surroundings
+from studies.participation.submissions import accept_once
+from studies.person.study import country_of, needs_person, page_context, participation_for
 from studies.role_play import flags
 
 
 def role_play_of(person: Participation) -> ArmRun | None:
-    """The run in which this person is playing a role now."""
+    """Return the run in which this person is playing a role now."""
     step = progress.current_step(person)
-    run = known_run(person, step.run) if step.kind == "chat" else None
+    run = find_run(person, step.run) if step.kind == "chat" else None
     return run if run and run.conversation and run.conversation.role_play else None
 
 
-def reply_meant(request: HttpRequest, person: Participation | None) -> tuple[ArmRun, Turn] | None:
-    """The reply that a form is about, where it stands in the conversation that the person is playing now."""
+def reply_in_form(request: HttpRequest, person: Participation | None) -> tuple[ArmRun, Turn] | None:
+    """Return the reply that a form is about, if it stands in the conversation that the person is playing now."""
     run = role_play_of(person) if person else None
     number = int_from(request.POST.get("turn"), 1, MOST_TURNS)
     if run is None or run.conversation is None or number is None:
@@ -42,43 +42,43 @@ def reply_meant(request: HttpRequest, person: Participation | None) -> tuple[Arm
     return (run, turn) if turn else None
 
 
-def as_it_stands(request: HttpRequest) -> HttpResponse:
-    meant = reply_meant(request, participation_for(request))
+def flag_response(request: HttpRequest) -> HttpResponse:
+    meant = reply_in_form(request, participation_for(request))
     one = flags.standing(meant[0]).filter(turn=meant[1].number).first() if meant else None
     return JsonResponse({"flag": flags.face_of(one, instrument_language()) if one else None})
 
 
 @require_POST
 @needs_person
-@once(as_it_stands)
+@accept_once(flag_response)
 def flag_reply(request: HttpRequest, person: Participation) -> HttpResponse:
-    """`act`: save or withdraw. Answers with the flag that stands then, or with what is wrong."""
-    meant = reply_meant(request, person)
+    """Save or withdraw a flag (`act`), and answer with the flag that stands then or with what is wrong."""
+    meant = reply_in_form(request, person)
     if meant is None:
         return JsonResponse({"error": _("The open conversation has no such reply.")}, status=400)
     run, turn = meant
     if request.POST.get("act") == "withdraw":
         flags.take_back(run=run, turn=turn)
-        return as_it_stands(request)
+        return flag_response(request)
     form = flags.form_of(language=instrument_language(), data=request.POST)
     if form.errors:
         return JsonResponse({"error": next(iter(form.errors.values()))[0]}, status=400)
     flags.flag(run=run, turn=turn, reason=form.cleaned_data["reason"], note=form.cleaned_data["note"])
-    return as_it_stands(request)
+    return flag_response(request)
 
 
 @require_http_methods(["GET", "POST"])
 @needs_person
-@once(lambda _request: redirect("study-step-out"))
+@accept_once(lambda _request: redirect("study-step-out"))
 def step_out(request: HttpRequest, person: Participation) -> HttpResponse:
-    """A page to be oneself on. The conversation waits unless it is stopped here."""
+    """Show a page outside the role. The conversation waits unless it is stopped here."""
     run = role_play_of(person)
     if run is None or run.conversation is None or run.conversation.status != Status.OPEN:
         return redirect("study")
     if request.method == "POST":
         act = ACTS.get(request.POST.get("act", ""))
         return act(person, run) if act else redirect("study-step-out")
-    context = {**surroundings(person), "resources": resources_for(country_of(person))}
+    context = {**page_context(person), "resources": resources_for(country_of(person))}
     return render(request, "studies/step_out.html", context)
 
 

@@ -1,4 +1,4 @@
-"""The person's pages. One address shows the current step; any other way in leads back to it."""
+"""The person's pages. One address shows the current step; other addresses lead back to it."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -20,60 +20,64 @@ from studies.design.spec import StudySpec
 from studies.models import Participation, Study
 from studies.models.participation import AWAITED
 from studies.participation import chats, enrolment, progress, timeouts
-from studies.participation.language import CODES, instrument_language, remember
+from studies.participation.language import CODES, instrument_language, remember_language
 from studies.participation.responses import store_reply_rating
 from studies.participation.step_kinds import KINDS, Page, Visit
-from studies.participation.submissions import ToMend, keep_draft, once, place_in
+from studies.participation.submissions import NeedsCorrection, accept_once, keep_draft, place_in
 from studies.person.broken import help_lines
-from studies.person.face import face_of, without_models
+from studies.person.face import face_of, hide_models
 from studies.person.outline import outline
 
 
 def participation_for(request: HttpRequest) -> Participation | None:
-    person = enrolment.bound(request.session)
+    person = enrolment.person_in_session(request.session)
     if person:
-        timeouts.end_if_silent(person)
+        timeouts.time_out_if_absent(person)
     return person
 
 
 def needs_person(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: str) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: str) -> HttpResponse:
         person = participation_for(request)
         if person is None:
             return render(request, "studies/no_link.html", status=403)
         return view(request, person, *args)
 
-    return wrapped
+    return wrapper
 
 
-def closed_page(request: HttpRequest, study: Study) -> HttpResponse:
-    """For who comes after the study was closed, or was invited before and has not begun."""
+def page_of_closed_study(request: HttpRequest, study: Study) -> HttpResponse:
+    """Return the page for people who come after the study was closed, or were invited before and have not begun."""
     spec = study.current().spec()
-    context = {**surroundings_in(spec), "resources": resources_for(spec.country)}
+    context = {**study_context(spec), "resources": resources_for(spec.country)}
     return render(request, "studies/closed.html", context, status=403)
 
 
-def stalled_page(request: HttpRequest, person: Participation) -> HttpResponse:
-    """For one who was invited and cannot begin: the study's present version has too few arms in use."""
-    return render(request, "studies/stalled.html", surroundings(person))
+def page_of_stalled_study(request: HttpRequest, person: Participation) -> HttpResponse:
+    """Return the page for people who cannot begin, because the study's present version has too few arms in use."""
+    return render(request, "studies/stalled.html", page_context(person))
 
 
 def to_present_step(_request: HttpRequest) -> HttpResponse:
     return redirect("study")
 
 
-def saved_before(_request: HttpRequest) -> HttpResponse:
+def confirm_saved(_request: HttpRequest) -> HttpResponse:
     return JsonResponse({"saved": True})
 
 
 @require_http_methods(["GET", "POST"])
 @needs_person
-@once(to_present_step)
+@accept_once(to_present_step)
 def study(request: HttpRequest, person: Participation) -> HttpResponse:
     enrolment.begin(person)
     if not person.has_begun():
-        return closed_page(request, person.study) if person.study.is_closed() else stalled_page(request, person)
+        return (
+            page_of_closed_study(request, person.study)
+            if person.study.is_closed()
+            else page_of_stalled_study(request, person)
+        )
     settle_language(request, person)
     visit = Visit(request, person, progress.current_step(person))
     kind = KINDS[visit.step.kind]
@@ -91,24 +95,24 @@ def study(request: HttpRequest, person: Participation) -> HttpResponse:
 def accept(visit: Visit) -> None:
     if KINDS[visit.step.kind].accept(visit):
         visit.participation.drafts.filter(step=place_in(visit.request)).delete()
-        tell_saved(visit)
+        say_saved(visit)
 
 
-def tell_saved(visit: Visit) -> None:
-    """On the page that comes next. The chat tells the state of each message itself, and a page of farewell its own."""
+def say_saved(visit: Visit) -> None:
+    """Add "Saved" to the next page, except for the chat and farewell pages, which show this themselves."""
     told = visit.participation.is_over() or progress.current_step(visit.participation).kind == "chat"
     if visit.step.kind != "language" and not told:
         messages.success(visit.request, _("Saved"))
 
 
 def settle_language(request: HttpRequest, person: Participation) -> None:
-    """A study in one language needs no choice; and who comes back on another device finds their own language."""
+    """Set the language of a study with one language; on another device, restore the person's own."""
     languages = person.design().languages
     if not person.language and len(languages) == 1 and not person.is_over():
         person.language = languages[0]
         person.save(update_fields=["language"])
     if person.language:
-        remember(request, person.language)
+        remember_language(request, person.language)
 
 
 def show(visit: Visit, page: Page) -> HttpResponse:
@@ -116,28 +120,28 @@ def show(visit: Visit, page: Page) -> HttpResponse:
     far = outline(person, visit.step, visit.spec)
     if not person.is_over():
         Participation.objects.filter(pk=person.pk).update(last_seen_at=timezone.now(), percent_shown=far.percent)
-    context = {"step": visit.step, "outline": far, "progress": far, **surroundings(person), **page.context}
+    context = {"step": visit.step, "outline": far, "progress": far, **page_context(person), **page.context}
     return render(visit.request, page.template, context)
 
 
-def surroundings(person: Participation | None) -> dict[str, object]:
-    """What the head and the foot of every page tell of the study."""
+def page_context(person: Participation | None) -> dict[str, object]:
+    """Return the study's data for the head and the foot of every page."""
     if person is None:
         return {}
-    return {"participation": face_of(person), **surroundings_in(person.design())}
+    return {"participation": face_of(person), **study_context(person.design())}
 
 
-def surroundings_in(design: StudySpec) -> dict[str, object]:
-    spec = without_models(design)
+def study_context(design: StudySpec) -> dict[str, object]:
+    spec = hide_models(design)
     return {"spec": spec, "study_title": spec.title[instrument_language()], "contact": spec.contact}
 
 
 @require_POST
 @needs_person
 def draft(request: HttpRequest, person: Participation) -> HttpResponse:
-    """What is answered and not sent yet, from the page at hand only: a late one of a page that was sent is let go.
+    """Store the answers of the page at hand that are not sent yet; a late draft of an earlier page is ignored.
 
-    `next` is where a button leads that keeps the page and sends nothing, as to an earlier page of the same step.
+    `next` is where a button leads that keeps the page and sends nothing, such as to an earlier page of the same step.
     """
     if request.POST.get("step") == progress.current_step(person).key:
         keep_draft(person, place_in(request), request.POST)
@@ -146,18 +150,18 @@ def draft(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
-@once(lambda request: back(request))
+@accept_once(lambda request: back(request))
 def language(request: HttpRequest, person: Participation) -> HttpResponse:
     chosen = request.POST.get("language", "")
     if chosen in CODES:
-        remember(request, chosen)
+        remember_language(request, chosen)
         if chosen in person.design().languages:
-            chats.speak(person, chosen)
+            chats.switch_language(person, chosen)
     return back(request)
 
 
 def back(request: HttpRequest) -> HttpResponse:
-    """To the page that the form stood on."""
+    """Redirect to the page that the form stood on."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
     return HttpResponseRedirect(target) if safe else redirect("study")
@@ -165,11 +169,11 @@ def back(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def help_page(request: HttpRequest) -> HttpResponse:
-    """Help by country; needs no script, no sign-in and no model."""
+    """Show help by country, without script, sign-in or model."""
     person = participation_for(request)
     country = request.GET.get("country") or country_of(person)
     own = person.design().country if person else ""
-    return render(request, "studies/help.html", {**help_lines(country, first=own), **surroundings(person)})
+    return render(request, "studies/help.html", {**help_lines(country, first=own), **page_context(person)})
 
 
 def country_of(person: Participation | None) -> str:
@@ -182,55 +186,54 @@ def country_of(person: Participation | None) -> str:
 @needs_person
 def pause(request: HttpRequest, person: Participation) -> HttpResponse:
     days = person.design().gone_after_days if person.status in AWAITED else None
-    return render(request, "studies/pause.html", {**surroundings(person), "gone_after_days": days})
+    return render(request, "studies/pause.html", {**page_context(person), "gone_after_days": days})
 
 
 @require_http_methods(["GET", "POST"])
 @needs_person
-@once(to_present_step)
+@accept_once(to_present_step)
 def leave(request: HttpRequest, person: Participation) -> HttpResponse:
-    """Stop at any time: what was given is kept, or deleted everywhere, as the person says. Of one who has not agreed to
-    take part nothing is kept."""
+    """Let the person leave; they choose whether their data are kept or deleted. Without consent nothing is kept."""
     if enrolment.is_forgotten(person):
         return redirect("study")
     declines = not person.is_over() and enrolment.is_unsigned(person)
     if request.method == "GET":
         # Said once: who comes back another day has not been asked yet.
         asked, _rows = person.drafts.filter(step=request.path).delete()
-        context = {**surroundings(person), "asked": bool(asked), "declines": declines}
+        context = {**page_context(person), "asked": bool(asked), "declines": declines}
         return render(request, "studies/leave.html", context)
     if declines:
         erasure.forget_unsigned(person)
         return redirect("study")
     if request.POST.get("choice") not in ("keep", "delete"):
-        raise ToMend
+        raise NeedsCorrection
     if request.POST["choice"] == "keep":
         progress.leave(person)
     else:
         erasure.erase(person)
         request.session.flush()
         # To be told so, in their language, on a page that can be loaded again.
-        enrolment.bind(request.session, person)
-        remember(request, instrument_language())
+        enrolment.bind_session(request.session, person)
+        remember_language(request, instrument_language())
     return redirect("study")
 
 
 def needs_role(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
-    def wrapped(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
+    def wrapper(request: HttpRequest, person: Participation, *args: str) -> HttpResponse:
         if person.track != Participation.Track.COUNSELLOR:
             return JsonResponse({"error": "only counsellors play a role"}, status=403)
         return view(request, person, *args)
 
-    return wrapped
+    return wrapper
 
 
 @require_POST
 @needs_person
 @needs_role
-@once(saved_before)
+@accept_once(confirm_saved)
 def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
-    """In role-play: were these words the role's or the counsellor's own?"""
+    """Store whether words in role-play were the role's or the counsellor's own."""
     answer = request.POST.get("answer")
     turn = int_from(request.POST.get("turn"), 1, MOST_TURNS)
     if answer not in ("role", "me") or turn is None:
@@ -243,14 +246,14 @@ def role_answer(request: HttpRequest, person: Participation) -> HttpResponse:
 
 @require_POST
 @needs_person
-@once(saved_before)
+@accept_once(confirm_saved)
 def rate_reply(request: HttpRequest, person: Participation) -> HttpResponse:
-    """The rating under a single reply, sent while the conversation goes on."""
+    """Store the rating under a single reply, sent while the conversation continues."""
     error = store_reply_rating(person, progress.current_step(person), request.POST)
     return JsonResponse({"error": error} if error else {"saved": True}, status=400 if error else 200)
 
 
 @require_safe
 def front(request: HttpRequest) -> HttpResponse:
-    """Who comes without a link: people are told to use theirs, researchers where to sign in."""
+    """Show people without a link how to use theirs, and researchers where to sign in."""
     return redirect("study") if participation_for(request) else render(request, "studies/front.html")

@@ -6,11 +6,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from dialogue.languages import get_language
 from studies.design.behaviours import Behaviour, behaviours, levels, rules
 from studies.design.card_files import BELONGINGS, REACTIONS
 from studies.instruments.loading import load
-
-SEPARATORS = {"en": "; ", "zh": "；"}
 
 Facts = list[tuple[str, str]]  # label, value
 
@@ -80,7 +79,7 @@ def facts(labels: Mapping[str, str], values: Mapping[str, Any], language: str) -
 
 
 def joined(value: object, language: str) -> str:
-    return SEPARATORS[language].join(map(str, value)) if isinstance(value, list) else str(value)
+    return get_language(language).semicolon.join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def person_labels() -> dict[str, str]:

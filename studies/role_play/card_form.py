@@ -20,7 +20,6 @@ LISTS = ("P.habits", "P.hobbies", "C.goals", "C.roles.others", "S.layers")
 NUMBERS = ("D.age", "C.intensity")
 LONG = ("C.problem", "C.background", "S.opening", *LISTS)
 NEEDED = ("id", "lang", "D.alias", "C.problem", "C.goals", "S.opening", "S.layers", "S.ends_when")
-LANGUAGE_NAMES = {"en": "English", "zh": "中文"}
 
 
 def labels() -> dict[str, dict[str, str]]:
@@ -114,7 +113,7 @@ class CardForm(forms.Form):
 def field_for(place: str, label: str) -> forms.Field:
     required = place in NEEDED
     if place == "lang":
-        return forms.ChoiceField(label=label, choices=[(code, LANGUAGE_NAMES[code]) for code in LANGUAGES])
+        return forms.ChoiceField(label=label, choices=[(one.code, one.short_name) for one in LANGUAGES])
     if is_behaviour(place):
         words = [(str(number), level[instrument_language()]) for number, level in enumerate(levels())]
         return forms.ChoiceField(label=label, choices=words, initial="0", widget=forms.RadioSelect)

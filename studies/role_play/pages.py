@@ -50,7 +50,7 @@ def cards(request: HttpRequest, study: Study) -> HttpResponse:
 def cards_page(
     request: HttpRequest, study: Study, form: ImportForm, *, faults: tuple[str, ...] = (), status: int = 200
 ) -> HttpResponse:
-    test = request.GET.get("test", counts.usual_data(study))
+    test = request.GET.get("test", counts.default_data(study))
     context = {
         "test": test,
         "rows": rows_of(study, test),
@@ -63,7 +63,7 @@ def cards_page(
 
 def rows_of(study: Study, test: str) -> list[CardRow]:
     met = defaultdict(list)
-    runs = counts.only(study.runs.filter(participation__isnull=False).exclude(card=""), test)
+    runs = counts.filter_by_test(study.runs.filter(participation__isnull=False).exclude(card=""), test)
     for key, arm in runs.values_list("card", "arm"):
         met[key].append(arm)
     return [row_of(card, met[card.key]) for card in study.cards.all()]

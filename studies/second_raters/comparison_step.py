@@ -22,7 +22,7 @@ from studies.models.pair import Pair
 from studies.participation import progress
 from studies.participation.responses import rater_for
 from studies.participation.step_kinds import Page, StepKind, Visit, Way, Work, register, work_in_pieces
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 from studies.second_raters import comparisons
 
 FIRST, SECOND = "first", "second"
@@ -58,7 +58,9 @@ class Compare(StepKind):
         if comparison is None:
             progress.advance(visit.participation, done=visit.step)
             return None
-        return self.page(visit, comparison, form_of(visit, comparison, data=visit.to_mend(str(comparison.pk))))
+        return self.page(
+            visit, comparison, form_of(visit, comparison, data=visit.answers_to_correct(str(comparison.pk)))
+        )
 
     def page(self, visit: Visit, comparison: Comparison, form: InstrumentForm) -> Page:
         context = {
@@ -79,7 +81,7 @@ class Compare(StepKind):
             return False
         form = form_of(visit, comparison, data=visit.request.POST)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         comparisons.judge(comparison, form.cleaned_answers())
         return True
 
@@ -98,7 +100,7 @@ def form_of(visit: Visit, comparison: Comparison, data: Any = None) -> Instrumen
 
 
 def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iterator[Side]:
-    for place, side in ((FIRST, comparison.shown_first), (SECOND, comparison.shown_second())):
+    for place, side in ((FIRST, comparison.shown_first), (SECOND, comparison.second_side())):
         run, turn = pair.side(side)
         yield Side(place, run.conversation.language, tuple(said(run, turn, names)))
 

@@ -21,7 +21,7 @@ from studies.instruments.vignettes import Vignette, vignette
 from studies.models import ArmRun, Review
 from studies.participation import progress
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register, work_in_pieces
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 from studies.second_raters import reviews
 
 PLACE = 8  # characters by which drafts of one step are told apart
@@ -90,8 +90,8 @@ class RateOthers(StepKind):
             return feedback_page(visit, review)
         part = part_of(review)
         if DECLINE in visit.faults(part):
-            return rating_page(visit, review, form_of(visit, review), DeclineForm(visit.to_mend(part)))
-        return rating_page(visit, review, form_of(visit, review, data=visit.to_mend(part)))
+            return rating_page(visit, review, form_of(visit, review), DeclineForm(visit.answers_to_correct(part)))
+        return rating_page(visit, review, form_of(visit, review, data=visit.answers_to_correct(part)))
 
     def accept(self, visit: Visit) -> bool:
         review = reviews.unfinished(visit.participation)
@@ -119,7 +119,7 @@ def leave(visit: Visit) -> None:
 def rate(visit: Visit, review: Review) -> None:
     form = form_of(visit, review, data=visit.request.POST)
     if not form.is_valid():
-        raise ToMend
+        raise NeedsCorrection
     if review.vignette:
         reviews.take_vignette(review, form.cleaned_answers())
     else:
@@ -130,7 +130,7 @@ def give_back(visit: Visit, review: Review) -> None:
     form = DeclineForm(visit.request.POST)
     if review.vignette or not form.is_valid():
         # The scores given so far are in the other form of the page, which was not sent.
-        raise ToMend([DECLINE], answers={**visit.draft(part_of(review)), **visit.request.POST.dict()})
+        raise NeedsCorrection([DECLINE], answers={**visit.draft(part_of(review)), **visit.request.POST.dict()})
     reviews.give_back(review, form.cleaned_data["because"], form.cleaned_data["note"])
 
 

@@ -12,7 +12,7 @@ from django.db.models import Count, QuerySet
 from studies.instruments.vignettes import vignette
 from studies.models import Answer, Participation, Review, ReviewPlan
 from studies.models.response import RaterKind
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 from studies.second_raters.reviews import AGAIN, MOMENT
 
 
@@ -147,7 +147,7 @@ def beside_others(reviewer: int, scores: Scores) -> tuple[list[float], list[floa
 def answers_in(plan: ReviewPlan) -> QuerySet[Answer]:
     """The scores that reviewers gave the plan's conversations, in its scales."""
     return Answer.objects.filter(
-        ~instructed(),
+        ~answers_to_instructed_items(),
         response__run__review_items__plan=plan,
         response__rater__kind=RaterKind.REVIEWER,
         response__rater__participation__isnull=False,

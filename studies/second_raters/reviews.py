@@ -23,7 +23,7 @@ from studies.models.participation import OVER
 from studies.models.response import RaterKind
 from studies.models.review import LEASE
 from studies.participation import judge_gap as judge_distances
-from studies.participation.responses import is_rating, rater_for, store
+from studies.participation.responses import is_rating, rater_for, store_response
 from studies.second_raters.eligible import conversations, still_wanted
 
 SOURCES = ("all", "sample", "arm", "strata", "far")
@@ -132,7 +132,7 @@ def balanced(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> l
 def distances(study: Study, source: Source) -> dict[int, float]:
     """By run, how far the judge's mean is from people's over the items that both have rated, in points."""
     judge = Rater.objects.filter(study=study, kind=RaterKind.JUDGE, code=source.judge, strategy=source.strategy).first()
-    return {one.run: abs(one.points) for one in judge_distances.distances(study, judge)} if judge else {}
+    return {one.run: abs(one.points) for one in judge_distances.judge_gaps(study, judge)} if judge else {}
 
 
 def places(count: int, wanted: Wanted) -> list[int]:
@@ -327,7 +327,7 @@ def take(
     assert review.item is not None  # noqa: S101 - a vignette is taken by take_vignette
     run = review.item.run
     last = run.conversation.turns.filter(state=TurnState.ANSWERED).aggregate(last=Max("number"))["last"]
-    store(
+    store_response(
         rater_for(review.reviewer),
         questionnaire,
         answers,

@@ -1,5 +1,5 @@
-"""What a person answered, as a profile of a seeker is made of it: who the seeker is to be, what the model is told, and
-what may not be found again in the profile."""
+"""The answers of a person as the source of a profile: the input for the model, and what the profile must
+not contain."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from random import Random
 
 from dialogue.seekers.identifying import has_name
-from dialogue.seekers.profile_checks import Own
-from dialogue.seekers.profile_writer import Answered
+from dialogue.seekers.profile_checks import OwnAnswers
+from dialogue.seekers.profile_writer import WriterInput
 from dialogue.seekers.profiles import BIG_FIVE
 from studies.instruments.definitions import Item
 from studies.instruments.loading import load
@@ -36,17 +36,20 @@ EMPLOYER = {
 
 
 @dataclass(frozen=True)
-class Person:
-    """`answered` goes to the model, `own` to the checks."""
+class ProfileSource:
+    """The source of a profile. `answered` goes to the model, `own` to the checks."""
 
-    answered: Answered
-    own: Own
+    answered: WriterInput
+    own: OwnAnswers
 
 
-def of_person(person: Participation) -> Person:
-    """The same each time, so that a model that is asked again finds its answer in the ledger."""
-    given, big_five = given_by(person), big_five_of(person)
-    told = in_words(given, person.language)
+def profile_source(person: Participation) -> ProfileSource:
+    """Return the source of a person's profile.
+
+    It is the same each time, so that a repeated question finds its answer in the ledger.
+    """
+    given, big_five = profile_answers(person), big_five_of(person)
+    told = answers_in_words(given, person.language)
     ages = ages_of(str(given.get("age_band", "")))
     texts = [str(given[key]) for key in OWN_TEXTS if key in given]
     called = [str(given["nickname"])] if "nickname" in given else []
@@ -56,15 +59,15 @@ def of_person(person: Participation) -> Person:
         **({"age": draw.choice(ages)} if ages else {}),
         **{key: told[key] for key in ("gender", "occupation", "relationship") if key in told},
     }
-    return Person(
-        Answered(
+    return ProfileSource(
+        WriterInput(
             language=person.language,
             demographics=demographics,
             category=told.get("topic", ""),
             big_five=big_five,
             answers={key: told[key] for key in TOLD if key in told},
         ),
-        Own(
+        OwnAnswers(
             names=tuple(called),
             texts=tuple(texts),
             demographics={key: demographics[key] for key in CHOSEN if key in demographics},
@@ -74,17 +77,17 @@ def of_person(person: Participation) -> Person:
     )
 
 
-def given_by(person: Participation) -> dict[str, str | float]:
-    """By item of the profile page, what they told; of the screening only what they want to talk about."""
+def profile_answers(person: Participation) -> dict[str, str | float]:
+    """Return the answers of the profile page by item, and from the screening only what they want to talk about."""
     screening, profile = answers_of(person, "screening"), answers_of(person, "profile")
     given = {"topic": screening.get("issue_category", ""), "issue_text": screening.get("issue_text", "")}
     given |= {key: value for key, value in profile.items() if value not in DECLINED}
     return {key: value for key, value in given.items() if value not in ("", *DECLINED)}
 
 
-def in_words(given: Mapping[str, str | float], language: str) -> dict[str, str]:
+def answers_in_words(given: Mapping[str, str | float], language: str) -> dict[str, str]:
     items = {item.key: item for item in load("profile").items}
-    told = {key: said(items.get(key), value, language) for key, value in given.items()}
+    told = {key: answer_words(items.get(key), value, language) for key, value in given.items()}
     if given.get("gender") == SELF_DESCRIBED:
         told["gender"] = told.get("gender_self_described", "")
     if "occupation" in told:
@@ -92,18 +95,18 @@ def in_words(given: Mapping[str, str | float], language: str) -> dict[str, str]:
     return {key: text for key, text in told.items() if text}
 
 
-def said(item: Item | None, value: str | float, language: str) -> str:
+def answer_words(item: Item | None, value: str | float, language: str) -> str:
     option = item.option(value) if item else None
     return option.text[language] if option else str(value)
 
 
 def kind_of_work(text: str, language: str) -> str:
-    """Without the employer, where the form of words tells it: "nurse at St Mary's" is a nurse."""
+    """Return the occupation without the employer, if its wording tells: "nurse at St Mary's" is a nurse."""
     return EMPLOYER[language].sub("", text.strip()).strip()
 
 
 def ages_of(band: str) -> range | None:
-    """Of `25_34` or `65_plus`; None where it was not told."""
+    """Return the ages of a band such as `25_34` or `65_plus`; None if none was given."""
     bounds = re.fullmatch(r"(\d+)_(?:(\d+)|plus)", band)
     if bounds is None:
         return None
@@ -112,13 +115,14 @@ def ages_of(band: str) -> range | None:
 
 
 def alias(draw: Random, language: str, texts: Sequence[str]) -> str:
-    """One that the person has used of nobody."""
+    """Return an alias that does not occur in the person's texts."""
     unused = [name for name in ALIASES[language] if not any(has_name(text, name) for text in texts)]
     return draw.choice(unused or ALIASES[language])
 
 
 def big_five_of(person: Participation) -> dict[str, str | float]:
-    """As in P: the file that scores it, and the mean of each factor of which enough was answered; empty without any."""
+    """Return the Big Five as in P: the file that scores it, and the mean of each factor with enough answers; empty
+    without any."""
     for instrument in BIG_FIVE_INSTRUMENTS:
         scores = {each.scale: each.score for each in score(load(instrument), answers_of(person, instrument))}
         means = {factor: round(found, 2) for factor in BIG_FIVE if (found := scores.get(factor)) is not None}

@@ -1,7 +1,6 @@
-"""A person's word on a profile: approved, refused with a reason, put back to draft, or written anew.
+"""Decisions on a profile: approve, refuse with a reason, put back to draft, or rewrite.
 
-Each act names the content that its person had before them (`seen`); where somebody else has changed it since, nothing
-happens.
+Each act names the content that its person saw (`as_seen`). If somebody has changed it since, nothing happens.
 """
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -12,13 +11,13 @@ from dialogue.models.conversation import SeekerKind
 from dialogue.seekers.profiles import Profile
 from studies.judging.settings import digest
 from studies.models import SeekerProfile
-from studies.seeker_profiles.checking import State, checked, profiles_of
+from studies.seeker_profiles.checking import State, check_row, profiles_of
 
 PERSON = "person"  # stands among the findings for the word of whoever refused it
 
 
 class Refused(Exception):
-    """It was not done; the reason is one of the class's names."""
+    """The act was refused; the reason is one of the class's names."""
 
     CHANGED = "changed"  # since it was looked at
     UNFIT = "unfit"  # the checks refuse it as it is
@@ -26,8 +25,8 @@ class Refused(Exception):
     KEY = "key"  # the text names another id
 
 
-def seen(row: SeekerProfile) -> str:
-    """What tells whether a profile is still as somebody saw it."""
+def fingerprint(row: SeekerProfile) -> str:
+    """Return a hash that changes when somebody changes the profile."""
     return digest([row.content, row.state])
 
 
@@ -41,21 +40,21 @@ def is_played(row: SeekerProfile) -> bool:
 
 @transaction.atomic
 def approve(row: SeekerProfile, *, by: AbstractBaseUser, as_seen: str) -> None:
-    found = locked(row, as_seen, State.DRAFT)
+    found = lock_profile(row, as_seen, State.DRAFT)
     decide(found, State.APPROVED, by)
 
 
 @transaction.atomic
 def refuse(row: SeekerProfile, *, by: AbstractBaseUser, reason: str, as_seen: str) -> None:
-    found = locked(row, as_seen, State.DRAFT)
+    found = lock_profile(row, as_seen, State.DRAFT)
     found.checks = [*found.checks, {"rule": PERSON, "where": "", "found": reason, "refuses": True}]
     decide(found, State.REFUSED, by)
 
 
 @transaction.atomic
 def back_to_draft(row: SeekerProfile, *, as_seen: str) -> None:
-    """Takes a decision back. What the checks refuse stays refused until it is written anew."""
-    found = locked(row, as_seen, *State)
+    """Take a decision back. A profile that the checks refuse stays refused until it is rewritten."""
+    found = lock_profile(row, as_seen, *State)
     if is_unfit(found):
         raise Refused(Refused.UNFIT)
     found.checks = [finding for finding in found.checks if finding["rule"] != PERSON]
@@ -64,19 +63,19 @@ def back_to_draft(row: SeekerProfile, *, as_seen: str) -> None:
 
 @transaction.atomic
 def rewrite(row: SeekerProfile, profile: Profile, *, as_seen: str) -> None:
-    """Checked anew, and to be approved anew."""
-    found = locked(row, as_seen, *State)
+    """Replace the content, check it again and put it back to draft."""
+    found = lock_profile(row, as_seen, *State)
     if profile.id != found.key:
         raise Refused(Refused.KEY)
     if is_played(found):
         raise Refused(Refused.PLAYED)
-    checked(found, profile, profiles_of(found.study), usual=State.DRAFT)
+    check_row(found, profile, profiles_of(found.study), usual=State.DRAFT)
     decide(found, State(found.state), None)
 
 
-def locked(row: SeekerProfile, as_seen: str, *states: State) -> SeekerProfile:
+def lock_profile(row: SeekerProfile, as_seen: str, *states: State) -> SeekerProfile:
     found = SeekerProfile.objects.select_for_update(of=("self",)).select_related("made_of", "study").get(pk=row.pk)
-    if seen(found) != as_seen or found.state not in states:
+    if fingerprint(found) != as_seen or found.state not in states:
         raise Refused(Refused.CHANGED)
     return found
 

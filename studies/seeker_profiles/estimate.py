@@ -1,4 +1,4 @@
-"""What building profiles would ask and cost: the real prompts, and answers as long as such answers have been."""
+"""Estimate calls and cost of building profiles, from the real prompts and the length of earlier answers."""
 
 from collections.abc import Sequence
 
@@ -8,16 +8,16 @@ from dialogue.prices import estimated_tokens
 from dialogue.seekers.profile_writer import writer_messages
 from studies.design.spec import ArmSpec
 from studies.models import Participation
-from studies.seeker_profiles.answers import of_person
+from studies.seeker_profiles.answers import profile_source
 from studies.seeker_profiles.planning import writer_settings
 
 PURPOSE = Call.Purpose.PROFILE
 ASSUMED = Typical(characters=0, tokens=700)  # of an answer, where none is in the ledger
 
 
-def estimated(writer: ArmSpec, people: Sequence[Participation]) -> Estimate:
+def estimate_profiles(writer: ArmSpec, people: Sequence[Participation]) -> Estimate:
     settings = writer_settings(writer)
     length = Typicals.read().in_ledger.get((PURPOSE, settings.kind, settings.model, None), ASSUMED)
-    prompts = [estimated_tokens(writer_messages(of_person(person).answered)) for person in people]
+    prompts = [estimated_tokens(writer_messages(profile_source(person).answered)) for person in people]
     loads = [Load(PURPOSE, settings, 1, tokens, length.tokens) for tokens in prompts]
     return Estimate(profiles=len(people), loads=gathered(loads), lengths={(PURPOSE, settings.model, ""): length})

@@ -1,5 +1,4 @@
-"""Lets a model write a profile from a person's answers, and stores it with what the checks found, for a person to
-approve."""
+"""Let a model write a profile from a person's answers, and store it with its findings for approval."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,14 +9,14 @@ from dialogue.judges.judge import readable
 from dialogue.models import Call, Job, JobItem
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import model_for
-from dialogue.seekers.profile_writer import Unwritten, read_written, version, why_unwritten, writer_messages
+from dialogue.seekers.profile_writer import UnreadableProfile, failure_reason, read_answer, version, writer_messages
 from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
 from studies.models import Participation, SeekerProfile, Study
 from studies.models.participation import new_code
-from studies.seeker_profiles.answers import Person, of_person
-from studies.seeker_profiles.checking import State, checked, profiles_of
-from studies.seeker_profiles.planning import agreed, candidates, may_be_sent, writer_settings
+from studies.seeker_profiles.answers import ProfileSource, profile_source
+from studies.seeker_profiles.checking import State, check_row, profiles_of
+from studies.seeker_profiles.planning import agrees_to_later_use, candidates, may_be_sent, writer_settings
 
 ANSWERS = "answers"  # the origin of what is made here
 
@@ -32,20 +31,24 @@ class ProfileHandler:
     def check(self) -> None:
         model_for(self.settings)
 
-    def read(self, items: Sequence[JobItem]) -> dict[int, Person]:
-        """Who has left since it was planned, or taken back a consent, is not in it, and what had been asked about them
-        goes."""
+    def read(self, items: Sequence[JobItem]) -> dict[int, ProfileSource]:
+        """Return the sources of the items' people.
+
+        People who left after planning, or withdrew a consent, are left out, and earlier calls about them are deleted.
+        """
         people = self.people(items)
         gone = [item.pk for item in items if item.payload["participation"] not in people]
         Call.objects.filter(item__in=gone).delete()
-        return {item.pk: of_person(people[item.payload["participation"]]) for item in items if item.pk not in gone}
+        return {item.pk: profile_source(people[item.payload["participation"]]) for item in items if item.pk not in gone}
 
     def people(self, items: Sequence[JobItem]) -> dict[str, Participation]:
         codes = {item.payload["participation"] for item in items}
         rows = candidates(self.study, include_tests=self.job.plan["include_tests"]).filter(code__in=codes)
-        return {person.code: person for person in rows if agreed(person) and may_be_sent(person, self.writer)}
+        return {
+            person.code: person for person in rows if agrees_to_later_use(person) and may_be_sent(person, self.writer)
+        }
 
-    async def work(self, item: JobItem, material: Person, caller: Caller) -> Profile:
+    async def work(self, item: JobItem, material: ProfileSource, caller: Caller) -> Profile:
         answered = material.answered
         question = Question(
             purpose=Call.Purpose.PROFILE,
@@ -61,23 +64,24 @@ class ProfileHandler:
         written = await readable(
             caller.asking(question),
             writer_messages(answered),
-            lambda text: read_written(text, answered),
-            why_unwritten,
+            lambda text: read_answer(text, answered),
+            failure_reason,
             answered.language,
         )
-        if isinstance(written, Unwritten):
+        if isinstance(written, UnreadableProfile):
             raise ProviderError("unparseable", f"The profile cannot be read: {'; '.join(written.faults)}.")
         return written
 
     def keep(self, made: Sequence[tuple[JobItem, Profile]]) -> list[dict[str, Any]]:
-        return [self.kept(item, profile) for item, profile in made]
+        return [self.keep_profile(item, profile) for item, profile in made]
 
-    def kept(self, item: JobItem, profile: Profile) -> dict[str, Any]:
-        """Its key tells nothing of whom it is made of. A person has one profile, whatever the number of jobs."""
+    def keep_profile(self, item: JobItem, profile: Profile) -> dict[str, Any]:
+        """Store a profile under a key that does not reveal the person. A person has one profile, whatever the number of
+        jobs."""
         person = Participation.objects.get(code=item.payload["participation"])
         if person.seeker_profiles.exists():
             return {}
         row = SeekerProfile(study=self.study, origin=ANSWERS, made_of=person)
         named = replace(profile, id=f"made-{new_code()[1:].lower()}")
-        checked(row, named, profiles_of(self.study), usual=State.DRAFT).save()
+        check_row(row, named, profiles_of(self.study), usual=State.DRAFT).save()
         return {"refused": row.state == State.REFUSED}

@@ -1,4 +1,4 @@
-"""Whom simulated seekers are to be: brought from files, made of people's answers, read and approved by a person."""
+"""Researchers' pages of profiles: import from files, build from answers, read, approve and refuse."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.seekers.profiles import ProfilesRefused, parse_profile, parse_profiles
 from studies.models import SeekerProfile, Study
 from studies.seeker_profiles import approval, profile_face
@@ -24,8 +24,8 @@ from studies.seeker_profiles.planning import Work, work_for
 from studies.seeker_profiles.selection import OtherProfiles, keep
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
-from studies.workbench.recent_tasks import recent
-from studies.workbench.tables import Choice, Column, chosen, filtered, headings, page_of, paging, sorted_rows
+from studies.workbench.recent_tasks import recent_tasks
+from studies.workbench.tables import Choice, Column, filter_rows, headings, make_choices, page_of, paging, sort_rows
 
 COMMAND = "build_profiles"
 LONGEST_REASON = 500
@@ -76,7 +76,7 @@ class Row:
 
 def row_of(profile: SeekerProfile) -> Row:
     state = State(profile.state)
-    found = len(profile_face.told(profile))
+    found = len(profile_face.finding_sentences(profile))
     unfit = approval.is_unfit(profile)
     return Row(profile, profile_face.who(profile), STATES[state], SHAPES[state], found, unfit)
 
@@ -93,7 +93,7 @@ def columns() -> list[Column]:
     ]
 
 
-# All of them.
+# The list.
 
 
 @require_http_methods(["GET"])
@@ -103,11 +103,11 @@ def profiles(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (), status: int = 200) -> HttpResponse:
-    rows = filtered(study.seeker_profiles.all(), request, {"state": "state", "language": "language"})
+    rows = filter_rows(study.seeker_profiles.all(), request, {"state": "state", "language": "language"})
     if request.GET.get("from"):
         rows = rows.filter(made_of__isnull=request.GET["from"] != ANSWERS)
     rows = rows.select_related("decided_by")
-    page = page_of(sorted_rows(rows, request, columns(), usual="key"), request)
+    page = page_of(sort_rows(rows, request, columns(), usual="key"), request)
     context = {
         "headings": headings(request, columns()),
         "page": page,
@@ -116,17 +116,17 @@ def list_page(request: HttpRequest, study: Study, *, faults: tuple[str, ...] = (
         "choices": choices(request),
         "faults": faults,
         "import_form": ImportForm(),
-        **building(study),
-        **recent(study, COMMAND),
+        **build_context(study),
+        **recent_tasks(study, COMMAND),
         **paging(page, request),
     }
     return show(request, study, "profiles", context, status=status)
 
 
 def choices(request: HttpRequest) -> list[Choice]:
-    languages = [(language, language) for language in LANGUAGES]
+    languages = [(language, language) for language in CODES]
     origins = [(ANSWERS, _("answers")), ("files", _("files"))]
-    return chosen(
+    return make_choices(
         request,
         [
             ("state", _("State"), list(STATES.items())),
@@ -136,8 +136,8 @@ def choices(request: HttpRequest) -> list[Choice]:
     )
 
 
-def building(study: Study) -> dict[str, Any]:
-    """Who writes, and of whom a profile may be made."""
+def build_context(study: Study) -> dict[str, Any]:
+    """Return who writes, and from whose answers a profile may be made."""
     writer = study.current().spec().seeker
     form = BuildForm(initial={"include_tests": study.is_demo()})
     work = work_for(study, writer, include_tests=study.is_demo()) if writer else Work()
@@ -172,13 +172,16 @@ def build(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("research-profiles", study.key)
 
 
-# One of them.
+# One profile.
 
 
 @require_http_methods(["GET", "POST"])
 @study_page
 def profile(request: HttpRequest, study: Study, key: str) -> HttpResponse:
-    """`act`: approve, refuse, draft, rewrite; `seen`: what the person had before them."""
+    """Show a profile and accept a decision.
+
+    `act`: approve, refuse, draft, rewrite; `seen`: the fingerprint of what the person saw.
+    """
     row = get_object_or_404(study.seeker_profiles.select_related("made_of", "decided_by", "study"), key=key)
     act = ACTS.get(request.POST.get("act", ""))
     if request.method == "POST" and act:
@@ -199,11 +202,11 @@ def profile_page(
     context = {
         "row": row_of(row),
         "profile": row,
-        "seen": approval.seen(row),
+        "seen": approval.fingerprint(row),
         "groups": profile_face.groups(row),
-        "findings": profile_face.told(row),
+        "findings": profile_face.finding_sentences(row),
         "reason": profile_face.reason_of(row),
-        "answered": profile_face.answered(row.made_of) if row.made_of else [],
+        "answered": profile_face.source_answers(row.made_of) if row.made_of else [],
         "reason_form": reason_form or ReasonForm(),
         "played": approval.is_played(row),
         "text": text or json.dumps(row.content, ensure_ascii=False, indent=2),
@@ -213,7 +216,7 @@ def profile_page(
 
 
 def approve(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpResponse:
-    return done(
+    return perform(
         request,
         row,
         lambda: approval.approve(row, by=request.user, as_seen=request.POST.get("seen", "")),
@@ -226,7 +229,7 @@ def refuse(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespon
     if not form.is_valid():
         return profile_page(request, study, row, reason_form=form, status=400)
     reason = form.cleaned_data["reason"]
-    return done(
+    return perform(
         request,
         row,
         lambda: approval.refuse(row, by=request.user, reason=reason, as_seen=request.POST.get("seen", "")),
@@ -235,7 +238,7 @@ def refuse(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespon
 
 
 def draft(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpResponse:
-    return done(
+    return perform(
         request,
         row,
         lambda: approval.back_to_draft(row, as_seen=request.POST.get("seen", "")),
@@ -258,7 +261,7 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
 ACTS = {"approve": approve, "refuse": refuse, "draft": draft, "rewrite": rewrite}
 
 
-def done(request: HttpRequest, row: SeekerProfile, act: Any, said: str) -> HttpResponse:
+def perform(request: HttpRequest, row: SeekerProfile, act: Any, said: str) -> HttpResponse:
     try:
         act()
     except Refused as refused:

@@ -1,4 +1,4 @@
-"""Of whose answers profiles may be made, and the items of the job that makes them."""
+"""Choose people from whose answers profiles may be made, and plan the job that makes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from dialogue.jobs import store
 from dialogue.jobs.store import Planned, Wanted
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.models import Call, JobItem
 from dialogue.providers.base import ModelSettings
 from dialogue.seekers.profile_writer import NAME, version
@@ -29,7 +29,7 @@ ROOM = 2000  # tokens: what a study file allows for a chat message is too little
 
 @dataclass
 class Work:
-    """Of whom a profile is to be made, and how many others there are of whom none is."""
+    """The people to make profiles of, and counts of the others."""
 
     people: list[Participation] = field(default_factory=list)
     made_before: int = 0
@@ -40,14 +40,14 @@ class Work:
 
 def work_for(study: Study, writer: ArmSpec, *, include_tests: bool) -> Work:
     people = list(candidates(study, include_tests=include_tests))
-    answered = with_topic(people) & with_big_five(people)
+    answered = people_with_topic(people) & people_with_big_five(people)
     work = Work()
     for person in people:
         if person.seeker_profiles.all():
             work.made_before += 1
         elif person.pk not in answered:
             work.unanswered += 1
-        elif not agreed(person):
+        elif not agrees_to_later_use(person):
             work.not_agreed += 1
         elif not may_be_sent(person, writer):
             work.not_sent += 1
@@ -57,37 +57,37 @@ def work_for(study: Study, writer: ArmSpec, *, include_tests: bool) -> Work:
 
 
 def candidates(study: Study, *, include_tests: bool) -> QuerySet[Participation]:
-    """Counsellors play others and reviewers tell nothing of themselves: only participants."""
+    """Return the participants. Counsellors play others, and reviewers say nothing about themselves."""
     people = study.participations.filter(
-        track=Participation.Track.PARTICIPANT, language__in=LANGUAGES, excluded=False
+        track=Participation.Track.PARTICIPANT, language__in=CODES, excluded=False
     ).exclude(status__in=LEFT)
     found = people if include_tests else people.real()
     return found.prefetch_related("consents", "seeker_profiles").order_by("pk")
 
 
-def with_topic(people: Sequence[Participation]) -> set[int]:
+def people_with_topic(people: Sequence[Participation]) -> set[int]:
     rows = answers(people).exclude(text__in=("", *DECLINED)).values_list("response__instrument", "item", WHOSE)
     return {person for instrument, item, person in rows if TOPICS.get(instrument) == item}
 
 
-def with_big_five(people: Sequence[Participation]) -> set[int]:
+def people_with_big_five(people: Sequence[Participation]) -> set[int]:
     rows = answers(people).filter(response__instrument__in=BIG_FIVE_INSTRUMENTS, value__isnull=False)
     return set(rows.values_list(WHOSE, flat=True).distinct())
 
 
 def answers(people: Sequence[Participation]) -> QuerySet[Answer]:
-    """To what was asked before the conversations."""
+    """Return the answers to questions before the conversations."""
     return Answer.objects.filter(response__rater__participation__in=people, response__run=None)
 
 
-def agreed(person: Participation) -> bool:
-    """By the consent that they signed last."""
+def agrees_to_later_use(person: Participation) -> bool:
+    """Return whether the latest consent allows later use."""
     consent = latest_consent(person)
     return consent is not None and consent.boxes.get(LATER_USE) is True
 
 
 def may_be_sent(person: Participation, writer: ArmSpec) -> bool:
-    """Nothing of a person goes to a company that their latest consent does not name."""
+    """Return whether the latest consent names the model's provider, or no provider is asked."""
     consent = latest_consent(person)
     return writer.kind == "scripted" or (consent is not None and writer.provider in consent.providers)
 
@@ -99,7 +99,7 @@ def latest_consent(person: Participation) -> Consent | None:
 def plan_profiles(
     study: Study, writer: ArmSpec, people: Sequence[Participation], *, include_tests: bool, **options: Any
 ) -> Planned:
-    """`options`: budget, attended, retry_quarantined, as `store.plan` takes them."""
+    """Plan the job. `options`: budget, attended, retry_quarantined, as `store.plan` takes them."""
     hashed = configuration(study, writer)
     wanted = [
         Wanted(subject=f"person {person.pk}", role=KIND, configuration=hashed, payload={"participation": person.code})
@@ -111,14 +111,14 @@ def plan_profiles(
 
 
 def configuration(study: Study, writer: ArmSpec) -> str:
-    """The hash of all that decides what is asked of whom."""
+    """Return the hash of everything that decides what is asked of whom."""
     settings = writer_settings(writer)
     model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-    return digest([study.key, model, dict(settings.extra), [version(language) for language in LANGUAGES]])
+    return digest([study.key, model, dict(settings.extra), [version(language) for language in CODES]])
 
 
 def writer_settings(writer: ArmSpec) -> ModelSettings:
-    """The study's model; where it is a script, the script that writes profiles."""
+    """Return the settings of the study's model, or of the script that writes profiles."""
     return replace(
         judge_settings(writer),
         model=NAME if writer.kind == "scripted" else writer.model,
@@ -132,7 +132,9 @@ def items_about(person: Participation) -> QuerySet[JobItem]:
 
 
 def calls_about(person: Participation) -> QuerySet[Call]:
-    """What a model was told of this person to make a profile. Where an item is gone nobody can tell whom its calls were
-    about, so all such count."""
+    """Return the calls that made a person's profile.
+
+    Calls whose item is gone may have been about anybody, so all of these count.
+    """
     asked = Call.objects.filter(purpose=Call.Purpose.PROFILE)
     return asked.filter(Q(item__in=items_about(person)) | Q(item=None))

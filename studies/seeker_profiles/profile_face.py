@@ -1,4 +1,4 @@
-"""A profile of a simulated seeker as a page shows it, and what the checks found in it in plain words."""
+"""A profile of a simulated seeker for pages, with its findings in plain words."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ TALKED_OF = ("issue_category", "issue_text")  # of the screening; the rest of it
 
 @dataclass(frozen=True)
 class Line:
-    """One thing of a profile; `place` as in the file. `marked`: a check has found something in it."""
+    """One entry of a profile; `place` as in the file. `marked`: a check has found something in it."""
 
     place: str
     label: str
@@ -33,7 +33,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Told:
+class FindingSentence:
     """A finding in words."""
 
     sentence: str
@@ -54,7 +54,7 @@ def groups(row: SeekerProfile) -> list[tuple[str, list[Line]]]:
 
 
 def own_labels() -> dict[str, str]:
-    """Where the form of a role card speaks to whoever plays it, and nobody does here."""
+    """Return labels that differ from the role card's form, which addresses the person who plays it."""
     return {
         "D.alias": _("Alias"),
         "S.opening": _("Starts with"),
@@ -74,7 +74,7 @@ def titles_of_parts() -> list[str]:
 
 
 def lines(place: str, value: Any, known: Mapping[str, str], marked: set[str]) -> Iterator[Line]:
-    """A line for each thing, or for each member of a table; the Big Five are one."""
+    """Yield a line for each entry, or for each member of a table; the Big Five are one line."""
     if isinstance(value, Mapping) and BIG_FIVE[0] not in value:
         for key, member in value.items():
             yield from lines(f"{place}.{key}", member, known, marked)
@@ -90,22 +90,22 @@ def values_of(value: Any) -> tuple[str, ...]:
     return tuple(str(member) for member in value) if isinstance(value, list) else (str(value),)
 
 
-def told(row: SeekerProfile) -> list[Told]:
-    """What the checks found, the gravest first."""
+def finding_sentences(row: SeekerProfile) -> list[FindingSentence]:
+    """Return the findings in words, the gravest first."""
     return [
-        Told(_(SENTENCES[finding["rule"]]) % finding, finding["refuses"])
+        FindingSentence(_(SENTENCES[finding["rule"]]) % finding, finding["refuses"])
         for finding in row.checks
         if finding["rule"] in SENTENCES
     ]
 
 
 def reason_of(row: SeekerProfile) -> str:
-    """Why a person refused it; empty where nobody has."""
+    """Return why a person refused it; empty if nobody has."""
     return next((finding["found"] for finding in row.checks if finding["rule"] == PERSON), "")
 
 
-def answered(person: Participation) -> list[tuple[str, str]]:
-    """Question and answer: all that the profile was made of."""
+def source_answers(person: Participation) -> list[tuple[str, str]]:
+    """Return question and answer of everything from which the profile was made."""
     language = instrument_language()
     asked = [("screening", key) for key in TALKED_OF] + [("profile", item.key) for item in load("profile").items]
     given = {instrument: answers_of(person, instrument) for instrument in ("screening", "profile")}

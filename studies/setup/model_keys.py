@@ -1,4 +1,4 @@
-"""Which models of a study cannot be asked because the variable that holds their key is not set."""
+"""Which models and webhooks of a study lack their key because the variable that holds it is not set."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from studies.design.spec import ArmSpec, StudySpec
 
 
 class UnsetKey(NamedTuple):
-    """`role`: arm, judge or seeker; `key`: of the model, empty for the one seeker."""
+    """`role`: arm, judge, seeker or second line; `key`: of the model, empty for the one seeker or second line."""
 
     role: str
     key: str
@@ -24,6 +24,15 @@ def unset_keys(spec: StudySpec) -> Iterator[UnsetKey]:
     for role, key, model in models_of(spec):
         if not is_free(model.kind) and not has_key(model.api_key_env):
             yield UnsetKey(role, key, model.api_key_env)
+    line = spec.safety.second_line
+    if line and line.kind != "scripted" and not has_key(line.api_key_env):
+        yield UnsetKey("second line", "", line.api_key_env)
+
+
+def unset_secrets(spec: StudySpec) -> list[str]:
+    """Return the variables with keys of webhooks that are not set for this process."""
+    variables = {contact.secret_env for contact in spec.safety.oncall if contact.secret_env}
+    return sorted(variable for variable in variables if not has_key(variable))
 
 
 def models_of(spec: StudySpec) -> Iterator[tuple[str, str, ArmSpec]]:

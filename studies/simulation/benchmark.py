@@ -8,6 +8,7 @@ from typing import Any
 
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
 from dialogue.jobs.store import Planned, Wanted, known_items
+from dialogue.judges.strategies.standard import Standard
 from dialogue.models import JobItem
 from dialogue.providers.base import ModelSettings
 from dialogue.seekers.profiles import Profile
@@ -132,7 +133,7 @@ class Wish:
     arms: Sequence[str] = ()
     profiles: Path | None = None
     judges: Sequence[str] = ()
-    strategies: Sequence[str] = ("standard",)
+    strategies: Sequence[str] = (Standard.name,)
     replicates: int = 1
     max_turns: int = 15
     review: bool = False

@@ -10,8 +10,8 @@ from dialogue.seekers.behaviours import is_mild
 from dialogue.seekers.profiles import Profile, ProfilesRefused
 from studies.design.spec import ArmSpec, StudySpec
 from studies.models import Study
-from studies.participation.chats import frozen_supporter
-from studies.seeker_profiles.selection import OtherProfiles, found_profiles
+from studies.participation.chats import freeze_supporter
+from studies.seeker_profiles.selection import OtherProfiles, find_profiles
 from studies.simulation.setup import Setup
 
 
@@ -57,7 +57,7 @@ def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: S
     """Of the study's languages: nobody could rate, and few arms could answer, in another. Where a worst case is asked
     for, all setups are without those too mild for it, so that each conversation has its twin. Nothing is stored."""
     try:
-        found = found_profiles(study, path)
+        found = find_profiles(study, path)
     except (ProfilesRefused, OtherProfiles) as error:
         raise Unfit(str(error)) from error
     fitting = [profile for profile in found.profiles if profile.language in spec.languages]
@@ -94,4 +94,4 @@ def refuse_unreachable(name: str, settings: ModelSettings) -> None:
 
 
 def supporter_settings(arm: ArmSpec, spec: StudySpec) -> ModelSettings:
-    return frozen_supporter(arm, spec.languages[0]).settings()
+    return freeze_supporter(arm, spec.languages[0]).settings()

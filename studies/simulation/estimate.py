@@ -17,7 +17,7 @@ from dialogue.seekers.reading import Thought, read_thought
 from dialogue.simulated import SoFar
 from dialogue.simulation import Simulation, always_ok
 from studies.models import Study
-from studies.participation.chats import frozen_supporter
+from studies.participation.chats import freeze_supporter
 from studies.simulation.handler import Material, SimulationHandler
 from studies.simulation.planning import KIND, REVIEW
 from studies.simulation.setup import Setup
@@ -111,7 +111,7 @@ def shared(load: Load, handler: SimulationHandler, by_arm: Counter[str]) -> list
     if load.purpose != Call.Purpose.REPLY:
         return [load]
     language = handler.spec.languages[0]
-    settings = {arm: frozen_supporter(handler.arms[arm], language).settings() for arm in by_arm}
+    settings = {arm: freeze_supporter(handler.arms[arm], language).settings() for arm in by_arm}
     return [
         replace(load.times(number / by_arm.total()), settings=settings[arm]) for arm, number in sorted(by_arm.items())
     ]

@@ -9,6 +9,8 @@ from django.db import transaction
 from dialogue.jobs.calls import Caller, Question
 from dialogue.judges import judge as asking
 from dialogue.judges.prompts import InnerState, judge_messages, template_version
+from dialogue.judges.strategies.state_aware import StateAware
+from dialogue.judges.strategies.user_aware import UserAware
 from dialogue.models import Call, Conversation, Job, JobItem, SeekerFault
 from dialogue.models.conversation import EndReason, SeekerKind
 from dialogue.providers.base import TOO_LONG, ProviderError
@@ -26,8 +28,8 @@ from studies.judging.items import judged_items
 from studies.judging.planning import final_ratings
 from studies.models import ArmRun, Protocol, Rater, SeekerProfile
 from studies.models.response import RaterKind
-from studies.participation.chats import frozen_supporter
-from studies.participation.responses import Given, store_many
+from studies.participation.chats import freeze_supporter
+from studies.participation.responses import GivenResponse, store_responses
 from studies.seeker_profiles.selection import from_content
 from studies.simulation.counting import is_grave, is_taken, take_places
 from studies.simulation.planning import KIND, REVIEW
@@ -69,7 +71,7 @@ class SimulationHandler:
     def check(self) -> None:
         model_for(self.setup.model())
         for arm in self.arms.values():
-            model_for(frozen_supporter(arm, self.spec.languages[0]).settings())
+            model_for(freeze_supporter(arm, self.spec.languages[0]).settings())
 
     # Reading
 
@@ -106,7 +108,7 @@ class SimulationHandler:
     def opened(self, item: JobItem, profile: Profile) -> ArmRun:
         arm = self.arms[item.payload["arm"]]
         conversation = Conversation.objects.create(
-            supporter=frozen_supporter(arm, profile.language),
+            supporter=freeze_supporter(arm, profile.language),
             seeker_kind=SeekerKind.SIMULATED,
             role_play=True,
             unpaced=True,
@@ -200,7 +202,7 @@ class SimulationHandler:
         """By rule."""
         seeker = talk.seeker
         utterances = [read_utterance(turn.seeker, talk.language) for turn in known.said]
-        for fault in gates.gates(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
+        for fault in gates.find_faults(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
     async def reviewed(self, run: ArmRun, talk: Simulation, known: SoFar) -> Made:
@@ -223,7 +225,7 @@ class SimulationHandler:
     # Keeping
 
     def keep(self, made: Sequence[tuple[JobItem, Made]]) -> list[dict[str, Any]]:
-        store_many(self.rater(), [given for _, one in made for given in self.given(one)])
+        store_responses(self.rater(), [given for _, one in made for given in self.given(one)])
         SeekerFault.objects.bulk_create((fault for _, one in made for fault in one.faults), ignore_conflicts=True)
         held = [one.run for item, one in made if item.role == KIND]
         set_aside = take_places(self.protocol.study, self.setup, held)  # first, as it locks rows in their order
@@ -232,16 +234,16 @@ class SimulationHandler:
         return [one.result(set_aside[one.run.pk]) for _, one in made]
 
     def rater(self) -> Rater:
-        strategy = "user_aware" if self.setup.one_agent else "state_aware"
+        strategy = UserAware.name if self.setup.one_agent else StateAware.name
         rater, _ = Rater.objects.get_or_create(
             study=self.protocol.study, kind=RaterKind.SIMULATED_SEEKER, code=RATER, strategy=strategy
         )
         return rater
 
-    def given(self, one: Made) -> Iterator[Given]:
+    def given(self, one: Made) -> Iterator[GivenResponse]:
         assert one.run.conversation is not None  # noqa: S101 - made by `opened`
         for instrument, scores in one.ratings.items():
-            yield Given(
+            yield GivenResponse(
                 questionnaire=load(instrument),
                 answers=[answer_of(key, score) for key, score in scores.items()],
                 run=one.run,

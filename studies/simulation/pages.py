@@ -19,6 +19,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest
+from dialogue.judges.strategies.standard import Standard
 from dialogue.prices import told_amount
 from studies.design.spec import ArmSpec
 from studies.models import Study
@@ -33,8 +34,8 @@ from studies.simulation.setup import MOST_REPLICATES, MOST_TURNS
 from studies.workbench import labels, tasks
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
-from studies.workbench.probe_words import STRATEGIES
-from studies.workbench.recent_tasks import recent
+from studies.workbench.probe_words import strategy_choices
+from studies.workbench.recent_tasks import recent_tasks
 
 MOST_CALLS = 500
 TESTS = ("wilcoxon_p", "rank_biserial", "d_z")
@@ -67,8 +68,8 @@ class RunForm(forms.Form):
     )
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judges are shown"),
-        choices=STRATEGIES,
-        initial=["standard"],
+        choices=strategy_choices,
+        initial=[Standard.name],
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
@@ -316,7 +317,7 @@ def benchmark(request: HttpRequest, study: Study) -> HttpResponse:
         "outcomes": outcomes,
         "demonstrations": study.current().demonstrations(),
         **(figures(study, outcomes) if outcomes else {}),
-        **recent(study, "benchmark"),
+        **recent_tasks(study, "benchmark"),
     }
     return show(request, study, "benchmark", context)
 

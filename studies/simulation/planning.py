@@ -11,7 +11,7 @@ from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
 from studies.judging.settings import digest
 from studies.models import Protocol
-from studies.participation.chats import frozen_supporter
+from studies.participation.chats import freeze_supporter
 from studies.seeker_profiles.selection import as_content
 from studies.simulation.setup import Setup
 
@@ -75,7 +75,7 @@ def configurations(
     """By arm and profile the hash of all that decides how the conversation goes, but for chance."""
     seeker, give_profile = setup.hash(), protocol.spec().chat.give_profile
     languages = {profile.language for profile in profiles}
-    supporters = {(arm.key, language): frozen_supporter(arm, language).digest for arm in arms for language in languages}
+    supporters = {(arm.key, language): freeze_supporter(arm, language).digest for arm in arms for language in languages}
     return {
         (arm.key, profile.id): digest(
             [seeker, supporters[arm.key, profile.language], as_content(profile), give_profile]

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from dialogue.languages import CODES
 from dialogue.providers.base import ModelSettings
 from dialogue.seekers.behaviours import Condition, average, worst_case
 from dialogue.seekers.profiles import Profile
@@ -65,7 +66,7 @@ class Setup:
         values = self.as_plan()
         values.pop("review")
         values["seeker"].pop("api_key_env")
-        versions = [version(name, language) for name in NAMES for language in ("en", "zh")]
+        versions = [version(name, language) for name in NAMES for language in CODES]
         return digest([values, versions])
 
     def as_plan(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The kinds of step that are of no feature in particular; all kinds of the product are registered by `load_kinds`."""
+"""The kinds of step that belong to no feature; `load_kinds` registers all kinds of the product."""
 
 from importlib import import_module
 
@@ -21,6 +21,6 @@ MODULES = (
 
 
 def load_kinds() -> None:
-    """Register every kind of step. Adding one is a module that registers it, a template and a line here."""
+    """Register every kind of step. To add one, write a module that registers it, a template and a line here."""
     for name in MODULES:
         import_module(name)

@@ -7,7 +7,7 @@ from studies.steps.questionnaire import Answer
 
 
 class Between(Answer):
-    """A break before the next conversation. It asks what that one is to be about, unless the study keeps the topic."""
+    """A break before the next conversation. It asks for its topic, unless the study keeps the topic."""
 
     label = gettext_lazy("break")
     minutes = 1.0

@@ -10,12 +10,12 @@ from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.models import ArmRun, RolePlay
 from studies.participation import chats, progress
-from studies.participation.responses import rater_for, store, turns_seen
+from studies.participation.responses import rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, Way, Work, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 from studies.role_play import flags
 from studies.role_play.card_face import CardFace, face_of
-from studies.steps.stalled import stalled_page
+from studies.steps.stalled import page_when_stalled
 
 MINUTES_PER_TURN = 0.75
 
@@ -34,19 +34,19 @@ class Chat(StepKind):
 
     def show(self, visit: Visit) -> Page | None:
         try:
-            run = chats.opened(visit.participation, visit.step.run)
+            run = chats.get_or_open_run(visit.participation, visit.step.run)
         except chats.ArmGone:
-            return stalled_page(visit)
+            return page_when_stalled(visit)
         conversation = run.conversation
         assert conversation is not None  # noqa: S101 - it has just been opened
         if conversation.status == Status.CLOSED:
             progress.advance(visit.participation, done=visit.step)
             return None
         if conversation.status == Status.PAUSED:
-            to_mend = visit.to_mend(str(conversation.answered_turns()))
-            return self.checkpoint_page(visit, run, self.checkpoint(visit, conversation, data=to_mend))
+            refused = visit.answers_to_correct(str(conversation.answered_turns()))
+            return self.checkpoint_page(visit, run, self.checkpoint(visit, conversation, data=refused))
         grant(visit.request.session, conversation)
-        return Page("dialogue/chat.html", {"chat": room(conversation, visit)})
+        return Page("dialogue/chat.html", {"chat": chat_context(conversation, visit)})
 
     def checkpoint(self, visit: Visit, conversation: Conversation, data: object = None) -> InstrumentForm:
         questionnaire = load(visit.spec.chat.checkpoint_instrument)
@@ -67,24 +67,24 @@ class Chat(StepKind):
         return Page("studies/steps/checkpoint.html", context)
 
     def accept(self, visit: Visit) -> bool:
-        run = chats.known_run(visit.participation, visit.step.run)
+        run = chats.find_run(visit.participation, visit.step.run)
         if run is None or run.conversation is None or run.conversation.status != Status.PAUSED:
             return False
         if "checkpoint" not in visit.request.POST:
             return False
         form = self.checkpoint(visit, run.conversation, data=visit.request.POST)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         self.save_checkpoint(visit, run, form)
         return True
 
     @transaction.atomic
     def save_checkpoint(self, visit: Visit, run: ArmRun, form: InstrumentForm) -> None:
-        """The rating and the going on of the conversation, or neither."""
+        """Store the rating and resume the conversation, both or neither."""
         assert run.conversation is not None  # noqa: S101 - opened before
         if visit.request.POST.get("checkpoint") != str(run.conversation.answered_turns()):
             return  # the form of an earlier checkpoint, sent again
-        store(
+        store_response(
             rater_for(visit.participation),
             load(visit.spec.chat.checkpoint_instrument),
             form.cleaned_answers(),
@@ -99,20 +99,20 @@ class Chat(StepKind):
 
 
 def since_last_pause(conversation: Conversation) -> int:
-    """How many turns the rating is about: those since the checkpoint before."""
+    """Return how many turns the rating is about: those since the previous checkpoint."""
     now = conversation.answered_turns()
     earlier = [pause for pause in conversation.pause_after if pause < now]
     return now - max(earlier, default=0)
 
 
 def first_since_last_pause(conversation: Conversation) -> int:
-    """The number of the first of these turns; failed ones have a number but are not counted."""
+    """Return the number of the first of these turns; failed ones have a number but are not counted."""
     numbers = conversation.turns.filter(state=TurnState.ANSWERED).order_by("-number").values_list("number", flat=True)
     return min(numbers[: since_last_pause(conversation)], default=1)
 
 
-def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
-    """What the chat page may know. There is no supporter in it."""
+def chat_context(conversation: Conversation, visit: Visit) -> dict[str, object]:
+    """Return what the chat page may know; it holds no supporter."""
     return {
         "code": conversation.code,
         "partner": visit.step.run,
@@ -124,14 +124,14 @@ def room(conversation: Conversation, visit: Visit) -> dict[str, object]:
         "timings": conversation.timings,
         "rate_each_reply": visit.spec.chat.rate_each_reply,
         "reply_item": load("reply_rating").items[0] if visit.spec.chat.rate_each_reply else None,
-        **(flagging(conversation.run, visit.language) if conversation.role_play else {}),
+        **(flag_context(conversation.run, visit.language) if conversation.role_play else {}),
         "card": card_of(conversation.run) if conversation.role_play else None,
         "language": visit.language,
     }
 
 
-def flagging(run: ArmRun, language: str) -> dict[str, object]:
-    """What a counsellor may mark of a reply, and what they have marked."""
+def flag_context(run: ArmRun, language: str) -> dict[str, object]:
+    """Return what a counsellor may flag of a reply, and what they have flagged."""
     return {
         "flag_items": load(flags.INSTRUMENT).items,
         "flags": [flags.face_of(one, language) for one in flags.standing(run)],
@@ -139,7 +139,7 @@ def flagging(run: ArmRun, language: str) -> dict[str, object]:
 
 
 def card_of(run: ArmRun) -> CardFace | None:
-    """The role card as it was when the conversation was opened, with what is ticked on it."""
+    """Return the role card as it was when the conversation was opened, with its ticks."""
     role_play = RolePlay.objects.filter(run=run).first()
     return face_of(role_play.card, role_play.played) if role_play and role_play.card else None
 

@@ -1,11 +1,10 @@
 from django.utils.translation import gettext_lazy
 
+from dialogue.languages import get_language
 from studies.participation import progress
-from studies.participation.language import remember
+from studies.participation.language import remember_language
 from studies.participation.step_kinds import Page, StepKind, Visit, register
-from studies.participation.submissions import ToMend
-
-NAMES = {"en": "English", "zh": "简体中文"}
+from studies.participation.submissions import NeedsCorrection
 
 
 class ChooseLanguage(StepKind):
@@ -13,16 +12,16 @@ class ChooseLanguage(StepKind):
     minutes = 0.5
 
     def show(self, visit: Visit) -> Page:
-        languages = [(code, NAMES[code]) for code in visit.spec.languages]
+        languages = [(code, get_language(code).name) for code in visit.spec.languages]
         return Page("studies/steps/language.html", {"languages": languages})
 
     def accept(self, visit: Visit) -> bool:
         chosen = visit.request.POST.get("language", "")
         if chosen not in visit.spec.languages:
-            raise ToMend
+            raise NeedsCorrection
         visit.participation.language = chosen
         visit.participation.save(update_fields=["language"])
-        remember(visit.request, chosen)
+        remember_language(visit.request, chosen)
         progress.advance(visit.participation, done=visit.step)
         return True
 

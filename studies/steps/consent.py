@@ -8,11 +8,11 @@ from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.consent import Form, form_of
 from studies.participation.step_kinds import Page, StepKind, Stored, Visit, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 
 
 class AskConsent(StepKind):
-    """The form in full, each box an act of its own; what was agreed to is kept with the text's hash and the time."""
+    """The step of the consent form. Each box is a separate act; the text's hash and the time are stored."""
 
     label = gettext_lazy("Consent")
     minutes = 5.0
@@ -22,7 +22,7 @@ class AskConsent(StepKind):
 
     def show(self, visit: Visit) -> Page:
         text = self.text(visit)
-        return self.page(text, self.boxes(visit, text, data=visit.to_mend()))
+        return self.page(text, self.boxes(visit, text, data=visit.answers_to_correct()))
 
     def text(self, visit: Visit) -> Form:
         return form_of(visit.spec, language=visit.language, track=visit.participation.track)
@@ -37,7 +37,7 @@ class AskConsent(StepKind):
         text = self.text(visit)
         form = self.boxes(visit, text, data=visit.request.POST)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         self.sign(visit, text, form)
         return True
 

@@ -7,7 +7,7 @@ from studies.participation.step_kinds import Page, StepKind, Visit, register
 
 
 class Debrief(StepKind):
-    """The end: thanks, what was spent and is owed, help, and a code once everything that should exist was counted."""
+    """The last page: thanks, time and pay, help, and a code once everything is stored."""
 
     label = gettext_lazy("Debrief")
     minutes = 1.0

@@ -10,7 +10,7 @@ from studies.steps.screening import farewell
 
 
 class Notice(StepKind):
-    """A page for one who waits or whose part is over; there is nothing to send."""
+    """A page without a form, for people who wait or whose part is over."""
 
     def __init__(self, template: str) -> None:
         self.template = template
@@ -30,7 +30,7 @@ class Notice(StepKind):
 
 
 class Selection(Notice):
-    """A researcher looks at the screening before the person may go on."""
+    """The wait for a researcher who looks at the screening."""
 
     label = gettext_lazy("Selection")
     minutes = 0.0

@@ -13,15 +13,15 @@ from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.participation import progress
-from studies.participation.responses import answers_of, is_rating, rater_for, store, turns_seen
+from studies.participation.responses import answers_of, is_rating, rater_for, store_response, turns_seen
 from studies.participation.step_kinds import Page, StepKind, Visit, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 
 PLAIN = "studies/steps/questionnaire.html"
 
 
 class Answer(StepKind):
-    """Any questionnaire of a plan: profile, Big Five, feelings check, final rating, what to talk about next."""
+    """Any questionnaire of a plan: profile, Big Five, feelings check, final rating, next topic."""
 
     label = gettext_lazy("Questionnaire")
 
@@ -32,7 +32,7 @@ class Answer(StepKind):
         return step.instrument
 
     def show(self, visit: Visit) -> Page:
-        return self.page(visit, form_of(visit, data=visit.to_mend()))
+        return self.page(visit, form_of(visit, data=visit.answers_to_correct()))
 
     def page(self, visit: Visit, form: InstrumentForm) -> Page:
         return Page(self.template, {"form": form, "questionnaire": instrument_of(visit)})
@@ -40,7 +40,7 @@ class Answer(StepKind):
     def accept(self, visit: Visit) -> bool:
         form = form_of(visit, data=visit.request.POST)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         self.save(visit, form)
         if form.given_answers().get("want_support") == "yes":
             show_the_way_to_help(visit)
@@ -55,7 +55,7 @@ class Answer(StepKind):
 
 
 def show_the_way_to_help(visit: Visit) -> None:
-    """The study goes on; who wants to talk with a person finds the way on the next page."""
+    """Add a link to help to the next page; the study continues."""
     told = _("There are people you can talk with now.")
     link = format_html('<a href="{}">{}</a>', reverse("help"), _("See who is there"))
     messages.info(visit.request, format_html("{} {}", told, link))
@@ -72,20 +72,20 @@ def form_of(visit: Visit, data: Any = None) -> InstrumentForm:
         track=visit.track,
         phase=visit.step.phase,
         earlier={**visit.draft(), **before_the_chat(visit)},
-        values=words(visit),
+        values=placeholder_values(visit),
         order_seed=visit.participation.pk,
         reasons=is_rating(instrument_of(visit)),
         data=data,
     )
 
 
-def words(visit: Visit) -> dict[str, str]:
-    """What fills the placeholders of questionnaires: the study's own consent values, and how long it takes."""
+def placeholder_values(visit: Visit) -> dict[str, str]:
+    """Return the values for placeholders of questionnaires: the study's own consent values and durations."""
     return {name: text[visit.language] for name, text in visit.spec.consent_values(visit.participation.track).items()}
 
 
 def before_the_chat(visit: Visit) -> dict[str, Any]:
-    """At the check after a conversation, the answers of the one before it."""
+    """Return the answers before a conversation, for the check after it."""
     if visit.step.phase != "post":
         return {}
     earlier = answers_of(visit.participation, visit.step.instrument, run=visit.run, moment="pre")
@@ -93,7 +93,7 @@ def before_the_chat(visit: Visit) -> dict[str, Any]:
 
 
 def keep_form(visit: Visit, form: InstrumentForm) -> None:
-    store(
+    store_response(
         rater_for(visit.participation),
         instrument_of(visit),
         form.cleaned_answers(),

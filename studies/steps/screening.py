@@ -9,21 +9,21 @@ from studies.instruments.wording import fill
 from studies.models import Participation
 from studies.models.participation import Status
 from studies.participation import progress
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from studies.participation.step_kinds import Page, StepKind, Visit, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 
 EXITS = {"exclude": Status.SCREENED_OUT, "exclude_with_care": Status.SCREENED_OUT, "review_by_person": Status.IN_REVIEW}
 
 
 class Screening(StepKind):
-    """Whether the study fits this person now. Who it does not fit is thanked, shown help, never told which answer."""
+    """The step that decides whether the study fits a person. Others are thanked and shown help, without a reason."""
 
     label = gettext_lazy("Screening")
     minutes = 4.0
 
     def show(self, visit: Visit) -> Page:
-        form = self.form(visit, data=visit.to_mend())
+        form = self.form(visit, data=visit.answers_to_correct())
         return Page("studies/steps/screening.html", {"form": form, "questionnaire": load("screening")})
 
     def form(self, visit: Visit, *, data: object = None, accept_short: bool = False) -> InstrumentForm:
@@ -46,20 +46,20 @@ class Screening(StepKind):
         )
 
     def accept(self, visit: Visit) -> bool:
-        """Exclude people at once where a rule says so, before asking them to write more."""
+        """Accept the form; if a rule excludes the person, do so at once, before asking them to write more."""
         form = self.form(visit, data=visit.request.POST, accept_short=True)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         decided = outcome(load("screening"), form.given_answers(), track=visit.track, language=visit.language)
         if decided.kind == "ask_again":
-            raise ToMend
+            raise NeedsCorrection
         self.settle(visit, form, decided)
         return True
 
     @transaction.atomic
     def settle(self, visit: Visit, form: InstrumentForm, decided: Outcome) -> None:
         person = visit.participation
-        store(
+        store_response(
             rater_for(person),
             load("screening"),
             form.cleaned_answers(),
@@ -84,7 +84,7 @@ def as_json(decided: Outcome) -> dict[str, object]:
 
 
 def farewell(participation: Participation) -> dict[str, object]:
-    """What a person reads whom the study does not fit, or who waits for a researcher after the screening."""
+    """Return the text for people whom the study does not fit, or who wait for a researcher after the screening."""
     kind = participation.outcome.get("kind", "exclude")
     texts = load("screening").raw["outcomes"]
     text = texts.get(kind, texts["exclude"])[participation.language or "en"]

@@ -10,8 +10,10 @@ from studies.participation.step_kinds import Page, StepKind, Visit, register
 
 
 class Stalled(StepKind):
-    """Before the first conversation, for one to whom no arms could be given: the study has too few in use. Researchers
-    see it on the overview. Each visit tries again."""
+    """The step before the first conversation of a person for whom there are too few arms.
+
+    Researchers see it on the overview. Each visit tries again.
+    """
 
     label = gettext_lazy("Conversations")
 
@@ -27,10 +29,10 @@ class Stalled(StepKind):
         with suppress(enrolment.ArmsMissing):
             enrolment.draw_order(visit.participation)
             return None
-        return stalled_page(visit)
+        return page_when_stalled(visit)
 
 
-def stalled_page(visit: Visit) -> Page:
+def page_when_stalled(visit: Visit) -> Page:
     return Page("studies/stalled.html", {"contact": visit.spec.contact})
 
 

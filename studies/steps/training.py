@@ -10,20 +10,20 @@ from studies.instruments.quiz import QuizResult, mark
 from studies.models.participation import Status
 from studies.participation import progress
 from studies.participation.step_kinds import Page, StepKind, Visit, register
-from studies.participation.submissions import ToMend
+from studies.participation.submissions import NeedsCorrection
 from studies.steps.questionnaire import form_of, keep_form
 
 
 class Training(StepKind):
-    """Guide, sample dialogues and a check that the procedure is understood. After the last attempt a person decides:
-    nobody is excluded by a quiz."""
+    """Guide, sample dialogues and a quiz about the procedure. After the last attempt a researcher decides; nobody is
+    excluded by a quiz."""
 
     label = gettext_lazy("Training")
     minutes = 6.0
 
     def show(self, visit: Visit) -> Page:
         quiz = load(visit.step.instrument)
-        form = form_of(visit, data=visit.to_mend())
+        form = form_of(visit, data=visit.answers_to_correct())
         mark_wrong(form, quiz, visit.faults(), language=visit.language)
         context = {
             "form": form,
@@ -39,14 +39,14 @@ class Training(StepKind):
     def accept(self, visit: Visit) -> bool:
         form = form_of(visit, data=visit.request.POST)
         if not form.is_valid():
-            raise ToMend
+            raise NeedsCorrection
         quiz = load(visit.step.instrument)
         result = mark(quiz, form.given_answers(), track=visit.track)
         visit.participation.quiz_attempts += 1
         visit.participation.save(update_fields=["quiz_attempts"])
         last = visit.participation.quiz_attempts >= quiz.raw["pass_rule"]["attempts"]
         if not result.passed and not last:
-            raise ToMend(result.wrong, counts=True)
+            raise NeedsCorrection(result.wrong, counts=True)
         self.finish(visit, form, result)
         return True
 
@@ -59,7 +59,7 @@ class Training(StepKind):
 
 
 def mark_wrong(form: InstrumentForm, quiz: Questionnaire, wrong: Sequence[str], *, language: str) -> None:
-    """Put beside each question that was answered wrongly in the last try what its file says to read again."""
+    """Add to each question that was answered wrongly the hint of its file."""
     for question in (*quiz.raw["questions"], *quiz.raw["expert_questions"]):
         if question["id"] in wrong:
             form.add_error(question["id"], question["feedback"][language])

@@ -1,4 +1,4 @@
-"""Who may see the workbench, and what every page of it shows."""
+"""Access to the workbench, and the parts that every page of it shows."""
 
 from collections.abc import Callable, Mapping
 from functools import wraps
@@ -18,37 +18,37 @@ from studies.participation.language import instrument_language
 
 def researchers_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     @wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path(), reverse("research-sign-in"))
         if not request.user.is_staff:
             raise PermissionDenied
         return view(request, *args, **kwargs)
 
-    return wrapped
+    return wrapper
 
 
 def study_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page of one study, for researchers: `view(request, study, …)`."""
+    """Make a view into a page of one study for researchers: `view(request, study, …)`."""
 
     @researchers_only
     @wraps(view)
-    def wrapped(request: HttpRequest, study_key: str, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapper(request: HttpRequest, study_key: str, *args: Any, **kwargs: Any) -> HttpResponse:
         return view(request, get_object_or_404(Study, key=study_key), *args, **kwargs)
 
-    return wrapped
+    return wrapper
 
 
-def settled_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A page of one study that shows who is under way, or what depends on it: nobody is who is gone."""
+def study_page_after_timeouts(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a study page that first times out absent people, so that it shows who is still taking part."""
 
     @study_page
     @wraps(view)
-    def wrapped(request: HttpRequest, study: Study, *args: Any, **kwargs: Any) -> HttpResponse:
-        timeouts.end_for_the_silent(study)
+    def wrapper(request: HttpRequest, study: Study, *args: Any, **kwargs: Any) -> HttpResponse:
+        timeouts.time_out_absent(study)
         return view(request, study, *args, **kwargs)
 
-    return wrapped
+    return wrapper
 
 
 def show(
@@ -64,13 +64,14 @@ def show(
 
 
 def title_of(protocol: Protocol) -> str:
-    """From the design alone: a list of studies must not read every study's arms."""
+    """Return the title from the design alone, because a list of studies must not read every study's arms."""
     title = protocol.design["title"]
     return title.get(instrument_language()) or next(iter(title.values()))
 
 
 def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[dict[str, Any]]:
-    """`here`: the address of the page that this one belongs to, where its own address does not tell."""
+    """Return the links of the navigation. `here`: the address of the page to which this one belongs, if its own does
+    not tell."""
     open_risks = counts.open_risks(study).count()
     pages = [
         ("research-study", _("Overview"), 0),
@@ -80,7 +81,7 @@ def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[di
         ("research-reviews", _("Reviews"), 0),
         ("research-pairs", _("Comparisons"), 0),
         ("research-quality", _("Quality"), 0),
-        ("research-risks", _("Risks"), open_risks),
+        ("research-risks", _("Safety desk"), open_risks),
         ("research-profiles", _("Profiles"), 0),
         ("research-benchmark", _("Benchmark"), 0),
         ("research-judges", _("Judges"), 0),

@@ -1,4 +1,4 @@
-"""The question before work that is paid for: what it would take, and whether to start it.
+"""The question before paid work: what it would cost, and whether to start it.
 
 A form that asks for such work leads here by `ask_first`. The address of the question carries what is to be started,
 signed, so nothing is stored before the answer, and a reload asks the same.
@@ -22,7 +22,7 @@ from studies.models import Study
 from studies.workbench import tasks
 from studies.workbench.access import navigation, show, study_page
 from studies.workbench.paid_work import Quote, budget_among, quote
-from studies.workbench.task_words import command_name, told_work
+from studies.workbench.task_words import command_name, describe_work
 
 VALID = 24 * 3600  # seconds for which a question can be answered
 
@@ -49,11 +49,11 @@ def confirm(request: HttpRequest, study: Study) -> HttpResponse:
         )
         return redirect("research-analysis", study.key)
     if request.method == "POST":
-        return started(request, study, command, arguments, back=back)
+        return start_work(request, study, command, arguments, back=back)
     context = {
         "work": work,
         "what": command_name(command),
-        "about": told_work(command, arguments),
+        "about": describe_work(command, arguments),
         "back": reverse(back, args=[study.key]),
         "navigation": navigation(request, study, here=reverse(back, args=[study.key])),
         **question(quote(study, command, arguments), arguments),
@@ -91,8 +91,8 @@ def facts_of(found: Quote) -> list[tuple[str, str]]:
     return [(name, f"{number:,}") for name, number in numbers]
 
 
-def started(request: HttpRequest, study: Study, command: str, arguments: list[str], *, back: str) -> HttpResponse:
-    """Twice does no harm: what is running already goes on alone."""
+def start_work(request: HttpRequest, study: Study, command: str, arguments: list[str], *, back: str) -> HttpResponse:
+    """Start the work. A task already running continues alone."""
     task = tasks.start(study, command, arguments, request.user)
     if task.arguments == arguments:
         messages.success(request, _("Started."))

@@ -1,4 +1,4 @@
-"""How well judges agree with people, from the results of an analysis: judge × strategy down, items across."""
+"""Heat maps of judges' agreement with people, from the results of an analysis: judge × strategy down, items across."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ BANDS = (0.2, 0.4, 0.6, 0.8)  # of r; where one shade ends and the next begins
 
 @dataclass(frozen=True)
 class Cell:
-    """`r` is None where it could not be computed; `note` then says why."""
+    """A cell of a heat map. `r` is None if it could not be computed, and `note` then says why."""
 
     r: float | None
     low: float | None
@@ -21,7 +21,7 @@ class Cell:
     note: str
 
     def shade(self) -> str:
-        """The CSS class: `none`, `below` for a negative r, else 0 to 4 by BANDS."""
+        """Return the CSS class: `none`, `below` for a negative r, else 0 to 4 by BANDS."""
         if self.r is None:
             return "heat--none"
         shown = round(self.r, 2)
@@ -30,8 +30,10 @@ class Cell:
 
 @dataclass(frozen=True)
 class HeatMap:
-    """Against one kind of people at one moment. `items` are (key, name), `rows` (judge, strategy, a cell for each of
-    them)."""
+    """Agreement with one kind of people at one moment.
+
+    `items` are (key, name), `rows` (judge, strategy, a cell for each of them).
+    """
 
     human: str
     moment: str

@@ -1,4 +1,4 @@
-"""What stands in the database, in the words of the page; what has no words here is shown as it stands."""
+"""Labels of stored values. A value without a label is shown as it is."""
 
 from collections.abc import Mapping
 
@@ -18,6 +18,7 @@ MODELS: Words = {
     "arm": gettext_lazy("arm"),
     "judge": gettext_lazy("judge"),
     "seeker": gettext_lazy("simulated seekers"),
+    "second line": gettext_lazy("second line of the risk screen"),
 }
 CONDITIONS: Words = {"average": gettext_lazy("average"), "worst_case": gettext_lazy("worst case")}
 STATES: Words = {
@@ -123,7 +124,8 @@ def word(words: Words, key: str) -> str:
 
 
 def raters_name(raters: str) -> str:
-    """`judge:standard` is all judges that were shown the conversation alone, `expert:E1` one counsellor."""
+    """Return the name of raters: `judge:standard` is all judges that saw the conversation alone, `expert:E1` one
+    counsellor."""
     kind, _colon, which = raters.partition(":")
     name = word(RATERS, kind)
     return f"{name} ({which})" if which else name
@@ -138,12 +140,12 @@ def thinker(source: str) -> str:
 
 
 def points(number: float) -> str:
-    """At most two decimals: 3.5, 4, 2.33."""
+    """Return a number with at most two decimals: 3.5, 4, 2.33."""
     return f"{round(number, 2):g}"
 
 
-def signed(number: float) -> str:
-    """+1.5, −0.33, 0: with a real minus sign."""
+def with_sign(number: float) -> str:
+    """Return a number with its sign: +1.5, −0.33, 0, with a real minus sign."""
     shown = f"{round(number, 2) + 0.0:+g}".replace("-", "−")
     return "0" if shown in ("+0", "−0") else shown
 

@@ -13,7 +13,7 @@ YEAR = 365 * 24 * 3600
 
 @require_POST
 def choose_language(request: HttpRequest) -> HttpResponse:
-    """Back to the page that the form stood on."""
+    """Store the language and go back to the page that the form stood on."""
     target = request.POST.get("next", "")
     safe = url_has_allowed_host_and_scheme(target, allowed_hosts={request.get_host()})
     response = HttpResponseRedirect(target if safe else reverse("research-studies"))

@@ -1,4 +1,4 @@
-"""What models were sent and answered, as pages show it: long texts folded, secrets hidden."""
+"""Requests and answers of models for pages: long texts folded, secrets hidden."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ SECRETS = ("key", "secret", "password", "authorization", "credential", "headers"
 
 @dataclass(frozen=True)
 class Text:
-    """`role` is empty where it is no message."""
+    """A text to show. `role` is empty if it is not a message."""
 
     text: str
     role: str = ""
@@ -24,7 +24,7 @@ class Text:
 
 
 def without_secrets(value: Any) -> Any:
-    """A study file may carry a header or a key of its own in `extra`; no page shows it."""
+    """Return a value with secrets replaced, because a study file may carry a header or a key in `extra`."""
     if isinstance(value, Mapping):
         return {name: HIDDEN if is_secret(str(name)) else without_secrets(part) for name, part in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -33,6 +33,6 @@ def without_secrets(value: Any) -> Any:
 
 
 def is_secret(name: str) -> bool:
-    """`max_tokens` is none, `token` is one."""
+    """Return whether a name is that of a secret: `token` is, `max_tokens` is not."""
     plain = name.lower()
     return any(word in plain for word in SECRETS) or plain.endswith("token")

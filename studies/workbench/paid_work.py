@@ -1,4 +1,4 @@
-"""Work that asks models, as a page starts it: what it would take, and what came of it."""
+"""Work that asks models: its quote before the start, and its outcome."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ def judge_line(study_key: str, key: str, strategy: str, options: Sequence[str]) 
 
 @dataclass
 class Quote:
-    """What a piece of work would take. `cost`: None where the price table does not know it; `refusals`: why it could
+    """The expected cost of a piece of work. `cost`: None if the price table does not know it; `refusals`: why it could
     not start at all."""
 
     items: Counter[str] = field(default_factory=Counter)
@@ -64,7 +64,7 @@ class Quote:
 
 
 def quote(study: Study, command: str, arguments: Sequence[str]) -> Quote:
-    """Ask the very commands that would do it for their estimates. Nobody is asked, and nothing stored."""
+    """Ask the commands themselves for their estimates. This asks no model and stores nothing."""
     found = Quote()
     for line in command_lines(study.key, command, arguments).values():
         try:
@@ -77,11 +77,11 @@ def quote(study: Study, command: str, arguments: Sequence[str]) -> Quote:
 def summary_of(line: Sequence[str]) -> dict[str, Any]:
     out = StringIO()
     call_command(*line, "--json", stdout=out, stderr=StringIO(), verbosity=0)
-    return last_summary(out.getvalue())
+    return parse_summary(out.getvalue())
 
 
-def last_summary(printed: str) -> dict[str, Any]:
-    """The JSON in the last line; empty where a command ended before it had one."""
+def parse_summary(printed: str) -> dict[str, Any]:
+    """Return the JSON in the last line; empty if a command ended before it."""
     lines = printed.splitlines()
     return json.loads(lines[-1]) if lines and lines[-1].startswith("{") else {}
 
@@ -90,7 +90,7 @@ def budget_among(arguments: Sequence[str]) -> Decimal | None:
     return Decimal(arguments[arguments.index(BUDGET) + 1]) if BUDGET in arguments else None
 
 
-# What came of it
+# Outcomes
 
 
 def outcome_of(summaries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -113,5 +113,5 @@ def outcome_of(summaries: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def parts_of(summary: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """One for each job: a benchmark has several."""
+    """Yield a summary for each job; a benchmark has several."""
     yield from summary.get("parts", [summary] if "done" in summary else [])

@@ -1,9 +1,11 @@
-"""Ways to ask a judge otherwise, probes and fields left out, in the words of the pages."""
+"""Labels of variants of judges, of probes, and of fields left out."""
 
 from django.utils.functional import Promise
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from dialogue.judges.probes import WARM
+from dialogue.judges.strategies import registered
 
 REPEAT, ORDER_SWAP = "repeat", "order_swap"
 REPLICATES = 3
@@ -54,12 +56,6 @@ WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("The pairs of all plans, each shown twice with the sides swapped. Does the position decide?"),
     ),
 }
-STRATEGIES = [
-    ("standard", gettext_lazy("standard: the conversation alone")),
-    ("user_aware", gettext_lazy("user-aware: also who the person is")),
-    ("state_aware", gettext_lazy("state-aware: also what went on in the person")),
-]
-SHORT_STRATEGIES = {"user_aware": gettext_lazy("user-aware"), "state_aware": gettext_lazy("state-aware")}
 FIELD_WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
     "profile": (
         gettext_lazy("Whole profile"),
@@ -102,3 +98,8 @@ FIELD_WORDS: dict[str, tuple[str | Promise, str | Promise]] = {
         gettext_lazy("In each inner state: the number from 0 to 100."),
     ),
 }
+
+
+def strategy_choices() -> list[tuple[str, str]]:
+    """Return the choices of a form: each strategy by name, with what a judge is shown under it."""
+    return [(name, _(strategy.about)) for name, strategy in registered().items()]

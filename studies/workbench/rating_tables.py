@@ -1,4 +1,4 @@
-"""A conversation's scores: items down, raters across, and how far judges are from people."""
+"""Tables of a conversation's scores: items down, raters across, with judge gaps."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,14 +15,14 @@ from studies.models import Answer, ArmRun, Rater
 from studies.models.response import RaterKind
 from studies.participation.judge_gap import NO_PEOPLE, ROUNDING
 from studies.participation.language import instrument_language
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 from studies.workbench import labels
 
 ORDER = [RaterKind.SEEKER, RaterKind.EXPERT, RaterKind.REVIEWER, RaterKind.CROWD, RaterKind.SIMULATED_SEEKER]
 
 
 class Place(NamedTuple):
-    """Which questionnaire, and when; `turn` is 0 for the whole conversation."""
+    """A questionnaire at a moment; `turn` is 0 for the whole conversation."""
 
     instrument: str
     moment: str
@@ -37,7 +37,7 @@ class Column(NamedTuple):
         return self.rater.kind not in NO_PEOPLE
 
     def order(self) -> tuple[int, str, str, int]:
-        """People first, judges last."""
+        """Return the sort key: people first, judges last."""
         kinds = [*ORDER, self.rater.kind]
         return kinds.index(self.rater.kind), self.rater.code, self.rater.strategy, self.replicate
 
@@ -46,14 +46,14 @@ class Column(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Apart:
-    """From people's mean, in points; `far` by what the page calls far."""
+class Gap:
+    """The difference from people's mean in points; `far` by the page's limit."""
 
     points: float
     far: bool
 
     def words(self) -> str:
-        return labels.signed(self.points)
+        return labels.with_sign(self.points)
 
     def direction(self) -> str:
         return {"+": "up", "−": "down"}.get(self.words()[0], "level")
@@ -61,19 +61,19 @@ class Apart:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one rater gave: a score, or `words`. All is empty where this item was not put to them; `missing` says why
-    there is no score."""
+    """One rater's answer: a score, or `words`. It is empty if they were not asked this item; `missing` says why there
+    is no score."""
 
     text: str = ""
     words: str = ""
     missing: str = ""
     reason: str = ""
-    apart: Apart | None = None
+    apart: Gap | None = None
 
 
 @dataclass(frozen=True)
 class Row:
-    """`mean` is people's, empty where they gave no number."""
+    """The answers to one item. `mean` is people's, empty if they gave no number."""
 
     item: str
     label: str
@@ -84,17 +84,17 @@ class Row:
 
 @dataclass(frozen=True)
 class Mean:
-    """Over the `items` that people scored too."""
+    """A judge's mean over the `items` that people scored too."""
 
     own: str
     people: str
     items: int
-    apart: Apart
+    apart: Gap
 
 
 @dataclass(frozen=True)
 class Group:
-    """One moment: `turn` is 0 for the whole conversation. `means` are of the columns that are no people's."""
+    """One moment. `turn` is 0 for the whole conversation; `means` are of the columns that are not people's."""
 
     turn: int
     rows: Sequence[Row]
@@ -123,7 +123,7 @@ class Scores:
 
     @classmethod
     def of(cls, run: ArmRun, far: float) -> "Scores":
-        answers = Answer.objects.filter(~instructed(), response__run=run, response__is_rating=True)
+        answers = Answer.objects.filter(~answers_to_instructed_items(), response__run=run, response__is_rating=True)
         return cls(list(in_order(answers)), far)
 
     @cached_property
@@ -134,7 +134,7 @@ class Scores:
         return found
 
     def tables(self) -> list[RatingTable]:
-        """One for each instrument and moment."""
+        """Return a table for each instrument and moment."""
         together: dict[tuple[str, str], list[Place]] = {}
         for place in self.places:
             together.setdefault((place.instrument, place.moment), []).append(place)
@@ -171,9 +171,9 @@ class Scores:
         return Group(place.turn, rows, [self.mean(column, answers, means) for column in others])
 
     def cell(self, place: Place, column: Column, item: str, people: float | None = None) -> Cell:
-        answer = self.given.get((place, column, item))
+        answer = self.answers_by_cell.get((place, column, item))
         if answer is None:
-            return Cell() if (place, column) in self.present else Cell(missing=_("not rated"))
+            return Cell() if (place, column) in self.rater_columns else Cell(missing=_("not rated"))
         if answer.value is None:
             missing = "" if answer.text else labels.word(labels.MISSING, answer.missing_reason)
             return Cell(words=answer.text, missing=missing, reason=answer.reason)
@@ -181,13 +181,13 @@ class Scores:
         return Cell(labels.points(answer.value), reason=answer.reason, apart=apart)
 
     @cached_property
-    def given(self) -> dict[tuple[Place, Column, str], Answer]:
+    def answers_by_cell(self) -> dict[tuple[Place, Column, str], Answer]:
         return {(place_of(answer), column_of(answer), answer.item): answer for answer in self.answers}
 
     @cached_property
-    def present(self) -> set[tuple[Place, Column]]:
-        """Who answered what at all."""
-        return {(place, column) for place, column, _item in self.given}
+    def rater_columns(self) -> set[tuple[Place, Column]]:
+        """The places at which each column has any answer."""
+        return {(place, column) for place, column, _item in self.answers_by_cell}
 
     def mean(self, column: Column, answers: Iterable[Answer], people: Mapping[str, float]) -> Mean | None:
         own = means_of(answer for answer in answers if column_of(answer) == column)
@@ -197,8 +197,8 @@ class Scores:
         mean, of_people = (fmean(values[item] for item in shared) for values in (own, people))
         return Mean(labels.points(mean), labels.points(of_people), len(shared), self.apart(mean - of_people))
 
-    def apart(self, points: float) -> Apart:
-        return Apart(points, abs(points) >= self.far - ROUNDING)
+    def apart(self, points: float) -> Gap:
+        return Gap(points, abs(points) >= self.far - ROUNDING)
 
     def judges(self) -> list[Rater]:
         columns = columns_of(self.answers)
@@ -206,7 +206,7 @@ class Scores:
 
 
 def in_order(answers: QuerySet) -> QuerySet:
-    """The whole conversation first, then turn after turn."""
+    """Sort the answers: the whole conversation first, then turn after turn."""
     return answers.select_related("response__rater").order_by("response__turn", "response__submitted_at", "pk")
 
 
@@ -223,7 +223,7 @@ def columns_of(answers: Iterable[Answer]) -> list[Column]:
 
 
 def means_of(answers: Iterable[Answer]) -> dict[str, float]:
-    """By item, of those that have a score."""
+    """Return the mean of each item over answers with a score."""
     scores: dict[str, list[float]] = {}
     for answer in answers:
         if answer.value is not None:
@@ -231,21 +231,21 @@ def means_of(answers: Iterable[Answer]) -> dict[str, float]:
     return {item: fmean(values) for item, values in scores.items()}
 
 
-# What instruments call themselves; an import may name one of which there is no file
+# Names of instruments; an import may name one that has no file here
 
 
 @cache
-def instruments_of_ours() -> frozenset[str]:
+def own_instruments() -> frozenset[str]:
     return frozenset(instrument_ids())
 
 
 def title_of(instrument: str) -> str:
-    return load(instrument).title[instrument_language()] if instrument in instruments_of_ours() else instrument
+    return load(instrument).title[instrument_language()] if instrument in own_instruments() else instrument
 
 
 def item_labels(instrument: str) -> dict[str, str]:
-    """By key, in the instrument's order: the name of the item, or what it asks where it has none."""
-    if instrument not in instruments_of_ours():
+    """Return labels by key, in the instrument's order: the name of the item, or its question."""
+    if instrument not in own_instruments():
         return {}
     language = instrument_language()
     named = {item.key: (item.label or item.text)[language] for item in load(instrument).items}
@@ -253,7 +253,7 @@ def item_labels(instrument: str) -> dict[str, str]:
 
 
 def item_name(instrument: str, item: str) -> str:
-    """Of an instrument that is not ours the key."""
+    """Return the label of an item; its key if the instrument is not ours."""
     return item_labels(instrument).get(item, item)
 
 
@@ -267,41 +267,41 @@ def position_in(known: Mapping[str, str]) -> Callable[[str], int]:
 
 @dataclass(frozen=True)
 class Pair:
-    """`difference` is None where one of the two has no score."""
+    """The two answers to one item. `difference` is None if one of them has no score."""
 
     item: str
     label: str
     a: Cell
     b: Cell
-    difference: Apart | None
+    difference: Gap | None
     people: str
 
 
 @dataclass(frozen=True)
-class Compared:
-    """`mean` is that of the differences, None where there is none."""
+class ComparisonTable:
+    """The answers of two raters at one moment. `mean` is that of the differences, None if there is none."""
 
     title: str
     moment: str
     turn: int
     rows: Sequence[Pair]
-    mean: Apart | None
+    mean: Gap | None
 
 
-def compared(scores: Scores, a: Rater, b: Rater) -> list[Compared]:
-    """Where both have answered, `b` minus `a` for each item; replicates are averaged."""
+def compare_raters(scores: Scores, a: Rater, b: Rater) -> list[ComparisonTable]:
+    """Return a table for each moment that both answered, with `b` minus `a` for each item; replicates are averaged."""
     found = []
     for place, answers in scores.places.items():
         of_a, of_b = ([answer for answer in answers if answer.response.rater == rater] for rater in (a, b))
         if of_a and of_b:
             people = means_of(answer for answer in answers if column_of(answer).is_person())
-            found.append(compared_at(scores, place, of_a, of_b, people))
+            found.append(compare_at(scores, place, of_a, of_b, people))
     return found
 
 
-def compared_at(
+def compare_at(
     scores: Scores, place: Place, of_a: list[Answer], of_b: list[Answer], people: Mapping[str, float]
-) -> Compared:
+) -> ComparisonTable:
     known = item_labels(place.instrument)
     means_a, means_b = means_of(of_a), means_of(of_b)
     differences = {item: means_b[item] - means_a[item] for item in means_a.keys() & means_b.keys()}
@@ -309,18 +309,20 @@ def compared_at(
         Pair(
             item,
             known.get(item, item),
-            averaged(item, of_a, means_a),
-            averaged(item, of_b, means_b),
+            mean_cell(item, of_a, means_a),
+            mean_cell(item, of_b, means_b),
             scores.apart(differences[item]) if item in differences else None,
             labels.points(people[item]) if item in people else "",
         )
         for item in sorted(dict.fromkeys(answer.item for answer in (*of_a, *of_b)), key=position_in(known))
     ]
     mean = scores.apart(fmean(differences.values())) if differences else None
-    return Compared(title_of(place.instrument), labels.word(labels.MOMENTS, place.moment), place.turn, rows, mean)
+    return ComparisonTable(
+        title_of(place.instrument), labels.word(labels.MOMENTS, place.moment), place.turn, rows, mean
+    )
 
 
-def averaged(item: str, answers: Iterable[Answer], means: Mapping[str, float]) -> Cell:
+def mean_cell(item: str, answers: Iterable[Answer], means: Mapping[str, float]) -> Cell:
     if item in means:
         return Cell(labels.points(means[item]))
     reasons = {answer.missing_reason for answer in answers if answer.item == item}

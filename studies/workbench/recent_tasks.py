@@ -1,4 +1,4 @@
-"""The latest tasks of a study, as pages show them and their script is told of them."""
+"""The latest tasks of a study, for pages and their script."""
 
 from typing import Any
 
@@ -6,25 +6,25 @@ from django.utils.translation import gettext as _
 
 from studies.models import Study, Task
 from studies.workbench import tasks
-from studies.workbench.task_words import command_name, told_outcome, told_work
+from studies.workbench.task_words import command_name, describe_outcome, describe_work
 
 RECENT = 10
 
 
-def recent(study: Study, *commands: str) -> dict[str, Any]:
-    rows = [described(task) for task in study.tasks.filter(command__in=commands)[:RECENT]]
+def recent_tasks(study: Study, *commands: str) -> dict[str, Any]:
+    rows = [task_row(task) for task in study.tasks.filter(command__in=commands)[:RECENT]]
     return {"tasks": rows, "running": any(row["state"] == Task.State.RUNNING for row in rows)}
 
 
-def described(task: Task) -> dict[str, Any]:
-    """A task as the pages show it and as their script is told of it."""
-    silent = task.is_silent()
+def task_row(task: Task) -> dict[str, Any]:
+    """Return a task for pages and their script."""
+    silent = task.is_stale()
     return {
         "pk": task.pk,
         "command": command_name(task.command),
         "analyses": task.command == "analyse",
-        "about": told_work(task.command, task.arguments),
-        "outcome": told_outcome(task.outcome),
+        "about": describe_work(task.command, task.arguments),
+        "outcome": describe_outcome(task.outcome),
         "state": Task.State.FAILED if silent else task.state,
         "done": task.done,
         "total": task.total,

@@ -1,4 +1,4 @@
-"""Signing in by django-allauth: by name and password, with limits to guessing that lock nobody out.
+"""Sign in by django-allauth: by name and password, with limits to guessing that lock nobody out.
 
 Counted in the cache that all server processes share (settings.CACHES):
 
@@ -71,7 +71,7 @@ class Adapter(DefaultAccountAdapter):
 
 
 def place_of(request: HttpRequest, name: str) -> str:
-    """This name at this address (of IPv6, the network), as the cache knows it."""
+    """Return the cache key of this name at this address (of IPv6, the network)."""
     place = f"{name.casefold()} {get_ip(request)}"
     return f"signed-in:{hashlib.sha256(place.encode()).hexdigest()}"
 

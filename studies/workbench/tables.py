@@ -1,4 +1,4 @@
-"""Tables that are sorted and filtered by what stands in the address."""
+"""Lists that the address sorts, filters and divides into pages."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ ROWS_PER_PAGE = 100
 
 @dataclass(frozen=True)
 class Column:
-    """`field` is what it is sorted by; empty where it cannot be."""
+    """A column. `field` is the field to sort by; empty if it cannot be sorted."""
 
     key: str
     label: str
@@ -36,13 +36,13 @@ def headings(request: HttpRequest, columns: Sequence[Column]) -> list[Heading]:
 
 def heading(request: HttpRequest, column: Column, now: str) -> Heading:
     turned = f"-{column.key}" if now == column.key else column.key
-    query = changed(request, sort=turned, page=None) if column.field else ""
+    query = query_with(request, sort=turned, page=None) if column.field else ""
     direction = {column.key: "ascending", f"-{column.key}": "descending"}.get(now, "")
     return Heading(column, query, direction)
 
 
-def changed(request: HttpRequest, **values: str | None) -> str:
-    """The page's own query string with these values instead; None takes one away."""
+def query_with(request: HttpRequest, **values: str | None) -> str:
+    """Return the page's query string with these values; None removes one."""
     query = request.GET.copy()
     for key, value in values.items():
         query.pop(key, None)
@@ -51,8 +51,8 @@ def changed(request: HttpRequest, **values: str | None) -> str:
     return f"?{query.urlencode()}"
 
 
-def sorted_rows(rows: QuerySet, request: HttpRequest, columns: Sequence[Column], *, usual: str) -> QuerySet:
-    """By the column that the address names, what is empty last; by `usual` where it names none that there is."""
+def sort_rows(rows: QuerySet, request: HttpRequest, columns: Sequence[Column], *, usual: str) -> QuerySet:
+    """Sort by the column in the address, empty values last; by `usual` if it names no known column."""
     wanted = request.GET.get("sort", "")
     fields = {column.key: column.field for column in columns if column.field}
     field = F(fields.get(wanted.removeprefix("-"), usual.removeprefix("-")))
@@ -60,8 +60,8 @@ def sorted_rows(rows: QuerySet, request: HttpRequest, columns: Sequence[Column],
     return rows.order_by(field.desc(nulls_last=True) if down else field.asc(nulls_last=True), "pk")
 
 
-def filtered(rows: QuerySet, request: HttpRequest, fields: Mapping[str, str]) -> QuerySet:
-    """By each value of the address that is named in `fields` (name in the address → field) and not empty."""
+def filter_rows(rows: QuerySet, request: HttpRequest, fields: Mapping[str, str]) -> QuerySet:
+    """Filter by each value of the address that is named in `fields` (name in the address → field) and not empty."""
     given = {field: request.GET[name] for name, field in fields.items() if request.GET.get(name)}
     return rows.filter(**given)
 
@@ -75,10 +75,10 @@ class Choice(NamedTuple):
     chosen: str
 
 
-def chosen(
+def make_choices(
     request: HttpRequest, offered: Iterable[tuple[str, str, Sequence[tuple[str, str | Promise]]]]
 ) -> list[Choice]:
-    """`offered`: name, label and options of each filter."""
+    """Return the choices; `offered`: name, label and options of each filter."""
     return [Choice(name, label, options, request.GET.get(name, "")) for name, label, options in offered]
 
 
@@ -88,6 +88,6 @@ def page_of(rows: QuerySet, request: HttpRequest) -> Page:
 
 def paging(page: Page, request: HttpRequest) -> dict[str, Any]:
     return {
-        "earlier": changed(request, page=str(page.previous_page_number())) if page.has_previous() else "",
-        "later": changed(request, page=str(page.next_page_number())) if page.has_next() else "",
+        "earlier": query_with(request, page=str(page.previous_page_number())) if page.has_previous() else "",
+        "later": query_with(request, page=str(page.next_page_number())) if page.has_next() else "",
     }

@@ -1,19 +1,26 @@
-"""Describes tasks and their outcomes in words, so that pages show no command-line arguments."""
+"""Describe tasks and their outcomes in words, so that pages show no command-line arguments."""
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
+from dialogue.judges.strategies import registered
 from dialogue.prices import told_amount
 from studies.workbench import labels
 from studies.workbench.paid_work import PAIRS
-from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, SHORT_STRATEGIES, WORDS
+from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, WORDS
 from studies.workbench.tasks import RADAR
 
-STRATEGIES = {"standard": gettext_lazy("standard"), **SHORT_STRATEGIES, PAIRS: WORDS[ORDER_SWAP][0]}
+
+def strategy_label(name: str) -> str:
+    """Return what a task's page says for the strategy of this name, or for pairs; empty for any other word."""
+    if name == PAIRS:
+        return str(WORDS[ORDER_SWAP][0])
+    strategy = registered().get(name)
+    return _(strategy.label) if strategy else ""
 
 
 def command_name(command: str) -> str:
@@ -28,15 +35,15 @@ def command_name(command: str) -> str:
     return names[command]
 
 
-def told_work(command: str, arguments: Sequence[str]) -> str:
+def describe_work(command: str, arguments: Sequence[str]) -> str:
     """Describe the options of a task; empty if it has none."""
-    told = TOLD.get(command)
+    told = DESCRIPTIONS.get(command)
     return "; ".join(told(arguments)) if told else ""
 
 
-def told_judge(arguments: Sequence[str]) -> list[str]:
+def describe_judge(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
-    strategies = [str(STRATEGIES[word]) for word in arguments if word in STRATEGIES]
+    strategies = [label for word in arguments if (label := strategy_label(word))]
     said = [f"{arguments[0]}: {', '.join(strategies)}"] if strategies else []
     if variant := options.get("--variant"):
         said.append(str(WORDS[variant[0]][0]))
@@ -47,7 +54,7 @@ def told_judge(arguments: Sequence[str]) -> list[str]:
     return said
 
 
-def told_benchmark(arguments: Sequence[str]) -> list[str]:
+def describe_benchmark(arguments: Sequence[str]) -> list[str]:
     options = options_in(arguments)
     said = []
     if arms := options.get("--arms"):
@@ -55,29 +62,29 @@ def told_benchmark(arguments: Sequence[str]) -> list[str]:
     if conditions := options.get("--conditions"):
         said.append(", ".join(labels.word(labels.CONDITIONS, condition) for condition in conditions))
     if judges := options.get("--judge"):
-        shown = ", ".join(str(STRATEGIES[word]) for word in options.get("--strategy", []))
+        shown = ", ".join(map(strategy_label, options.get("--strategy", [])))
         said.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": shown})
     if budget := options.get("--budget"):
         said.append(_("budget: %(amount)s") % {"amount": told_amount(Decimal(budget[0]))})
     return said
 
 
-def told_data(arguments: Sequence[str]) -> list[str]:
+def describe_data(arguments: Sequence[str]) -> list[str]:
     said = [_("with test data") if "--include-tests" in arguments else _("without test data")]
     return [*said, _("radar charts")] if RADAR in arguments else said
 
 
-TOLD = {
-    "judge": told_judge,
-    "benchmark": told_benchmark,
-    "build_profiles": told_data,
-    "export": told_data,
-    "analyse": told_data,
+DESCRIPTIONS = {
+    "judge": describe_judge,
+    "benchmark": describe_benchmark,
+    "build_profiles": describe_data,
+    "export": describe_data,
+    "analyse": describe_data,
 }
 
 
 def options_in(words: Sequence[str]) -> dict[str, list[str]]:
-    """Values by option, of `--name=value` and of `--name value value`."""
+    """Return values by option, from `--name=value` and `--name value value`."""
     found: dict[str, list[str]] = {}
     name = ""
     for word in words:
@@ -89,8 +96,8 @@ def options_in(words: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
-    """Counts and cost of work that asked models; empty of other work, and while nothing has ended."""
+def describe_outcome(outcome: Mapping[str, Any]) -> list[str]:
+    """Describe counts and cost of work that asked models; empty for other work, and until something has ended."""
     if not outcome:
         return []
     said = [_("%(number)s done") % {"number": outcome["done"]}]
@@ -115,7 +122,7 @@ def told_outcome(outcome: Mapping[str, Any]) -> list[str]:
         )
     if outcome["left"]:
         said.append(_("%(number)s left for next time") % {"number": outcome["left"]})
-    return [*said, told_cost(outcome)]
+    return [*said, describe_cost(outcome)]
 
 
 def reasons(outcome: Mapping[str, Any]) -> str:
@@ -127,7 +134,7 @@ def reasons(outcome: Mapping[str, Any]) -> str:
     return ", ".join(f"{labels.word(words, reason)} {number}" for reason, number in outcome["reasons"].items())
 
 
-def told_cost(outcome: Mapping[str, Any]) -> str:
+def describe_cost(outcome: Mapping[str, Any]) -> str:
     if outcome["cost"] is None:
         return _("cost unknown: the price table has no price")
     amount = f"{told_amount(Decimal(outcome['cost']))} {outcome['currency']}".strip()

@@ -1,4 +1,4 @@
-"""Commands that a researcher starts from a page, each in a process of its own that outlives the request."""
+"""Start commands from pages, each in a process of its own that outlives the request."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ LAST_LINES = 5
 
 
 def start(study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None) -> Task:
-    """Start `command` for this study; where one is running already, that one is returned and no other is started."""
+    """Start `command` for this study, or return the task that is already running."""
     task, is_new = get_or_create_task(study, command, arguments, user)
     if is_new:
         transaction.on_commit(lambda: spawn(task))
@@ -33,7 +33,7 @@ def start(study: Study, command: str, arguments: list[str], user: AbstractBaseUs
 def get_or_create_task(
     study: Study, command: str, arguments: list[str], user: AbstractBaseUser | None = None
 ) -> tuple[Task, bool]:
-    """The one that is running, else a new one, which nobody has begun to do."""
+    """Return the running task, or create one, and whether it is new. Creating starts no process."""
     Study.objects.select_for_update().get(pk=study.pk)
     if running := running_task(study, command):
         return running, False
@@ -45,7 +45,7 @@ def get_or_create_task(
 
 def running_task(study: Study, command: str) -> Task | None:
     running = study.tasks.filter(command=command, state=Task.State.RUNNING)
-    return next((task for task in running if not task.is_silent()), None)
+    return next((task for task in running if not task.is_stale()), None)
 
 
 def spawn(task: Task) -> None:
@@ -64,7 +64,7 @@ def spawn(task: Task) -> None:
 
 
 def watch(task_id: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
-    """Tell of a process that ended without a word of its own, as one that was killed does."""
+    """Wait for a process and mark its task as failed if it ended without a word, as a killed one does."""
     process.wait()
     try:
         finish(task_id, Task.State.FAILED, last_lines(log))
@@ -73,7 +73,7 @@ def watch(task_id: int, process: "subprocess.Popen[bytes]", log: Path) -> None:
 
 
 def finish(task_id: int, state: Task.State, message: str = "") -> bool:
-    """Only the first word counts. False where the task had ended already."""
+    """Set the final state of a task; return False if it had ended already."""
     now = timezone.now()
     running = Task.objects.filter(pk=task_id, state=Task.State.RUNNING)
     return running.update(state=state, message=message, ended_at=now, heard_at=now) == 1
@@ -85,14 +85,14 @@ def last_lines(log: Path) -> str:
 
 
 def folder_of(task: Task) -> Path:
-    """Raises ValueError where the task's files were removed, as an erasure does."""
+    """Return a task's folder. Raises ValueError if its files were removed, as by an erasure."""
     if not task.folder:
         raise ValueError(f"task {task.pk} has no files")
     return settings.VAR / task.folder
 
 
 def files_of(task: Task) -> dict[str, Path]:
-    """What a task wrote, by its path below the task's folder; the only names that a page gives out."""
+    """Return a task's files by their path below its folder, the only names that a page gives out."""
     if not task.folder:
         return {}
     folder = settings.VAR / task.folder
@@ -101,7 +101,7 @@ def files_of(task: Task) -> dict[str, Path]:
 
 
 def newest_results(study: Study) -> Task | None:
-    """The last analysis whose files are still here, a benchmark's included: that has one also where a part failed."""
+    """Return the last analysis whose files are still here, also a benchmark that failed in part."""
     analysed = Q(command="analyse", state=Task.State.DONE)
     benchmark = Q(command="benchmark", state__in=(Task.State.DONE, Task.State.FAILED))
     ended = study.tasks.filter(analysed | benchmark).exclude(folder="")

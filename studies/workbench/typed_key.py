@@ -1,4 +1,4 @@
-"""An act on a whole study is confirmed by typing the study's key."""
+"""A form that confirms an act on a whole study by typing the study's key."""
 
 from typing import Any
 

@@ -36,11 +36,11 @@ from studies.analysis.measures import (
 )
 from studies.analysis.measures.contrasts import contrast, joint_test
 from studies.analysis.measures.correlation import concordance, kendall
-from studies.analysis.measures.discrimination import agreement_of, corrected_separation
+from studies.analysis.measures.discrimination import agreement_of, separation_without_noise
 from studies.analysis.measures.paired import d_z
 from studies.analysis.measures.proportions import effective, effective_by_jackknife, wilson
 from studies.analysis.measures.ranks import concordance_interval
-from studies.analysis.measures.variance import by_components, one_way, two_way
+from studies.analysis.measures.variance import one_way, two_way, two_way_by_components
 from studies.analysis.rows import Undefined
 from studies.analysis.tables import agreement_intervals as intervals
 from studies.analysis.tables.agreement_intervals import Drawn, Measured
@@ -204,7 +204,7 @@ def mixed_mean(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     """Mixed model, Satterthwaite; the first arm."""
     scores = drawn.counsellors_and_arms(random, count)
     counsellors, arms = (place.ravel() for place in np.indices(scores.shape))
-    found = mixed.fit(scores.ravel(), np.eye(scores.shape[1])[arms], {"counsellor": counsellors}).fixed()[0]
+    found = mixed.fit(scores.ravel(), np.eye(scores.shape[1])[arms], {"counsellor": counsellors}).fixed_effects()[0]
     return found.low, found.high
 
 
@@ -262,7 +262,7 @@ def icc_with_gaps(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     scores = drawn.ratings(random, count)
     targets, raters = np.nonzero(random.random(scores.shape) > 0.25)
     targets_there = np.unique(targets, return_inverse=True)[1]
-    found = by_components(scores[targets, raters], targets_there, raters, 3.0)["icc_c_1"]
+    found = two_way_by_components(scores[targets, raters], targets_there, raters, 3.0)["icc_c_1"]
     return found.low, found.high
 
 
@@ -292,7 +292,7 @@ def icc_of_people_with_gaps(form: str) -> Callable[[Random, int, Bootstrap], Bou
         scores = drawn.ratings_of_people(random, count, 4)
         targets, raters = np.nonzero(np.argsort(random.random(scores.shape), axis=1) < 2)
         rated = scores[targets, raters]
-        found = clustered.by_components(rated, targets, raters, 2.0, drawn.people(count))[form]
+        found = clustered.two_way_by_components(rated, targets, raters, 2.0, drawn.people(count))[form]
         return found.low, found.high
 
     return bounds
@@ -300,7 +300,7 @@ def icc_of_people_with_gaps(form: str) -> Callable[[Random, int, Bootstrap], Bou
 
 def alpha(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     counted = counts_of(drawn.second_ratings(random, count))
-    return bounds_of(counted.resampled("ordinal", drawn.people(count, 2), bootstrap))
+    return bounds_of(counted.resample_alpha("ordinal", drawn.people(count, 2), bootstrap))
 
 
 def counts_of(scores: Array) -> coincidence.Counts:
@@ -309,7 +309,7 @@ def counts_of(scores: Array) -> coincidence.Counts:
 
 def ac2(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     levels = counted_levels(drawn.second_ratings(random, count))
-    return bounds_of(gwet.resampled(levels, gwet.quadratic(LEVELS), drawn.people(count, 2), bootstrap))
+    return bounds_of(gwet.resample(levels, gwet.quadratic(LEVELS), drawn.people(count, 2), bootstrap))
 
 
 def counted_levels(scores: Array) -> Array:
@@ -321,7 +321,9 @@ def nominal(place: int) -> Callable[[Random, int, Bootstrap], Bounds]:
 
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         counted = counts_of(drawn.second_ratings(random, count))
-        return bounds_of(kappa.differing(counted.resampled_nominal(drawn.people(count, 2), bootstrap).one(place)))
+        return bounds_of(
+            kappa.require_variation(counted.resample_nominal(drawn.people(count, 2), bootstrap).one(place))
+        )
 
     return bounds
 
@@ -331,7 +333,7 @@ def strict_and_lenient(random: Random, count: int) -> Array:
 
 
 def conger(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-    return bounds_of(kappa.conger_resampled(strict_and_lenient(random, count), drawn.people(count, 2), bootstrap))
+    return bounds_of(kappa.resample_conger(strict_and_lenient(random, count), drawn.people(count, 2), bootstrap))
 
 
 def kappa_of_two(weigh: kappa.Weighing) -> Callable[[Random, int, Bootstrap], Bounds]:
@@ -339,13 +341,13 @@ def kappa_of_two(weigh: kappa.Weighing) -> Callable[[Random, int, Bootstrap], Bo
 
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
         tables = kappa.tables(strict_and_lenient(random, count)[:, [0, -1]], LEVELS, drawn.people(count, 2))
-        return bounds_of(kappa.resampled(tables, weigh(LEVELS), bootstrap))
+        return bounds_of(kappa.resample(tables, weigh(LEVELS), bootstrap))
 
     return bounds
 
 
 def separation(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
-    found = corrected_separation(drawn.users_and_models(random, count), bootstrap).interval
+    found = separation_without_noise(drawn.users_and_models(random, count), bootstrap).interval
     return found.low, found.high
 
 
@@ -471,7 +473,7 @@ def of_repeated(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
         scored = enumerate(drawn.human_and_judges(random, count).T)
         sides = [drawn.scored_again(random, scores, side) for side, scores in scored]
         spreads = [
-            distance.spread_of(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
+            distance.unit_sums(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
             for scores in sides
         ]
         means = [scores.mean(axis=1) for scores in sides]
@@ -549,7 +551,7 @@ def from_draws(draws: int) -> dict[str, float]:
         "fleiss": float(fleiss_kappa(counts_of(ratings).counts)),
         "conger": kappa.conger(strict),
         "cohen": kappa.kappa(of_two, kappa.nominal(LEVELS)),
-        "cohen-weighted": kappa.kappa(of_two, kappa.squared(LEVELS)),
+        "cohen-weighted": kappa.kappa(of_two, kappa.quadratic(LEVELS)),
         "kendall-scale": kendall(*pairs.T),
         "kappa-quadratic": concordance(*lenient.T),
         "kappa-quadratic-crowded": concordance(*crowded.T),
@@ -657,7 +659,7 @@ FAMILIES = (
     Family("fleiss", "Fleiss' kappa, 3 raters", PEOPLE, 48_000, 0.1622, nominal(1)),
     Family("conger", "Conger's kappa, 3 raters", PEOPLE, 49_000, 0.1393, conger),
     Family("cohen", "Cohen's kappa", PEOPLE, 50_000, 0.1171, kappa_of_two(kappa.nominal)),
-    Family("cohen-weighted", "weighted kappa of two raters", PEOPLE, 51_000, 0.4307, kappa_of_two(kappa.squared)),
+    Family("cohen-weighted", "weighted kappa of two raters", PEOPLE, 51_000, 0.4307, kappa_of_two(kappa.quadratic)),
     Family("mac", "MAC, five models", PEOPLE, 52_000, PLANTED_MAC, agreement_of_models),
     Family(
         "kendall-w", "Kendall's W, five models, as mean correlation of two users", PEOPLE, 53_000, PLANTED_CONCORDANCE,

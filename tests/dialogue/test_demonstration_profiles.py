@@ -6,8 +6,8 @@ import pytest
 
 from dialogue.providers.base import Message, ModelSettings, ProviderError
 from dialogue.providers.registry import model_for
-from dialogue.seekers.profile_checks import Own, check
-from dialogue.seekers.profile_writer import NAME, Answered, read_written, writer_messages
+from dialogue.seekers.profile_checks import OwnAnswers, check_profile
+from dialogue.seekers.profile_writer import NAME, WriterInput, read_answer, writer_messages
 from dialogue.seekers.profiles import Profile
 from studies.instruments.loading import load
 
@@ -18,16 +18,16 @@ def choices(item: str, language: str) -> list[str]:
     return [option.text[language] for option in load("profile").item(item).options if option.value != "prefer_not"]
 
 
-async def profile_of(answered: Answered) -> Profile:
+async def profile_of(answered: WriterInput) -> Profile:
     model = model_for(ModelSettings(kind="scripted", model=NAME), language=answered.language)
-    profile = read_written((await model.reply(writer_messages(answered))).text, answered)
+    profile = read_answer((await model.reply(writer_messages(answered))).text, answered)
     assert isinstance(profile, Profile)
     return profile
 
 
-def answered(language: str, topic: str, goal: str, score: float, status: str = "") -> Answered:
+def answered(language: str, topic: str, goal: str, score: float, status: str = "") -> WriterInput:
     name = {"en": "Robin", "zh": "小禾"}[language]
-    return Answered(
+    return WriterInput(
         language=language,
         demographics={"alias": name, "age": 29, "gender": "–"},
         category=topic,
@@ -38,11 +38,11 @@ def answered(language: str, topic: str, goal: str, score: float, status: str = "
 
 @pytest.mark.parametrize("language", ["en", "zh"])
 async def test_every_topic_makes_a_profile_in_which_nothing_is_found(language: str) -> None:
-    own = Own(names=("Sam",), texts=("Sam at Tesco, sam@example.org",), big_five=dict.fromkeys("EACNO", 3.0))
+    own = OwnAnswers(names=("Sam",), texts=("Sam at Tesco, sam@example.org",), big_five=dict.fromkeys("EACNO", 3.0))
     stories = set()
     for topic in choices("topic", language):
         profile = await profile_of(answered(language, topic, choices("goal", language)[0], 3.0))
-        assert check(profile, own=own) == []
+        assert check_profile(profile, own=own) == []
         stories.add(profile.concern["problem"])
     assert len(stories) == len(choices("topic", language))
 
@@ -54,7 +54,7 @@ async def test_manner_and_wishes_follow_the_answers(language: str) -> None:
         await profile_of(answered(language, topic, goal, score, status))
         for goal, score in product(choices("goal", language), SCORES)
     ]
-    assert [check(profile) for profile in made] == [[]] * len(made)
+    assert [check_profile(profile) for profile in made] == [[]] * len(made)
     assert len({profile.personality["support_preference"] for profile in made}) == len(choices("goal", language))
     assert len({profile.script["opening"] for profile in made}) == len(SCORES)
 

@@ -1,4 +1,5 @@
-"""`python -m tests.faults`: schedules of faults on real servers, and workers on jobs that are killed or fall asleep."""
+"""`python -m tests.faults`: schedules of faults on real servers; workers that are killed or fall asleep; alarms whose
+server is killed."""
 
 import argparse
 import asyncio
@@ -10,6 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from tests.faults.alarms import can_be_told, story_for, tell_all
 from tests.faults.database import postgres_answers
 from tests.faults.kills import SLEEPERS, kill_for
 from tests.faults.run import AT_ONCE, Outcome, Round, run_all
@@ -18,6 +20,7 @@ from tests.faults.workers import Killed, can_be_run, kill_all
 from tests.llm_server import running
 
 USUAL = 300
+ALARM_EVERY = 30  # the server is killed before one mail for so many schedules
 KILL_EVERY = 6  # one worker is killed for so many schedules
 SLEEP_EVERY = 5  # and one falls asleep for so many that are killed
 
@@ -35,6 +38,7 @@ def arguments() -> argparse.Namespace:
         metavar="SEED",
         help=f"no people, and these workers killed; above {SLEEPERS} they sleep",
     )
+    which.add_argument("--alarms", type=int, nargs="+", metavar="SEED", help="these alarms, and nothing else")
     parser.add_argument("--alone", action="store_true", help="with --seed: without the others of its round")
     parser.add_argument("--at-once", type=int, default=AT_ONCE, metavar="N", help=f"rounds at once (default {AT_ONCE})")
     parser.add_argument("--folder", type=Path, help="where servers write; kept (default: a new one, kept on failure)")
@@ -44,8 +48,8 @@ def arguments() -> argparse.Namespace:
 def main() -> int:
     given = arguments()
     folder = given.folder or Path(tempfile.mkdtemp(prefix="emostudy-faults."))
-    people = 0 if given.kills else walk_people(given, folder)
-    return max(people, kill_workers(kills_from(given), folder))
+    people = 0 if given.kills or given.alarms else walk_people(given, folder)
+    return max(people, kill_workers(kills_from(given), folder), send_alarms(alarms_from(given), folder))
 
 
 def walk_people(given: argparse.Namespace, folder: Path) -> int:
@@ -58,7 +62,7 @@ def walk_people(given: argparse.Namespace, folder: Path) -> int:
         work = run_all(list(rounds_of(wanted)), llm_url=url, folder=folder, at_once=given.at_once, tell=tell_round)
         rounds = asyncio.run(work)
     if given.seed and rounds and given.seed in rounds[0].outcomes:
-        tell_all(rounds[0].outcomes[given.seed])
+        tell_story(rounds[0].outcomes[given.seed])
     return tell(rounds, left_out, time.monotonic() - began, folder)
 
 
@@ -69,7 +73,7 @@ def seeds_from(given: argparse.Namespace) -> Sequence[int]:
 
 
 def kills_from(given: argparse.Namespace) -> Sequence[int]:
-    if given.seed or given.seeds:
+    if given.seed or given.seeds or given.alarms:
         return []
     kills = given.count // KILL_EVERY
     return given.kills or [*range(1, kills + 1), *range(SLEEPERS + 1, SLEEPERS + 1 + kills // SLEEP_EVERY)]
@@ -85,6 +89,25 @@ def kill_workers(seeds: Sequence[int], folder: Path) -> int:
         print(f"  replay it: python -m tests.faults --kills {seed}")
     if len(wanted) < len(seeds):
         print(f"*** SKIPPED {len(seeds) - len(wanted)} kills: PostgreSQL, Redis or RabbitMQ does not answer ***")
+    return 1 if wrong else 0
+
+
+def alarms_from(given: argparse.Namespace) -> Sequence[int]:
+    if given.seed or given.seeds or given.kills:
+        return []
+    return given.alarms or range(1, given.count // ALARM_EVERY + 1)
+
+
+def send_alarms(seeds: Sequence[int], folder: Path) -> int:
+    wanted = [seed for seed in seeds if can_be_told(story_for(seed))]
+    told = asyncio.run(tell_all(wanted, folder=folder, tell=lambda one: print(one, flush=True)))
+    wrong = [one.story.seed for one in told if one.violations]
+    if told:
+        print(f"\n{len(told)} alarms on their way when the server was killed, {len(wrong)} with violations")
+    for seed in wrong:
+        print(f"  replay it: python -m tests.faults --alarms {seed}")
+    if len(wanted) < len(seeds):
+        print(f"*** SKIPPED {len(seeds) - len(wanted)} alarms: no PostgreSQL answered on its standard port ***")
     return 1 if wrong else 0
 
 
@@ -109,7 +132,7 @@ def tell_round(done: Round) -> None:
     )
 
 
-def tell_all(outcome: Outcome) -> None:
+def tell_story(outcome: Outcome) -> None:
     print(f"\n{outcome.walk.schedule}\n")
     print("\n".join(outcome.walk.log))
     print("\nviolations: " + ("\n  ".join(["", *outcome.violations]) or "none") + "\n")

@@ -18,9 +18,11 @@ import json, pathlib
 from django.core.management import call_command
 from studies.participation.enrolment import invite
 from studies.models import Study
+from tests.factories import acknowledged_drill
 people, studies = {}, json.loads(pathlib.Path(__FILE__).read_text())
 for key, study in studies.items():
     call_command("load_study", study["file"], verbosity=0)
+    acknowledged_drill(Study.objects.get(key=key))  # before real people may come
     for seed in study["seeds"]:
         # For test people replies are shown as they come.
         person, token = invite(Study.objects.get(key=key), is_test=not study["paced"])

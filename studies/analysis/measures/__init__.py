@@ -1,1 +1,1 @@
-"""Statistics of arrays: nothing here knows an export or a file."""
+"""Statistics of arrays; no module here knows an export or a file."""

@@ -1,6 +1,6 @@
 """The alternative annotator test: may a judge stand in for a rater? (Calderon, Reichart & Dror 2025, arXiv:2501.10970)
 
-Each rater in turn is left out: who is nearer to the other raters of the same items, the judge or the one left out?
+Each rater in turn is left out. The test compares who is nearer to the other raters: the judge or the rater left out.
 """
 
 from collections.abc import Callable
@@ -20,34 +20,37 @@ Score = Callable[[Array, Array], Array]
 
 
 def accuracy(answers: Array, others: Array) -> Array:
-    """For each item, the share of the others (items × raters, nan where one gave none) who gave the same answer."""
+    """Return for each item the share of the other raters who gave the same answer; `others`: items × raters, nan where
+    one gave none."""
     return _mean_of_others(others == answers[:, np.newaxis], others)
 
 
 def negative_rmse(answers: Array, others: Array) -> Array:
-    """For each item, minus the root of the mean squared distance from the others."""
+    """Return for each item minus the root of the mean squared distance from the other raters."""
     return np.asarray(-np.sqrt(_mean_of_others((others - answers[:, np.newaxis]) ** 2, others)))
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One rater and the judge, on the items that the rater and at least one other scored. A tie is a win of both."""
+    """One rater and the judge on the items that this rater and at least one other scored; both win a tie."""
 
     items: NDArray[np.intp]  # their places
     judge_wins: NDArray[np.bool_]
     rater_wins: NDArray[np.bool_]
 
     def advantages(self) -> Array:
-        """Of the rater: 1, 0 for a tie, or -1."""
+        """Return the rater's advantage on each item: 1, 0 for a tie, or -1."""
         return self.rater_wins.astype(float) - self.judge_wins
 
     def is_constant(self) -> bool:
-        """Whether several comparisons all came out alike, so that no test of their mean exists."""
+        """Return whether several comparisons all came out alike, so that no test of their mean exists."""
         return len(self.items) > 1 and bool(np.ptp(self.advantages()) == 0)
 
     def p_value(self, epsilon: float) -> float:
-        """One-sided t: does the rater's advantage stay below `epsilon` on average? One that is always the same
-        decides by itself. Raises `Undefined` for fewer than two items."""
+        """Return the one-sided p of a t test that the rater's mean advantage is below `epsilon`.
+
+        An advantage that is always the same decides by itself. Raises `Undefined` for fewer than two items.
+        """
         advantages = self.advantages()
         if len(advantages) < 2:
             raise Undefined("fewer than two conversations shared with others")
@@ -57,23 +60,27 @@ class Comparison:
 
 
 def compare(annotations: Array, judge: Array, score: Score) -> list[Comparison]:
-    """One for each rater. `annotations`: items × raters, nan where one gave none; `judge`: its answer to each item."""
+    """Compare the judge with each rater. `annotations`: items × raters, nan where one gave none; `judge`: its answer to
+    each item."""
     return [_compare(annotations, judge, rater, score) for rater in range(annotations.shape[1])]
 
 
-def adjusted(p_values: Array) -> Array:
-    """For the false discovery rate under any dependence (Benjamini & Yekutieli 2001, doi 10.1214/aos/1013699998)."""
+def adjust_p_values(p_values: Array) -> Array:
+    """Adjust p values for the false discovery rate under any dependence (Benjamini & Yekutieli 2001, doi
+    10.1214/aos/1013699998)."""
     return np.asarray(stats.false_discovery_control(p_values, method="by"))
 
 
 def winning_rate(adjusted_p: Array) -> float:
-    """The share of raters whom the judge does not fall behind; from .5 on it passes."""
+    """Return the share of raters whom the judge does not fall behind; from .5 on the judge passes."""
     return float(np.mean(adjusted_p <= FALSE_DISCOVERY_RATE))
 
 
 def advantage(sums: Array) -> Array:
-    """The mean over raters of the share of items on which the judge wins, from (items of each rater, wins over each);
-    raters without an item are left out."""
+    """Return the mean over raters of the share of items on which the judge wins.
+
+    `sums`: items of each rater, then wins over each. Raters without an item are left out.
+    """
     items, wins = np.split(sums, 2, axis=-1)
     shares = np.divide(wins, items, out=np.zeros_like(wins), where=items > 0)
     return np.asarray(shares.sum(axis=-1) / (items > 0).sum(axis=-1))

@@ -1,4 +1,4 @@
-"""How well people guess which arm they met, from tables of counts that can be summed over clusters.
+"""Indices of blinding: how well people guess their arm, from counts that can be summed over clusters.
 
 Counts: (…, arms, guesses): of each arm's conversations, how many were taken for each arm, and last how many for none
 ("I cannot tell").
@@ -25,7 +25,7 @@ class Index:
 
 
 def bang(counts: Array, arm: int, *, independent: float = 1.0) -> Index:
-    """Right minus wrong guesses over all answers of an arm: 1 all right, 0 as by chance, below 0 the other way round.
+    """Return right minus wrong guesses over all answers of an arm: 1 all right, 0 by chance, below 0 the opposite.
 
     Of two arms the index of Bang, Ni and Davis 2004 (doi 10.1016/j.cct.2003.10.016); of more a wrong guess weighs one
     over the number of wrong arms, so that 0 stays what chance gives. The interval is the score interval, which of two
@@ -41,34 +41,37 @@ def bang(counts: Array, arm: int, *, independent: float = 1.0) -> Index:
     weight = 1 / (len(counts) - 1)
     estimate = (right - weight * wrong) / answers
     of = Answers(right * independent, wrong * independent, answers * independent, weight)
-    return Index(estimate, of.bound(-weight, estimate, _Z), of.bound(1.0, estimate, -_Z))
+    return Index(estimate, of.find_bound(-weight, estimate, _Z), of.find_bound(1.0, estimate, -_Z))
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Of one arm; counts need not be whole numbers. `weight`: that of a wrong guess."""
+    """The answers of one arm; counts need not be whole numbers. `weight`: the weight of a wrong guess."""
 
     right: float
     wrong: float
     n: float
     weight: float
 
-    def bound(self, end: float, estimate: float, z: float) -> float:
-        """Where between `end` of the scale and the estimate the score is `z`; `end` where it is nowhere."""
+    def find_bound(self, end: float, estimate: float, z: float) -> float:
+        """Return where the score is `z` between `end` of the scale and the estimate, or `end` if it is nowhere."""
         inside = end + _EDGE if end < estimate else end - _EDGE
-        if abs(estimate - end) <= _EDGE or abs(self.score(inside)) <= abs(z):
+        if abs(estimate - end) <= _EDGE or abs(self.standard_score(inside)) <= abs(z):
             return end
-        return float(brentq(lambda index: self.score(index) - z, *sorted((inside, estimate))))
+        return float(brentq(lambda index: self.standard_score(index) - z, *sorted((inside, estimate))))
 
-    def score(self, index: float) -> float:
-        """How many standard errors the estimate lies above this index, errors and shares being those if it is true."""
+    def standard_score(self, index: float) -> float:
+        """Return how many standard errors the estimate lies above `index`, with errors and shares as if `index` were
+        true."""
         variance = self.n * (index * (1 - index) + self.weight * (1 + self.weight) * self._wrong(index))
         beyond = self.right - self.weight * self.wrong - self.n * index
         return float(beyond / np.sqrt(variance)) if variance > 0 else 0.0  # at an estimate at the end of the scale
 
     def _wrong(self, index: float) -> float:
-        """The share of wrong guesses, by maximum likelihood under this index: the greater root of a quadratic, as Tango
-        has it for a weight of 1."""
+        """Return the most likely share of wrong guesses under this index.
+
+        It is the greater root of a quadratic, as in Tango for a weight of 1.
+        """
         weight = self.weight
         square = self.n * weight * (1 + weight)
         linear = weight * (1 - index) * (self.right + self.wrong) - (1 + weight) * index * (self.n - self.right)
@@ -78,7 +81,7 @@ class Answers:
 
 
 def james(counts: Array) -> Array:
-    """0 all right, 1 nobody can tell (James et al. 1996, doi
+    """Return James' index: 0 all right, 1 nobody can tell (James et al. 1996, doi
     10.1002/(SICI)1097-0258(19960715)15:13<1421::AID-SIM266>3.0.CO;2-H; weights 0, .5 and 1 as there). Guesses by chance
     give `james_by_chance`; all wrong gives 1 with two arms, less with more.
 
@@ -96,12 +99,12 @@ def james(counts: Array) -> Array:
 
 
 def james_by_chance(counts: Array) -> float:
-    """What `james` is where guesses have nothing to do with the arm: .5 where all name one, 1 where nobody does."""
+    """Return `james` for guesses unrelated to the arm: .5 if all name one, 1 if nobody does."""
     return float(1 + counts[:, -1].sum() / counts.sum()) / 2
 
 
 def one_against_rest(counts: Array, arm: int) -> Array:
-    """How often an arm was named where it was met, minus how often where another was met; -1 to 1, 0 by chance."""
+    """Return how often an arm was named by people who met it, minus how often by others; -1 to 1, 0 by chance."""
     answers = counts.sum(axis=-1)
     others = answers.sum(axis=-1) - answers[..., arm]
     elsewhere = counts[..., arm].sum(axis=-1) - counts[..., arm, arm]
@@ -110,7 +113,7 @@ def one_against_rest(counts: Array, arm: int) -> Array:
 
 
 def accuracy(counts: Array) -> float:
-    """Right guesses over those that named an arm; `counts`: arms × guesses."""
+    """Return right guesses over those that named an arm; `counts`: arms × guesses."""
     named = counts[:, :-1].sum()
     if not named:
         raise Undefined("nobody named an arm")
@@ -118,5 +121,5 @@ def accuracy(counts: Array) -> float:
 
 
 def beyond_chance(share: float, arms: int) -> float:
-    """1 where all is right, 0 where as much as by chance among so many arms."""
+    """Return the share of right guesses rescaled to 1 if all are right and 0 by chance among so many arms."""
     return (share - 1 / arms) / (1 - 1 / arms)

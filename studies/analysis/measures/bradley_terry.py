@@ -1,4 +1,4 @@
-"""Strengths of contestants from who was preferred to whom (Bradley & Terry 1952, doi 10.2307/2334029).
+"""Strengths of contestants from paired comparisons (Bradley & Terry 1952, doi 10.2307/2334029).
 
 A tie counts as half a win for either side. The strengths of highest likelihood are found by minorisation and
 maximisation, which goes uphill at every step (Hunter 2004, doi 10.1214/aos/1079120141), for many tables at once.
@@ -14,9 +14,10 @@ EXACT = 1e-11  # of a log strength; below it a step changes nothing
 
 
 def log_strengths(wins: Array) -> Array:
-    """`wins`: tables × contestants × contestants, how often (or by what weight) the row was preferred to the column.
+    """Return the log strengths, tables × contestants, with mean 0 in each table.
 
-    Returns tables × contestants, with mean 0 in each; nan where no finite strengths exist (see `has_strengths`).
+    `wins`: tables × contestants × contestants, how often (or by what weight) the row was preferred to the column. A
+    table without finite strengths gives nan (see `has_strengths`).
     """
     found = np.full(wins.shape[:-1], np.nan)
     left = np.flatnonzero(has_strengths(wins))
@@ -42,18 +43,20 @@ def _step(logs: Array, wins: Array) -> Array:
 
 
 def has_strengths(wins: Array) -> NDArray[np.bool_]:
-    """Whether one can go from every contestant to every other by wins or ties (Ford 1957, doi 10.2307/2308513). Else
-    some of them beat all others whenever they met, or never met them: no finite strength is the most likely."""
+    """Return whether wins or ties lead from every contestant to every other (Ford 1957, doi 10.2307/2308513).
+
+    Otherwise some contestants beat all others, or never met them, and no finite strength is the most likely.
+    """
     return _reaches_all(wins > 0)
 
 
 def is_connected(wins: Array) -> NDArray[np.bool_]:
-    """Whether everybody met everybody, if only through others."""
+    """Return whether all contestants met, directly or through others."""
     return _reaches_all(wins + np.swapaxes(wins, 1, 2) > 0)
 
 
 def _reaches_all(steps: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """By squaring: each time, ways twice as long are known."""
+    """Return whether every contestant reaches every other; squaring doubles the length of known ways each time."""
     ways = (steps | np.eye(steps.shape[-1], dtype=bool)).astype(np.float64)
     for _ in range(int(steps.shape[-1]).bit_length()):
         ways = np.sign(ways @ ways)

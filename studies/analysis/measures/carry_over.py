@@ -1,4 +1,4 @@
-"""The model score ~ fixed part + (1 | user), for many users: these are eliminated before any matrix is factorised.
+"""The model score ~ fixed part + (1 | user) for many users, who are eliminated before any matrix is factorised.
 
 `mixed.py`, which has crossed terms and far more work with each user, is the reference in the tests. Effects have the
 degrees of freedom of an analysis of variance in which the users are a factor, which suits what varies within users.
@@ -39,7 +39,7 @@ class LikelihoodRatio:
 
 @dataclass(frozen=True)
 class Test:
-    """Wald's F."""
+    """The result of Wald's F test."""
 
     f: float
     numerator: int
@@ -48,8 +48,8 @@ class Test:
 
 
 @dataclass(frozen=True)
-class Solved:
-    """What follows once the users' variance is given; `covariance` in units of that of the error."""
+class Solution:
+    """Estimates for a given variance of the users; `covariance` is in units of the error's variance."""
 
     coefficients: Array
     covariance: Array
@@ -60,7 +60,8 @@ class Solved:
 
 @dataclass(frozen=True)
 class Model:
-    """`fixed`: rows × columns of full rank; `users`: that of each row, numbered from 0 without gaps."""
+    """The data of one model. `fixed`: rows × columns of full rank; `users`: the user of each row, numbered from 0
+    without gaps."""
 
     scores: Array
     fixed: Array
@@ -76,16 +77,18 @@ class Model:
 
     @cached_property
     def sums(self) -> Array:
-        """Of each user and column."""
+        """The sums of each column within each user."""
         return np.stack([np.bincount(self.users, weights=column) for column in self.columns.T], axis=1)
 
     @cached_property
-    def crossed(self) -> Array:
+    def cross_products(self) -> Array:
         return np.asarray(self.columns.T @ self.columns)
 
     def freedom(self) -> int:
-        """Degrees of freedom that are left beside the users and what of the fixed part varies within them. Raises
-        `Undefined` where no error is left."""
+        """Return the residual degrees of freedom beside the users and the fixed part that varies within them.
+
+        Raises `Undefined` where no error is left.
+        """
         within = self.columns - (self.sums / self.sizes[:, np.newaxis])[self.users]
         fixed, scores = within[:, :-1], within[:, -1]
         solution, _squares, rank, _values = np.linalg.lstsq(fixed, scores)
@@ -95,13 +98,13 @@ class Model:
             raise Undefined("nothing is left to estimate the error of")
         return df
 
-    def solve(self, relative: float) -> Solved:
-        """`relative`: the users' standard deviation over the error's."""
+    def solve(self, relative: float) -> Solution:
+        """Estimate the model; `relative`: the users' standard deviation over the error's."""
         weights = relative**2 / (1 + relative**2 * self.sizes)
-        left = self.crossed - self.sums.T @ (self.sums * weights[:, np.newaxis])
+        left = self.cross_products - self.sums.T @ (self.sums * weights[:, np.newaxis])
         factor = cho_factor(left[:-1, :-1], lower=True)
         coefficients = cho_solve(factor, left[:-1, -1])
-        return Solved(
+        return Solution(
             coefficients=coefficients,
             covariance=cho_solve(factor, np.eye(len(coefficients))),
             squares=float(left[-1, -1] - left[:-1, -1] @ coefficients),
@@ -110,14 +113,14 @@ class Model:
         )
 
     def deviance(self, relative: float, *, restricted: bool) -> float:
-        """-2 log likelihood; `restricted`: REML's."""
+        """Return -2 log likelihood, or REML's if `restricted`."""
         solved = self.solve(relative)
         n = len(self.scores) - (self.fixed.shape[1] if restricted else 0)
         more = solved.of_fixed if restricted else 0.0
         return float(n * (np.log(2 * np.pi * solved.squares / n) + 1) + solved.of_users + more)
 
-    def best(self, *, restricted: bool) -> float:
-        """The relative standard deviation at which the deviance is least."""
+    def least_deviance_ratio(self, *, restricted: bool) -> float:
+        """Return the relative standard deviation at which the deviance is least."""
 
         def of(turned: float) -> float:
             return self.deviance(turned / (1 - turned), restricted=restricted)
@@ -130,40 +133,48 @@ class Model:
 
 @dataclass(frozen=True)
 class Fit:
-    """By REML."""
+    """A model that was fitted by REML."""
 
     coefficients: Array
     covariance: Array
     df: int
 
     def effect(self, contrast: Array) -> Effect:
-        """Of the coefficients, weighted; t interval of 95 %, two-sided p."""
+        """Return a weighted sum of the coefficients with a 95 % t interval and two-sided p."""
         estimate, error = float(contrast @ self.coefficients), float(np.sqrt(contrast @ self.covariance @ contrast))
         half = error * float(t.ppf(_TAIL, self.df))
         return Effect(estimate, estimate - half, estimate + half, float(2 * t.sf(abs(estimate) / error, self.df)))
 
     def test(self, contrasts: Array) -> Test:
-        """That all `contrasts`, rows of weights of the coefficients, are 0. Of few users it is nearer to the truth than
-        the likelihood ratio, whose chi-square has no degrees of freedom for the error."""
+        """Test that all `contrasts`, rows of weights of the coefficients, are 0.
+
+        With few users this is more accurate than the likelihood ratio, whose chi-square has no degrees of freedom for
+        the error.
+        """
         estimates, covariance = contrasts @ self.coefficients, contrasts @ self.covariance @ contrasts.T
         statistic = float(estimates @ np.linalg.solve(covariance, estimates)) / len(contrasts)
         return Test(statistic, len(contrasts), self.df, float(f.sf(statistic, len(contrasts), self.df)))
 
 
 def fit(model: Model) -> Fit:
-    """Raises `Undefined` where no error is left."""
+    """Fit the model by REML. Raises `Undefined` where no error is left."""
     df = model.freedom()
-    solved = model.solve(model.best(restricted=True))
+    solved = model.solve(model.least_deviance_ratio(restricted=True))
     residual = solved.squares / (len(model.scores) - model.fixed.shape[1])
     return Fit(solved.coefficients, solved.covariance * residual, df)
 
 
 def likelihood_ratio(model: Model, columns: int) -> LikelihoodRatio:
-    """Whether the first `columns` of the fixed part do without the others. Both models by maximum likelihood, for the
-    restricted likelihoods of different fixed parts cannot be compared (Pinheiro & Bates 2000, Mixed-Effects Models in S
-    and S-PLUS, section 2.4.2). Raises `Undefined` where no error is left."""
+    """Test whether the first `columns` of the fixed part suffice.
+
+    Both models are fitted by maximum likelihood, because restricted likelihoods of different fixed parts cannot be
+    compared (Pinheiro & Bates 2000, Mixed-Effects Models in S and S-PLUS, section 2.4.2). Raises `Undefined` where no
+    error is left.
+    """
     model.freedom()
     without = Model(model.scores, model.fixed[:, :columns], model.users)
-    less, more = (one.deviance(one.best(restricted=False), restricted=False) for one in (without, model))
+    less, more = (
+        one.deviance(one.least_deviance_ratio(restricted=False), restricted=False) for one in (without, model)
+    )
     df = model.fixed.shape[1] - columns
     return LikelihoodRatio(less - more, df, float(chi2.sf(less - more, df)))

@@ -1,4 +1,4 @@
-"""Intervals of intraclass correlations where several targets are of one cluster, as a person's conversations are.
+"""Intervals of intraclass correlations for clustered targets, such as conversations of the same person.
 
 F takes targets as independent. Here the logarithms of mean squares, or of ratios of variances, are jackknifed: one
 cluster at a time is left out, and Student's t does the rest (Arvesen & Schmitz 1970, Biometrics 26:677). Drawing
@@ -18,14 +18,14 @@ from scipy.stats import t as student_t  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, Interval, Statistic, sum_by_cluster
 from studies.analysis.measures.variance import (
     ROUNDING,
-    Fitted,
+    FittedComponents,
     Icc,
     MeanSquares,
     OneWay,
     bounds_of_ratio,
     components,
     mean_squares,
-    of_mean,
+    spearman_brown,
 )
 from studies.analysis.rows import Undefined
 
@@ -39,8 +39,8 @@ MOST_RATERS = 50  # of a mixed model: a matrix of so many rows is solved for eac
 
 
 @dataclass(frozen=True)
-class Jackknifed:
-    """`left_out`: several statistics without each cluster, clusters × statistics."""
+class Jackknife:
+    """Several statistics without each cluster; `left_out`: clusters × statistics."""
 
     left_out: Array
 
@@ -54,20 +54,24 @@ class Jackknifed:
         return np.asarray(self.freedom / len(self.left_out) * deviations.T @ deviations)
 
     def half(self, slope: Array, beside: float = 0.0) -> float:
-        """Half the length of the interval of a sum with these weights; `beside`: variance that no cluster makes."""
+        """Return half the length of the interval of a weighted sum; `beside`: variance that does not come from
+        clusters."""
         error = np.sqrt(slope @ self.covariance @ slope + beside)
         return float(student_t.ppf(_UPPER, self.freedom) * error)
 
     def draws(self, count: int, random: np.random.Generator) -> Array:
-        """Of as many t about 0, with these covariances: draws × statistics."""
+        """Draw from a t distribution about 0 with these covariances: draws × statistics."""
         values, vectors = np.linalg.eigh(self.covariance)
         normal = random.normal(size=(count, len(values))) @ (vectors * np.sqrt(values.clip(min=0))).T
         return np.asarray(normal / np.sqrt(random.chisquare(self.freedom, (count, 1)) / self.freedom))
 
 
-def jackknifed(statistic: Statistic, sums: Array) -> Interval:
-    """95 %, of any statistic of sums, around its estimate and without any draw. `sums`: one row per cluster. Raises
-    `Undefined` with fewer than two clusters, or where the statistic does not exist without one of them."""
+def jackknife_interval(statistic: Statistic, sums: Array) -> Interval:
+    """Return the 95 % jackknife interval of any statistic of sums, around its estimate.
+
+    `sums`: one row per cluster. Raises `Undefined` with fewer than two clusters, or where the statistic does not exist
+    without one of them.
+    """
     if len(sums) < 2:
         raise Undefined("fewer than two clusters")
     total = sums.sum(axis=0)
@@ -76,11 +80,11 @@ def jackknifed(statistic: Statistic, sums: Array) -> Interval:
         raise Undefined("without one of the clusters it does not exist")
     if np.ptp(left_out) < ROUNDING:
         raise Undefined("all resamples are alike")
-    estimate, half = float(statistic(total)), Jackknifed(left_out[:, np.newaxis]).half(np.ones(1))
+    estimate, half = float(statistic(total)), Jackknife(left_out[:, np.newaxis]).half(np.ones(1))
     return Interval(estimate - half, estimate + half, "jackknife of clusters, Student's t")
 
 
-def _refuse_one(clusters: Numbers) -> None:
+def _require_clusters(clusters: Numbers) -> None:
     if clusters.max() < 1:
         raise Undefined("fewer than two clusters")
 
@@ -89,9 +93,12 @@ def _refuse_one(clusters: Numbers) -> None:
 
 
 def two_way(forms: dict[str, Icc], scores: Array, clusters: Numbers, bootstrap: Bootstrap) -> dict[str, Icc]:
-    """`forms`: those of `variance.two_way`, whose estimates stay. `scores`: targets × raters, complete. `clusters`:
-    that of each target, numbered from 0 without gaps."""
-    _refuse_one(clusters)
+    """Replace the intervals of `forms` by jackknife intervals of clusters.
+
+    `forms`: the result of `variance.two_way`, whose estimates stay. `scores`: targets × raters, complete. `clusters`:
+    the cluster of each target, numbered from 0 without gaps.
+    """
+    _require_clusters(clusters)
     raters = scores.shape[1]
     squares = mean_squares(scores)
     sums = sum_by_cluster(_sums(scores - scores.mean()), clusters)
@@ -100,21 +107,22 @@ def two_way(forms: dict[str, Icc], scores: Array, clusters: Numbers, bootstrap: 
     bounds |= bounds_of_ratio(*_ratio_bounds(squares.targets, squares.residual, between, residual), raters, "c")
     bounds |= dict.fromkeys(("icc_a_1", "icc_a_k"), _NONE)
     if squares.residual and forms["icc_a_1"].estimate < 1 and _are_positive(between, residual):
-        logs = Jackknifed(np.log(np.column_stack([between, residual])))
+        logs = Jackknife(np.log(np.column_stack([between, residual])))
         low, high = _agreement_bounds(squares, logs, len(scores), raters, bootstrap)
-        bounds |= {"icc_a_1": (low, high), "icc_a_k": (of_mean(low, raters), of_mean(high, raters))}
+        bounds |= {"icc_a_1": (low, high), "icc_a_k": (spearman_brown(low, raters), spearman_brown(high, raters))}
     return {name: Icc(icc.estimate, *bounds[name]) for name, icc in forms.items()}
 
 
 def _sums(scores: Array) -> Array:
-    """What `_squares_of` takes the sums of: targets × (1, mean, its square, squares within, score of each rater)."""
+    """Return the terms that `_squares_of` sums: targets × (1, mean, its square, squares within, score of
+    each rater)."""
     means = scores.mean(axis=1)
     within = ((scores - means[:, np.newaxis]) ** 2).sum(axis=1)
     return np.column_stack([np.ones_like(means), means, means**2, within, scores])
 
 
 def _squares_of(sums: Array) -> tuple[Array, Array, Array]:
-    """Mean squares between targets, within them, and of what is left."""
+    """Return the mean squares between targets, within them, and of the residual."""
     targets, means, squared, within = sums[:, :4].T
     raters = sums.shape[1] - 4
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -125,10 +133,10 @@ def _squares_of(sums: Array) -> tuple[Array, Array, Array]:
 
 
 def _ratio_bounds(above: float, below: float, above_left: Array, below_left: Array) -> Bounds:
-    """Of the ratio of two mean squares, from their values and those without each cluster."""
+    """Return the bounds of the ratio of two mean squares, from their values and those without each cluster."""
     if below <= ROUNDING * above or not _are_positive(above_left, below_left):
         return _NONE
-    half = Jackknifed(np.log(above_left / below_left)[:, np.newaxis]).half(np.ones(1))
+    half = Jackknife(np.log(above_left / below_left)[:, np.newaxis]).half(np.ones(1))
     return above / below * float(np.exp(-half)), above / below * float(np.exp(half))
 
 
@@ -136,12 +144,13 @@ def _are_positive(above: Array, below: Array) -> bool:
     return bool(np.isfinite(above).all() and (above > 0).all() and (below > ROUNDING * above).all())
 
 
-def _agreement_bounds(
-    squares: MeanSquares, logs: Jackknifed, targets: int, raters: int, bootstrap: Bootstrap
-) -> Bounds:
-    """For (A,1). Raters are too few to be left out: their mean square is a chi-square, joined to what was jackknifed in
-    a generalised interval (Weerahandi 1993, Journal of the American Statistical Association 88:899). `logs`: of the
-    mean squares of targets and residual."""
+def _agreement_bounds(squares: MeanSquares, logs: Jackknife, targets: int, raters: int, bootstrap: Bootstrap) -> Bounds:
+    """Return the bounds of (A,1).
+
+    Raters are too few to be left out. Their mean square is taken as a chi-square and joined with the jackknifed mean
+    squares in a generalised interval (Weerahandi 1993, Journal of the American Statistical Association 88:899). `logs`:
+    jackknifed logarithms of the mean squares of targets and residual.
+    """
     random = np.random.default_rng(bootstrap.seed)
     between, residual = (np.exp(logs.draws(bootstrap.replicates, random)) * (squares.targets, squares.residual)).T
     of_raters = squares.raters * (raters - 1) / random.chisquare(raters - 1, bootstrap.replicates)
@@ -154,8 +163,11 @@ def _agreement_bounds(
 
 
 def one_way(found: OneWay, scores: Array, targets: Numbers, clusters: Numbers) -> OneWay:
-    """`found`: that of `variance.one_way`, whose estimates stay. `clusters`: that of each target."""
-    _refuse_one(clusters)
+    """Replace the intervals of `found` by jackknife intervals of clusters.
+
+    `found`: the result of `variance.one_way`, whose estimates stay. `clusters`: the cluster of each target.
+    """
+    _require_clusters(clusters)
     centred, sizes = scores - scores.mean(), np.bincount(targets)
     means = np.bincount(targets, weights=centred) / sizes
     within = np.bincount(targets, weights=(centred - means[targets]) ** 2)
@@ -175,37 +187,42 @@ def _one_way_squares(sums: Array) -> tuple[Array, Array]:
         return (squared - total**2 / scores) / (targets - 1), within / (scores - targets)
 
 
-def by_components(
+def two_way_by_components(
     scores: Array, targets: Numbers, raters: Numbers, ratings: float, clusters: Numbers
 ) -> dict[str, Icc]:
-    """As `variance.by_components`, with one step of Newton's towards the estimates without each cluster; what the few
-    raters leave uncertain of their own variance is added to that from the curvature of the criterion. `clusters`: that
-    of each target."""
-    _refuse_one(clusters)
+    """Return the two-way forms by REML as `variance.two_way_by_components`, with jackknife intervals.
+
+    The estimates without each cluster are one Newton step away. The raters' variance is uncertain because they are few;
+    its uncertainty from the curvature of the criterion is added. `clusters`: the cluster of each target.
+    """
+    _require_clusters(clusters)
     found = components(scores, targets, raters)
-    steps, curvature = without_each(Criterion(found, clusters), np.log(found.relative))
+    steps, curvature = jackknife_logs(Criterion(found, clusters), np.log(found.relative))
     return {
-        f"icc_{form}_{name}": _of_logs(found.relative, steps, curvature, agreement=form == "a", ratings=of)
+        f"icc_{form}_{name}": _icc_from_logs(found.relative, steps, curvature, agreement=form == "a", ratings=of)
         for form in ("a", "c")
         for name, of in (("1", 1.0), ("k", ratings))
     }
 
 
 class Criterion:
-    """REML's, of score ~ 1 + (1 | target) + (1 | rater), at the residual variance that makes it least: for all data,
-    and for the data without each cluster. It is made of sums over targets, so all clusters are left out at once."""
+    """REML's criterion of score ~ 1 + (1 | target) + (1 | rater), for all data and without each cluster.
 
-    def __init__(self, found: Fitted, clusters: Numbers) -> None:
+    It is taken at the residual variance that makes it least. It consists of sums over targets, so all clusters are left
+    out at once.
+    """
+
+    def __init__(self, found: FittedComponents, clusters: Numbers) -> None:
         targets, columns = found.data.terms["target"], self._columns(found)
         self.clusters = clusters
         self.counts = np.bincount(targets).astype(float)
         self.of_targets = sum_by_cluster(columns, targets)
-        self.products = _left_products(columns, np.ones(len(columns)), clusters[targets])
-        self.freedom = _left(self.counts[:, np.newaxis], clusters)[:, 0] - 1
+        self.products = _leave_one_out_products(columns, np.ones(len(columns)), clusters[targets])
+        self.freedom = _leave_one_out_sums(self.counts[:, np.newaxis], clusters)[:, 0] - 1
         self.raters = columns.shape[1] - 2
 
     @staticmethod
-    def _columns(found: Fitted) -> Array:
+    def _columns(found: FittedComponents) -> Array:
         """Rows × (raters' indicators, if they vary, one, score)."""
         raters = found.data.terms["rater"]
         indicators = np.eye(raters.max() + 1 if len(found.relative) > 1 else 0)
@@ -213,42 +230,46 @@ class Criterion:
         return np.column_stack([there, found.data.fixed, found.data.scores])
 
     def __call__(self, logs: Array) -> Array:
-        """`logs`: of the relative variances. All data, then without each cluster."""
+        """Return the criterion for all data, then without each cluster; `logs`: logarithms of the
+        relative variances."""
         of_targets, of_raters = np.exp(logs[0]), np.exp(logs[1:])
         shrunken = of_targets / (1 + of_targets * self.counts)
-        inner = self.products - _left_products(self.of_targets, shrunken, self.clusters)
+        inner = self.products - _leave_one_out_products(self.of_targets, shrunken, self.clusters)
         for place in range(self.raters):
             inner[:, place, place] += 1 / of_raters[0]
         solved = np.linalg.solve(inner[:, :-1, :-1], inner[:, :-1, -1:])[..., 0]
         squares = inner[:, -1, -1] - (inner[:, :-1, -1] * solved).sum(axis=1)
-        logarithms = _left(np.log1p(of_targets * self.counts)[:, np.newaxis], self.clusters)[:, 0]
+        logarithms = _leave_one_out_sums(np.log1p(of_targets * self.counts)[:, np.newaxis], self.clusters)[:, 0]
         logarithms += np.linalg.slogdet(inner[:, :-1, :-1])[1] + self.raters * logs[1:].sum()
         return np.asarray(self.freedom * np.log(squares) + logarithms)
 
 
-def _left(values: Array, clusters: Numbers) -> Array:
-    """Sums over all rows, then without those of each cluster: 1 + clusters × columns."""
+def _leave_one_out_sums(values: Array, clusters: Numbers) -> Array:
+    """Return sums over all rows, then without those of each cluster: 1 + clusters × columns."""
     sums = sum_by_cluster(values, clusters)
     total = sums.sum(axis=0)
     return np.vstack([total, total - sums])
 
 
-def _left_products(values: Array, weights: Array, clusters: Numbers) -> Array:
-    """The same of the weighted products of any two columns: 1 + clusters × columns × columns."""
+def _leave_one_out_products(values: Array, weights: Array, clusters: Numbers) -> Array:
+    """Return the same sums of weighted products of any two columns: 1 + clusters × columns × columns."""
     weighted = values * weights[:, np.newaxis]
-    products = [_left(weighted * column[:, np.newaxis], clusters) for column in values.T]
+    products = [_leave_one_out_sums(weighted * column[:, np.newaxis], clusters) for column in values.T]
     return np.asarray(np.stack(products, axis=1), dtype=np.float64)
 
 
-def without_each(criterion: Criterion, at: Array) -> tuple[Jackknifed | None, Array]:
-    """The logarithms without each cluster, and the curvature of all data; None where one has no least point near."""
+def jackknife_logs(criterion: Criterion, at: Array) -> tuple[Jackknife | None, Array]:
+    """Return the logarithms without each cluster and the curvature of all data.
+
+    The first is None where one of the criteria has no minimum nearby.
+    """
     moves = _STEP * np.eye(len(at))
     slopes = np.stack([criterion(at + move) - criterion(at - move) for move in moves], axis=1) / (2 * _STEP)
     curvatures = np.stack(list(_curvatures(criterion, at, moves)), axis=1).reshape(-1, len(at), len(at))
     if not np.isfinite(curvatures).all() or np.linalg.eigvalsh(curvatures).min() <= 0:
         return None, curvatures[0]
     steps = np.linalg.solve(curvatures, slopes[..., np.newaxis])[..., 0]
-    return Jackknifed(at - steps[1:]), curvatures[0]
+    return Jackknife(at - steps[1:]), curvatures[0]
 
 
 def _curvatures(criterion: Criterion, at: Array, moves: Array) -> Iterator[Array]:
@@ -259,8 +280,10 @@ def _curvatures(criterion: Criterion, at: Array, moves: Array) -> Iterator[Array
             yield corners / (4 * _STEP**2)
 
 
-def _of_logs(relative: Array, logs: Jackknifed | None, curvature: Array, *, agreement: bool, ratings: float) -> Icc:
-    """The logit of a coefficient is a sum of logarithms of what is told to it."""
+def _icc_from_logs(
+    relative: Array, logs: Jackknife | None, curvature: Array, *, agreement: bool, ratings: float
+) -> Icc:
+    """Return the coefficient and its interval; its logit is a sum of these logarithms."""
     of_raters = float(relative[1:].sum()) if agreement else 0.0
     place = float(np.log(relative[0] * ratings / (1 + of_raters)))
     if logs is None:

@@ -1,4 +1,4 @@
-"""Krippendorff's alpha, and its resampling: the coincidences of a conversation add up, so clusters of them do too.
+"""Krippendorff's alpha and its resampling. Coincidences add up over conversations, so clusters of them do too.
 
 Krippendorff, Content Analysis (4th ed. 2019), chapter 12.
 """
@@ -24,56 +24,59 @@ class Counts:
     counts: Array
     levels: Array
 
-    def must_tell(self) -> None:
-        """Raises `Undefined` where chance agreement, and so any coefficient corrected for it, does not exist."""
+    def require_variation(self) -> None:
+        """Raise `Undefined` where chance agreement, and so any coefficient corrected for it, does not exist."""
         if len(self.counts) < 2:
             raise Undefined("fewer than two conversations")
         if len(self.levels) < 2:
             raise Undefined("the scores do not vary")
 
     def alpha(self, level: Level) -> float:
-        self.must_tell()
+        self.require_variation()
         return float(krippendorff.alpha(value_counts=self.counts, value_domain=self.levels, level_of_measurement=level))
 
     def percent_agreement(self) -> float:
-        """Share of agreeing pairs of raters, each conversation weighted by its number of ratings; 0–1."""
+        """Return the share of agreeing pairs of raters, each conversation weighted by its number of ratings; 0–1."""
         coincidences = self.coincidences().sum(axis=0)
         return float(np.trace(coincidences) / coincidences.sum())
 
     def coincidences(self) -> Array:
-        """Units × levels × levels."""
+        """Return the coincidences: units × levels × levels."""
         pairs = np.einsum("ui,uj->uij", self.counts, self.counts)
         diagonal = np.arange(len(self.levels))
         pairs[:, diagonal, diagonal] -= self.counts
         return np.asarray(pairs / (self.counts.sum(axis=1) - 1)[:, np.newaxis, np.newaxis])
 
-    def resampled(self, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> Resampled:
-        """`clusters`: the cluster of each unit, numbered from 0 without gaps."""
-        return bootstrap.resample(lambda rows: alpha_of(rows, self.levels, level), self._sums(clusters))
+    def resample_alpha(self, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> Resampled:
+        """Resample alpha; `clusters`: the cluster of each unit, numbered from 0 without gaps."""
+        return bootstrap.resample(lambda rows: alpha_from_sums(rows, self.levels, level), self._sums(clusters))
 
-    def resampled_nominal(self, clusters: np.ndarray, bootstrap: Bootstrap) -> ResampledTogether:
-        """Of the same sums: the share of agreeing pairs, and Fleiss' kappa where all units have as many ratings."""
-        return bootstrap.resample_together(lambda rows: nominal_of(rows, len(self.levels)), self._sums(clusters))
+    def resample_nominal(self, clusters: np.ndarray, bootstrap: Bootstrap) -> ResampledTogether:
+        """Resample the share of agreeing pairs and, if all units have the same number of ratings, Fleiss' kappa."""
+        return bootstrap.resample_together(lambda rows: nominal_from_sums(rows, len(self.levels)), self._sums(clusters))
 
     def _sums(self, clusters: np.ndarray) -> Array:
-        """Clusters × flattened coincidences."""
-        self.must_tell()
+        """Return clusters × flattened coincidences."""
+        self.require_variation()
         if len(self.levels) > MOST_LEVELS:
             raise Undefined(f"more than {MOST_LEVELS} different scores")
         return sum_by_cluster(self.coincidences().reshape(len(self.counts), -1), clusters)
 
 
 def counts(scores: Array, units: np.ndarray) -> Counts:
-    """From one score per row and the unit that it is of; units with one score tell nothing of agreement."""
+    """Count the levels in each unit, from one score per row and its unit; units with one score are dropped."""
     levels = np.unique(scores)
     cells = units * len(levels) + np.searchsorted(levels, scores)
     table = np.bincount(cells, minlength=(units.max() + 1) * len(levels)).reshape(-1, len(levels))
     return Counts(table.astype(np.float64), levels)
 
 
-def nominal_of(sums: Array, levels: int) -> Array:
-    """(…, flattened coincidences) → (…, 2): the share of agreeing pairs, and Fleiss' kappa from it and the shares of
-    the levels (Fleiss 1971, doi 10.1037/h0031619); nan where only one level is left."""
+def nominal_from_sums(sums: Array, levels: int) -> Array:
+    """Return the share of agreeing pairs and Fleiss' kappa: (…, flattened coincidences) → (…, 2).
+
+    Kappa follows from this share and the shares of the levels (Fleiss 1971, doi 10.1037/h0031619); nan where only one
+    level is left.
+    """
     coincidences = sums.reshape(*sums.shape[:-1], levels, levels)
     marginals = coincidences.sum(axis=-1)
     total = marginals.sum(axis=-1)
@@ -83,8 +86,8 @@ def nominal_of(sums: Array, levels: int) -> Array:
         return np.stack([agreed, np.where(chance < 1 - _EXACT, (agreed - chance) / (1 - chance), np.nan)], axis=-1)
 
 
-def alpha_of(sums: Array, levels: Array, level: Level) -> Array:
-    """Alpha of each flattened coincidence matrix in `sums`; nan where only one level is left."""
+def alpha_from_sums(sums: Array, levels: Array, level: Level) -> Array:
+    """Return alpha of each flattened coincidence matrix in `sums`; nan where only one level is left."""
     coincidences = sums.reshape(*sums.shape[:-1], len(levels), len(levels))
     marginals = coincidences.sum(axis=-1)
     total = marginals.sum(axis=-1)

@@ -26,13 +26,13 @@ def spearman(human: Array, judge: Array) -> float:
 
 
 def refuse_perfect(rho: float) -> None:
-    """No interval follows from ranks that never disagree."""
+    """Raise `Undefined` for ranks that never disagree, because no interval follows from them."""
     if abs(rho) > 1 - _ROUNDING:
         raise Undefined("the two orders are the same, or opposite")
 
 
 def bonett_wright(rho: float, rows: int) -> Interval:
-    """95 %, of Spearman's coefficient of so many independent rows, on Fisher's z (Bonett & Wright 2000, doi
+    """Return the 95 % interval of Spearman's coefficient of independent rows, on Fisher's z (Bonett & Wright 2000, doi
     10.1007/BF02294183)."""
     refuse_perfect(rho)
     if rows < 4:
@@ -44,19 +44,22 @@ def bonett_wright(rho: float, rows: int) -> Interval:
 
 @dataclass(frozen=True)
 class ScorePairs:
-    """The different pairs of scores that came: `of_row` is the pair of each row, `human` and `judge` the places of each
-    pair's scores among those of their side."""
+    """The distinct pairs of scores.
+
+    `of_row` is the pair of each row; `human` and `judge` are the places of each pair's scores among those of their
+    side.
+    """
 
     of_row: NDArray[np.intp]
     human: NDArray[np.intp]
     judge: NDArray[np.intp]
 
     def indicators(self) -> Array:
-        """What `spearman_z` takes the sums of: rows × pairs."""
+        """Return the rows that `spearman_z` sums: rows × pairs."""
         return np.eye(len(self.human))[self.of_row]
 
     def spearman_z(self) -> Statistic:
-        """Fisher's z of Spearman's coefficient, from how often each pair came: all ranks are made from these counts."""
+        """Return Fisher's z of Spearman's coefficient as a statistic of how often each pair came."""
         human, judge = _ranking(self.human), _ranking(self.judge)
 
         def z(counts: Array) -> Array:
@@ -70,7 +73,10 @@ class ScorePairs:
         return z
 
     def kendall_z(self) -> Statistic:
-        """Fisher's z of tau-b, likewise. Raises `Undefined` with more than MOST_COMPARED different pairs."""
+        """Return Fisher's z of tau-b as a statistic of how often each pair came.
+
+        Raises `Undefined` with more than MOST_COMPARED different pairs.
+        """
         if len(self.human) > MOST_COMPARED:
             raise Undefined(f"more than {MOST_COMPARED} different pairs of scores are not resampled")
         human, judge = (np.sign(np.subtract.outer(places, places)) for places in (self.human, self.judge))
@@ -86,7 +92,7 @@ class ScorePairs:
 
 
 def score_pairs(human: Array, judge: Array) -> ScorePairs:
-    """Raises `Undefined` with more than MOST_PAIRS different pairs."""
+    """Return the distinct pairs of scores. Raises `Undefined` with more than MOST_PAIRS different pairs."""
     places = [np.unique(scores, return_inverse=True)[1] for scores in (human, judge)]
     pairs, of_row = np.unique(np.column_stack(places), axis=0, return_inverse=True)
     if len(pairs) > MOST_PAIRS:
@@ -95,7 +101,8 @@ def score_pairs(human: Array, judge: Array) -> ScorePairs:
 
 
 def _ranking(places: NDArray[np.intp]) -> Callable[[Array], Array]:
-    """Counts of pairs (…, pairs) to the midranks of their scores, centred, as shares of all rows."""
+    """Return a function from counts of pairs (…, pairs) to the centred midranks of their scores, as
+    shares of all rows."""
     order = np.argsort(places, kind="stable")
     starts = np.unique(places[order], return_index=True)[1]
 
@@ -108,13 +115,16 @@ def _ranking(places: NDArray[np.intp]) -> Callable[[Array], Array]:
 
 
 def kendall(human: Array, judge: Array) -> float:
-    """tau-b."""
+    """Return Kendall's tau-b."""
     return _coefficient(stats.kendalltau, human, judge)
 
 
 @dataclass(frozen=True)
 class WithinPersons:
-    """Values centred per person, 0 of persons with one row; `freedom` is N - U - 1 of the others' rows and persons."""
+    """Values centred per person, 0 for persons with one row.
+
+    `freedom` is N - U - 1, with N rows and U persons that have several rows.
+    """
 
     human: Array
     judge: Array
@@ -127,18 +137,18 @@ class WithinPersons:
 
 
 def within_persons(human: Array, judge: Array, persons: np.ndarray) -> WithinPersons:
-    """Over persons with two rows or more (Bland & Altman 1995, BMJ 310:446)."""
+    """Centre the scores of persons with two rows or more (Bland & Altman 1995, BMJ 310:446)."""
     names, numbers, counts = np.unique(persons, return_inverse=True, return_counts=True)
     several = (counts > 1) & (names != "")
     if not several.any():
         raise Undefined("no participant has two conversations")
     of_several = several[numbers]
-    x, y = (np.where(of_several, _centred(scores, numbers, len(names)), 0.0) for scores in (human, judge))
+    x, y = (np.where(of_several, _centre_by_person(scores, numbers, len(names)), 0.0) for scores in (human, judge))
     return WithinPersons(x, y, freedom=int(of_several.sum() - several.sum()) - 1)
 
 
-def between_arms(human: Array, judge: Array, arms: np.ndarray) -> float:
-    """Pearson of the means of the arms."""
+def arm_means_correlation(human: Array, judge: Array, arms: np.ndarray) -> float:
+    """Return Pearson's r of the means of the arms."""
     names, numbers = np.unique(arms[arms != ""], return_inverse=True)
     if len(names) < 3:
         raise Undefined("fewer than three arms")
@@ -146,7 +156,7 @@ def between_arms(human: Array, judge: Array, arms: np.ndarray) -> float:
 
 
 def concordance(human: Array, judge: Array) -> float:
-    """Lin's coefficient with moments over n (Lin 1989, doi 10.2307/2532051)."""
+    """Return Lin's coefficient with moments over n (Lin 1989, doi 10.2307/2532051)."""
     spread = human.var() + judge.var() + (human.mean() - judge.mean()) ** 2
     if spread == 0:
         raise Undefined("neither side varies")
@@ -154,7 +164,7 @@ def concordance(human: Array, judge: Array) -> float:
 
 
 def quadratic_kappa(human: Array, judge: Array) -> float:
-    """Cohen's kappa with quadratic weights.
+    """Return Cohen's kappa with quadratic weights.
 
     For whole numbers, weighted by the squared distance of the scores themselves, it is Lin's coefficient, whichever
     levels were used (Krippendorff 1970; Fleiss & Cohen 1973); so a level that nobody chose changes nothing.
@@ -178,5 +188,5 @@ def _means(scores: Array, numbers: np.ndarray, count: int) -> Array:
     return np.bincount(numbers, weights=scores, minlength=count) / np.maximum(sizes, 1)
 
 
-def _centred(scores: Array, numbers: np.ndarray, count: int) -> Array:
+def _centre_by_person(scores: Array, numbers: np.ndarray, count: int) -> Array:
     return np.asarray(np.round(scores - _means(scores, numbers, count)[numbers], _DECIMALS))

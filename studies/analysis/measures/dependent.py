@@ -1,4 +1,4 @@
-"""Comparing two correlations of the same rows.
+"""Comparisons of two correlations of the same rows.
 
 Variables are numbered: `r12` is the correlation of the first and the second. Positive statistics and bounds mean that
 the correlation named first is the larger. All but `difference_of_r` and `differences_of_r` take the rows as independent
@@ -25,13 +25,14 @@ _SUMS = 6  # of one correlation
 
 
 @dataclass(frozen=True)
-class Tested:
+class CorrelationTest:
     statistic: float
     p: float  # two-sided
 
 
 def difference_of_r(sums: Array) -> Array:
-    """r12 - r13, from the sums (n, 1, 2, 3, 11, 22, 33, 12, 13) of roughly centred values; nan where one is undefined.
+    """Return r12 - r13, from the sums (n, 1, 2, 3, 11, 22, 33, 12, 13) of roughly centred values; nan where one is
+    undefined.
 
     Where the second and the third are the same but for unit and origin, it is exactly 0.
     """
@@ -40,42 +41,44 @@ def difference_of_r(sums: Array) -> Array:
 
 
 def differences_of_r(sums: Array, first: NDArray[np.intp], second: NDArray[np.intp]) -> Array:
-    """Differences of correlations without a common variable: those at the places `first` less those at `second`;
+    """Return differences of correlations without a common variable: those at `first` less those at `second`.
+
     (…, 6 × correlations) → (…, differences). `sums` has (n, x, y, xx, yy, xy) of roughly centred values for each
-    correlation in turn; nan where one is undefined."""
+    correlation in turn; nan where one is undefined.
+    """
     r = np.tanh(fisher_z(sums.reshape(*sums.shape[:-1], -1, _SUMS)))
     return np.asarray(np.round(r[..., first] - r[..., second], ROUNDED))
 
 
-def williams(r12: float, r13: float, r23: float, n: int) -> Tested:
-    """t with n - 3 degrees of freedom for r12 = r13 (Williams 1959; equation 7 of Steiger 1980,
-    doi 10.1037/0033-2909.87.2.245)."""
+def williams(r12: float, r13: float, r23: float, n: int) -> CorrelationTest:
+    """Return Williams' t with n - 3 degrees of freedom for r12 = r13 (Williams 1959; equation 7 of Steiger 1980, doi
+    10.1037/0033-2909.87.2.245)."""
     _check(n, r12, r13, r23)
     t = float(williams_t(np.array(r12), np.array(r13), np.array(r23), n))
     if math.isnan(t):
         raise Undefined("the difference has no variance")
-    return Tested(t, float(2 * stats.t.sf(abs(t), n - 3)))
+    return CorrelationTest(t, float(2 * stats.t.sf(abs(t), n - 3)))
 
 
 def williams_t(r12: Array, r13: Array, r23: Array, n: int) -> Array:
-    """The same statistic of many; nan where the difference has no variance."""
+    """Return Williams' t of many differences; nan where the difference has no variance."""
     determinant = 1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23
     spread = 2 * (n - 1) / (n - 3) * determinant + ((r12 + r13) / 2) ** 2 * (1 - r23) ** 3
     spread = np.where(spread < EXACT, np.nan, spread)
     return np.asarray((r12 - r13) * np.sqrt((n - 1) * (1 + r23) / spread))
 
 
-def steiger(r12: float, r13: float, r23: float, n: int) -> Tested:
-    """Z1* for r12 = r13, the covariance at their mean (Steiger 1980, equation 14)."""
+def steiger(r12: float, r13: float, r23: float, n: int) -> CorrelationTest:
+    """Return Steiger's Z1* for r12 = r13, the covariance at their mean (Steiger 1980, equation 14)."""
     _check(n, r12, r13, r23)
     square = ((r12 + r13) / 2) ** 2
     covariance = r23 * (1 - 2 * square) - square * (1 - 2 * square - r23**2) / 2
     return _of_fisher_z(r12, r13, covariance / (1 - square) ** 2, n)
 
 
-def steiger_apart(r: Array, n: int) -> Tested:
-    """Z2* for r12 = r34, two correlations without a common variable, the covariance at their mean (Steiger 1980,
-    equation 15). `r`: the correlations of all four variables, 4 × 4."""
+def steiger_apart(r: Array, n: int) -> CorrelationTest:
+    """Return Steiger's Z2* for r12 = r34, two correlations without a common variable, the covariance at their mean
+    (Steiger 1980, equation 15). `r`: the correlations of all four variables, 4 × 4."""
     r12, r34 = float(r[0, 1]), float(r[2, 3])
     _check(n, r12, r34)
     (r13, r14), (r23, r24) = r[:2, 2:].tolist()
@@ -89,8 +92,8 @@ def steiger_apart(r: Array, n: int) -> Tested:
     return _of_fisher_z(r12, r34, covariance / (1 - mean**2) ** 2, n)
 
 
-def meng(r12: float, r13: float, r23: float, n: int) -> tuple[Tested, tuple[float, float]]:
-    """z for r12 = r13, and the 95 % interval of the difference of their Fisher z (Meng, Rosenthal & Rubin 1992,
+def meng(r12: float, r13: float, r23: float, n: int) -> tuple[CorrelationTest, tuple[float, float]]:
+    """Return z for r12 = r13, and the 95 % interval of the difference of their Fisher z (Meng, Rosenthal & Rubin 1992,
     doi 10.1037/0033-2909.111.1.172)."""
     _check(n, r12, r13, r23)
     square = (r12**2 + r13**2) / 2
@@ -102,7 +105,7 @@ def meng(r12: float, r13: float, r23: float, n: int) -> tuple[Tested, tuple[floa
 
 
 def zou(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    """95 % interval of r12 - r13 (Zou 2007, doi 10.1037/1082-989X.12.4.399, page 409)."""
+    """Return the 95 % interval of r12 - r13 (Zou 2007, doi 10.1037/1082-989X.12.4.399, page 409)."""
     _check(n, r12, r13, r23)
     covariance = (r23 - r12 * r13 / 2) * (1 - r12**2 - r13**2 - r23**2) + r23**3
     c = covariance / ((1 - r12**2) * (1 - r13**2))
@@ -119,13 +122,13 @@ def _check(n: int, *correlations: float) -> None:
         raise Undefined("a correlation is 1 or -1")
 
 
-def _of_fisher_z(r: float, other: float, correlation: float, n: int) -> Tested:
-    """The test of two Fisher z that are correlated by so much."""
+def _of_fisher_z(r: float, other: float, correlation: float, n: int) -> CorrelationTest:
+    """Test two correlations whose Fisher z are correlated by `correlation`."""
     return _normal((math.atanh(r) - math.atanh(other)) * math.sqrt(n - 3) / _root(2 - 2 * correlation))
 
 
-def _normal(z: float) -> Tested:
-    return Tested(z, float(2 * stats.norm.sf(abs(z))))
+def _normal(z: float) -> CorrelationTest:
+    return CorrelationTest(z, float(2 * stats.norm.sf(abs(z))))
 
 
 def _bounds(r: float, n: int) -> tuple[float, float]:

@@ -1,16 +1,16 @@
-"""How far ratings tell models apart: the figures of EmoHarbor (Ye et al. 2026, arXiv:2601.01530, appendix E) and the
+"""How well ratings distinguish models: the figures of EmoHarbor (Ye et al. 2026, arXiv:2601.01530, appendix E) and the
 analyses of variance that belong to them.
 
 `scores` are users × models without gaps. All is computed from sums over users, so that users can be drawn again.
 
-The plain model separation ratio is too high, for the models' means differ by chance too. What is taken off is the
-error that is left beside users and models, for a user who scores everything high moves no mean against another. In 600
+The plain model separation ratio is too high, for the models' means differ by chance too. What is taken off is the error
+that is left beside users and models, for a user who scores everything high moves no mean against another. In 600
 simulated studies of each of twelve kinds (3 to 20 models, 12 to 100 users, ratios of 0 to .75, whole scores from 1 to 5
 among them) that came out on the planted ratio with 37 users and more (.0357 for .035, where the plain ratio gave .0511
 and taking off the variance within models .0295), and up to .03 too high with 12 or 15.
 
-Its interval: users are drawn again, and the error is taken off each resample twice, once for the users and once for
-the drawing. It held the planted ratio in 91 to 98 % of these studies (in all but .3 % where there was none), also where
+Its interval: users are drawn again, and the error is taken off each resample twice, once for the users and once for the
+drawing. It held the planted ratio in 91 to 98 % of these studies (in all but .3 % where there was none), also where
 users differ in how they see the models: there intervals from the noncentral F, whose errors are alike and independent,
 held it in 71 to 91 %. BCa of the corrected ratio held it in 74 to 94 % of all.
 """
@@ -31,8 +31,10 @@ _ROUNDING = 1e-12  # a share of the sum of squares
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Between models, between users, of the error beside both, and within models (users and error together). Each has
-    one value, or one for each resample."""
+    """Mean squares between models, between users, of the error, and within models (users and error together).
+
+    Each has one value, or one for each resample.
+    """
 
     users: Array
     models: int
@@ -42,8 +44,11 @@ class MeanSquares:
     within: Array
 
     def separation(self, *, less_noise: int = 0) -> Array:
-        """MSR, equations 9 to 11: the variance of the models' means (over M) by the mean variance within a model (over
-        U - 1). `less_noise`: how often the share of the error in those means is taken off; see above."""
+        """Return MSR, equations 9 to 11: the variance of the models' means (over M) by the mean variance within a model
+        (over U - 1).
+
+        `less_noise`: how often the share of the error in those means is subtracted; see above.
+        """
         explained = (self.between - less_noise * self.error) * (self.models - 1) / (self.models * self.users)
         return np.asarray(explained / self.within)
 
@@ -51,33 +56,33 @@ class MeanSquares:
         return agreement_of(float(self.separation()))
 
     def f_oneway(self) -> float:
-        """The textbook's; U / (U - 1) times that of equation 13."""
+        """Return the textbook's one-way F; it is U / (U - 1) times that of equation 13."""
         return float(self.between / self.within)
 
     def f_eq13(self) -> float:
-        """Equation 13 as it is printed, in which the variance within is divided by U - 1 once more."""
+        """Return equation 13 as printed, in which the variance within is divided by U - 1 once more."""
         return float(self.between / self.within * (self.users - 1) / self.users)
 
     def p_oneway(self) -> float:
         return float(f_distribution.sf(self.f_oneway(), self.models - 1, self.models * (self.users - 1)))
 
     def f_repeated(self) -> float:
-        """Of repeated measures: the same users with every model."""
+        """Return the repeated-measures F: the same users with every model."""
         if not self.error:
             raise Undefined("nothing is left beside users and models")
         return float(self.between / self.error)
 
     def p_repeated(self, epsilon: float) -> float:
-        """`epsilon`: by which both degrees of freedom are lowered."""
+        """Return p of the repeated-measures F; both degrees of freedom are multiplied by `epsilon`."""
         df = epsilon * (self.models - 1)
         return float(f_distribution.sf(self.f_repeated(), df, df * (self.users - 1)))
 
     def icc_c_1(self) -> float:
-        """How far one user orders the models as another does: ICC(C,1) of the models, users for raters."""
+        """Return how consistently users order the models: ICC(C,1) of the models, with users as raters."""
         return self._agreement(self.between + (self.users - 1) * self.error)
 
     def icc_a_1(self) -> float:
-        """How far one user gives the models the same scores as another: ICC(A,1)."""
+        """Return how far users give the models the same scores: ICC(A,1)."""
         levels = self.users * (self.of_users - self.error) / self.models
         return self._agreement(self.between + (self.users - 1) * self.error + levels)
 
@@ -88,82 +93,87 @@ class MeanSquares:
 
 
 def agreement_of(separation: float) -> float:
-    """MAC, equation 12: MSR / (1 + MSR), so it says nothing that MSR does not."""
+    """Return MAC, equation 12: MSR / (1 + MSR), so it carries no other information than MSR."""
     return separation / (1 + separation)
 
 
 def mean_squares(scores: Array) -> MeanSquares:
-    """Raises `Undefined` with fewer than two users or models, or where nothing varies within the models."""
+    """Return the mean squares. Raises `Undefined` with fewer than two users or models, or where nothing varies within
+    the models."""
     users, models = scores.shape
     if users < 2 or models < 2:
         raise Undefined("fewer than two users or models")
-    found = _of_sums(_sums(scores).sum(axis=0))
+    found = _mean_squares_of_sums(_sums(scores).sum(axis=0))
     if not found.within:
         raise Undefined("the scores within the models do not vary")
     return found
 
 
 def _sums(scores: Array) -> Array:
-    """Of each user: one, the scores, the sum of their squares, the square of their mean; about the grand mean."""
+    """Return for each user: one, the scores, the sum of their squares, the square of their mean; about
+    the grand mean."""
     centred = scores - scores.mean()
     return np.column_stack(
         [np.ones(len(centred)), centred, (centred**2).sum(axis=1), centred.mean(axis=1, keepdims=True) ** 2]
     )
 
 
-def _of_sums(sums: Array) -> MeanSquares:
-    """(…, sums) → one value for each; nan where a resample is of one user."""
+def _mean_squares_of_sums(sums: Array) -> MeanSquares:
+    """Return mean squares, (…, sums) → one value for each; nan where a resample has one user."""
     users, totals, squares, levels = sums[..., 0], sums[..., 1:-2], sums[..., -2], sums[..., -1]
     models = totals.shape[-1]
     means = totals / users[..., np.newaxis]
     grand = means.mean(axis=-1)
     of_models = users * ((means - grand[..., np.newaxis]) ** 2).sum(axis=-1)
     of_users = models * (levels - users * grand**2)
-    within = _kept(squares - (totals**2).sum(axis=-1) / users, squares)
+    within = _zero_rounding(squares - (totals**2).sum(axis=-1) / users, squares)
     freedom = np.where(users > 1, users - 1, np.nan)
     return MeanSquares(
         users=users,
         models=models,
         between=of_models / (models - 1),
         of_users=of_users / freedom,
-        error=_kept(within - of_users, squares) / ((models - 1) * freedom),
+        error=_zero_rounding(within - of_users, squares) / ((models - 1) * freedom),
         within=within / (models * freedom),
     )
 
 
-def _kept(squares: Array, of: Array) -> Array:
+def _zero_rounding(squares: Array, of: Array) -> Array:
     return np.asarray(np.where(squares > _ROUNDING * of, squares, 0.0))
 
 
 @dataclass(frozen=True)
-class Corrected:
-    """The model separation ratio without what chance adds to it; below 0 where the models differ by less than that."""
+class CorrectedSeparation:
+    """The model separation ratio without its share of chance; below 0 if models differ by less than that."""
 
     estimate: float
     interval: Interval
     notes: list[str]
 
 
-def corrected_separation(scores: Array, bootstrap: Bootstrap) -> Corrected:
-    """See above; a resample's variances are those of so many users as there are, hence U / (U - 1) times too low. The
-    bounds are at least 0."""
+def separation_without_noise(scores: Array, bootstrap: Bootstrap) -> CorrectedSeparation:
+    """Estimate the separation ratio without noise; see above.
+
+    A resample's variances are U / (U - 1) times too low, because it has the users of the sample. The bounds are at
+    least 0.
+    """
     users = len(scores)
     estimate = float(mean_squares(scores).separation(less_noise=1))
     resampled = bootstrap.resample(lambda sums: _separation_of_resample(sums, users / (users - 1)), _sums(scores))
     low, high = np.maximum(np.quantile(resampled.replicates, TAILS), 0)
     interval = Interval(float(low), float(high), "percentile cluster bootstrap, error taken off twice")
-    return Corrected(estimate, interval, resampled.notes("interval"))
+    return CorrectedSeparation(estimate, interval, resampled.notes("interval"))
 
 
 def _separation_of_resample(sums: Array, factor: float) -> Array:
-    found = _of_sums(sums)
+    found = _mean_squares_of_sums(sums)
     within = np.where(found.within > 0, found.within, np.nan)
     noise = 2 * found.error * factor
     return np.asarray((found.between - noise) * (found.models - 1) / (found.models * found.users * within * factor))
 
 
 def greenhouse_geisser(scores: Array) -> float:
-    """Epsilon: 1 where all differences of two models vary alike, down to 1 / (M - 1) (Greenhouse & Geisser 1959,
+    """Return epsilon: 1 where all differences of two models vary alike, down to 1 / (M - 1) (Greenhouse & Geisser 1959,
     doi 10.1007/BF02289823)."""
     covariance = np.cov(scores, rowvar=False)
     centred = covariance - covariance.mean(axis=0) - covariance.mean(axis=1, keepdims=True) + covariance.mean()
@@ -174,9 +184,11 @@ def greenhouse_geisser(scores: Array) -> float:
 
 
 def separation_by_components(scores: Array) -> float:
-    """Variance of the models over that of users and error, of score ~ 1 + (1 | model) + (1 | user) by REML. `scores`:
-    users × models, nan where a user did not meet a model; each row and column has a score. It takes the models for a
-    sample of many, so between them it divides by M - 1 and not, as MSR does, by M."""
+    """Return the variance of the models over that of users and error, of score ~ 1 + (1 | model) + (1 | user) by REML.
+
+    `scores`: users × models, nan where a user did not meet a model; each row and column has a score. The models count
+    as a sample of many, so the variance between them is divided by M - 1; MSR divides by M.
+    """
     met = np.isfinite(scores)
     given = scores[met]
     if len(given) < scores.shape[1] + 3:
@@ -190,8 +202,11 @@ def separation_by_components(scores: Array) -> float:
 
 
 def _deviations(met: NDArray[np.bool_], given: Array) -> dict[str, float]:
-    """Over that of the error; without the users' where they met one model each, for theirs cannot be told from it."""
+    """Return standard deviations over that of the error.
+
+    The users' is left out if they met one model each, because it cannot be distinguished from the error.
+    """
     user, model = np.nonzero(met)
     terms = {"user": user, "model": model} if met.sum(axis=1).max() > 1 else {"model": model}
     data = mixed.Data(given - given.mean(), np.ones((len(given), 1)), terms)
-    return dict(zip(terms, mixed.best(data).tolist(), strict=True))
+    return dict(zip(terms, mixed.best_deviations(data).tolist(), strict=True))

@@ -1,6 +1,7 @@
-"""How far a judge's scores lie from people's, as statistics of sums, so that all resamples are computed at once.
+"""Judge gaps (how far a judge's scores lie from people's) as statistics of sums, so that all resamples are computed at
+once.
 
-Each takes the sums of what the function named beside it gives for every row; nan where they leave it undefined.
+Each statistic takes the sums over rows of the function that its docstring names; nan where it is undefined.
 """
 
 import numpy as np
@@ -14,34 +15,36 @@ MOMENTS, SPREAD = 6, 5  # how many sums `fisher_z` and `reliability` take
 
 
 def deviations(human: Array, judge: Array) -> Array:
-    """Rows × (1, d, |d|, dd), d being judge minus human."""
+    """Return rows × (1, d, |d|, dd), d being judge minus human."""
     d = judge - human
     return np.column_stack([np.ones_like(d), d, np.abs(d), d * d])
 
 
 def bias(sums: Array) -> Array:
-    """From `deviations`."""
+    """Return the mean deviation, from `deviations`."""
     return np.asarray(sums[..., 1] / sums[..., 0])
 
 
 def mean_absolute_error(sums: Array) -> Array:
-    """From `deviations`."""
+    """Return the mean absolute deviation, from `deviations`."""
     return np.asarray(sums[..., 2] / sums[..., 0])
 
 
 def root_mean_square_error(sums: Array) -> Array:
-    """From `deviations`."""
+    """Return the root of the mean squared deviation, from `deviations`."""
     return np.asarray(np.sqrt(sums[..., 3] / sums[..., 0]))
 
 
 def lower_limit(sums: Array) -> Array:
-    """Bland and Altman's limit of agreement (1986, doi 10.1016/S0140-6736(86)90837-8), from `deviations`: the bias less
-    1.96 standard deviations of single differences."""
+    """Return Bland and Altman's lower limit of agreement, from `deviations`.
+
+    It is the bias less 1.96 standard deviations of single differences (1986, doi 10.1016/S0140-6736(86)90837-8).
+    """
     return bias(sums) - WITHIN * _standard_deviation(sums)
 
 
 def upper_limit(sums: Array) -> Array:
-    """As `lower_limit`, above."""
+    """Return Bland and Altman's upper limit of agreement, from `deviations`."""
     return bias(sums) + WITHIN * _standard_deviation(sums)
 
 
@@ -53,13 +56,13 @@ def _standard_deviation(sums: Array) -> Array:
 
 
 def common_moments(human: Array, judge: Array) -> Array:
-    """Rows × (1, x, y, xx, yy, xy), both counted from the people's mean."""
+    """Return rows × (1, x, y, xx, yy, xy), both counted from the people's mean."""
     x, y = human - human.mean(), judge - human.mean()
     return np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y])
 
 
 def concordance_z(sums: Array) -> Array:
-    """Fisher's z of Lin's coefficient (moments over n), from `common_moments`."""
+    """Return Fisher's z of Lin's coefficient (moments over n), from `common_moments`."""
     n = sums[..., 0]
     x, y, xx, yy, xy = np.moveaxis(sums[..., 1:] / n[..., np.newaxis], -1, 0)
     spread = xx - x * x + yy - y * y + (x - y) ** 2
@@ -68,16 +71,16 @@ def concordance_z(sums: Array) -> Array:
     return _z(concordance)
 
 
-def of_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Array:
-    """Rows × (1, x, y) of each arm that has a name."""
+def arm_sums(human: Array, judge: Array, arms: NDArray[np.str_]) -> Array:
+    """Return rows × (1, x, y) of each arm that has a name."""
     names, numbers = np.unique(arms, return_inverse=True)
     there = np.eye(len(names))[numbers][:, names != ""]
     values = np.column_stack([np.ones_like(human), human - human.mean(), judge - judge.mean()])
     return np.asarray((there[:, :, np.newaxis] * values[:, np.newaxis, :]).reshape(len(human), -1))
 
 
-def between_arms_z(sums: Array) -> Array:
-    """Fisher's z of Pearson's r over the means of the arms, from `of_arms`; nan where an arm has no row."""
+def arm_means_z(sums: Array) -> Array:
+    """Return Fisher's z of Pearson's r over the means of the arms, from `arm_sums`; nan where an arm has no row."""
     by_arm = sums.reshape(*sums.shape[:-1], -1, 3)
     with np.errstate(divide="ignore", invalid="ignore"):
         x, y = (by_arm[..., place] / by_arm[..., 0] for place in (1, 2))
@@ -85,16 +88,18 @@ def between_arms_z(sums: Array) -> Array:
     return fisher_z(moments)
 
 
-def spread_of(scores: Array, units: NDArray[np.intp], count: int) -> Array:
-    """Units × (1, k, s, ss / k, squares): of each unit's scores their number, their sum, and the sum of their squares.
-    `units`: which of `count` each score is of; each has one or more."""
+def unit_sums(scores: Array, units: NDArray[np.intp], count: int) -> Array:
+    """Return units × (1, k, s, ss / k, squares): number, sum, squared sum and sum of squares of each unit's scores.
+
+    `units`: which of `count` each score is of; each has one or more.
+    """
     centred = scores - scores.mean()
     k, s, squares = (np.bincount(units, weights, count) for weights in (None, centred, centred**2))
     return np.column_stack([np.ones(count), k, s, s * s / k, squares])
 
 
 def reliability(sums: Array) -> Array:
-    """ICC(1,k) of the units' means, one-way, from `spread_of`; nan where it is not above 0."""
+    """Return ICC(1,k) of the units' means, one-way, from `unit_sums`; nan where it is not above 0."""
     units, scores, total, of_means, squares = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         between = (of_means - total * total / scores) / (units - 1)
@@ -102,15 +107,17 @@ def reliability(sums: Array) -> Array:
     return np.asarray(np.where((between > ROUNDING) & (found > 0), found, np.nan))
 
 
-def disattenuated(sides: int) -> Statistic:
-    """Pearson's r over the `ceiling`, from `pair_moments` and beside it `spread_of` of so many sides. It may be above 1
-    (Spearman 1904, doi 10.2307/1412159)."""
+def correlation_over_ceiling(sides: int) -> Statistic:
+    """Return Pearson's r over the `ceiling` as a statistic, from `pair_moments` and then `unit_sums` of each side.
+
+    It may be above 1 (Spearman 1904, doi 10.2307/1412159).
+    """
     highest = ceiling(sides)
     return lambda sums: np.asarray(np.tanh(fisher_z(sums[..., :MOMENTS])) / highest(sums))
 
 
 def ceiling(sides: int) -> Statistic:
-    """The root of the product of the reliabilities, from the same sums as `disattenuated`."""
+    """Return the root of the product of the reliabilities, as a statistic of the same sums."""
 
     def statistic(sums: Array) -> Array:
         starts = range(MOMENTS, MOMENTS + sides * SPREAD, SPREAD)

@@ -1,8 +1,10 @@
-"""Variance components of crossed random facets, and how well a mean over the others tells the levels of the first
-apart: conversations, over raters (and items), or arms, over users and raters (and items).
+"""Variance components of crossed random facets, and how well a mean over the other facets distinguishes the levels of
+the first.
 
-Brennan 2001, Generalizability Theory (doi 10.1007/978-1-4757-3456-0): expected mean squares of complete data in
-section 3.3, coefficients in chapter 4. Data with gaps: REML of the same model, or Henderson's first method.
+The first facet is conversations, over raters (and items), or arms, over users and raters (and items).
+
+Brennan 2001, Generalizability Theory (doi 10.1007/978-1-4757-3456-0): expected mean squares of complete data in section
+3.3, coefficients in chapter 4. Data with gaps: REML of the same model, or Henderson's first method.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -33,8 +35,11 @@ Effect = tuple[str, ...]  # the facets that cross in it
 
 @dataclass(frozen=True)
 class Components:
-    """`variances` as they come out, also below 0, first that of what is to be told apart; `covariance` of them in that
-    order, None where it is unknown."""
+    """Variance components with their covariance.
+
+    `variances` may be below 0; the first is that of the object of measurement. `covariance` has their order and is None
+    where it is unknown.
+    """
 
     variances: Mapping[Effect, float]
     covariance: Array | None
@@ -42,17 +47,19 @@ class Components:
 
     @cached_property
     def apart(self) -> Effect:
-        """What is to be told apart."""
+        """The effect of the object of measurement."""
         return next(iter(self.variances))
 
     @cached_property
     def positive(self) -> dict[Effect, float]:
-        """With 0 in the place of what came out below it."""
+        """The variances, with 0 in place of negative ones."""
         return {effect: max(value, 0.0) for effect, value in self.variances.items()}
 
     def intervals(self) -> dict[Effect, Estimate]:
-        """By a chi-square of 2 (estimate / standard error)² degrees of freedom; none below one of them, or of what is
-        not above 0."""
+        """Return intervals by a chi-square of 2 (estimate / standard error)² degrees of freedom.
+
+        There is none with less than one degree of freedom or a variance that is not above 0.
+        """
         return {effect: self._interval(place) for place, effect in enumerate(self.variances)}
 
     def _interval(self, place: int) -> Estimate:
@@ -66,7 +73,7 @@ class Components:
         return Estimate(value, low, high, df)
 
     def coefficient(self, numbers: Mapping[str, int], *, absolute: bool) -> Estimate:
-        """Of a mean over so many levels of each facet: Phi where `absolute`, else E rho².
+        """Return the coefficient of a mean over so many levels of each facet: Phi if `absolute`, else E rho².
 
         The interval is by the delta method on the logit.
         """
@@ -82,7 +89,7 @@ class Components:
         return Estimate(*(float(expit(place + move)) for move in (0, -half, half)))
 
     def _error_shares(self, numbers: Mapping[str, int], absolute: bool) -> dict[Effect, float]:
-        """How much of each variance is in the error of a mean."""
+        """Return how much of each variance is in the error of a mean."""
         [apart] = self.apart
         counted = {effect: np.prod([numbers[name] for name in effect if name != apart]) for effect in self.variances}
         return {
@@ -92,18 +99,21 @@ class Components:
         }
 
     def _slope(self, effect: Effect, shares: Mapping[Effect, float], universe: float, error: float) -> float:
-        """Of the logit; what is set to 0 is taken as known."""
+        """Return the slope of the logit; a variance set to 0 counts as known."""
         if not self.positive[effect]:
             return 0.0
         return 1 / universe if effect == self.apart else -shares.get(effect, 0.0) / error
 
 
-def named(effect: Effect, facets: int) -> str:
+def effect_name(effect: Effect, facets: int) -> str:
     return RESIDUAL if len(effect) == facets else ":".join(effect)
 
 
-def of_complete(scores: Array, names: Sequence[str] = FACETS) -> Components:
-    """From scores without gaps, an axis for each facet, called by the first of `names`: expected mean squares."""
+def components_of_complete(scores: Array, names: Sequence[str] = FACETS) -> Components:
+    """Estimate components from scores without gaps by expected mean squares.
+
+    `scores` has an axis for each facet; the axes are called by the first of `names`.
+    """
     for name, size in zip(names, scores.shape, strict=False):
         if size < 2:
             raise Undefined(f"one {name} only")
@@ -113,7 +123,7 @@ def of_complete(scores: Array, names: Sequence[str] = FACETS) -> Components:
     squares, freedom = (np.array(column) for column in zip(*(_mean_square(scores, of) for of in effects), strict=True))
     equations = np.array([[_weight(one, other, scores.shape) for other in effects] for one in effects])
     return Components(
-        dict(zip(_named(names[: scores.ndim]), (equations @ squares).tolist(), strict=True)),
+        dict(zip(_name_effects(names[: scores.ndim]), (equations @ squares).tolist(), strict=True)),
         equations @ np.diag(2 * squares**2 / freedom) @ equations.T,
         ANALYSIS_OF_VARIANCE,
     )
@@ -124,12 +134,12 @@ def _effects(facets: int) -> Iterator[tuple[int, ...]]:
         yield from combinations(range(facets), size)
 
 
-def _named(names: Sequence[str]) -> list[Effect]:
+def _name_effects(names: Sequence[str]) -> list[Effect]:
     return [tuple(names[axis] for axis in effect) for effect in _effects(len(names))]
 
 
 def _mean_square(scores: Array, effect: tuple[int, ...]) -> tuple[float, int]:
-    """With its degrees of freedom."""
+    """Return the mean square of an effect with its degrees of freedom."""
     deviations = scores
     for axis in range(scores.ndim):
         mean = deviations.mean(axis=axis, keepdims=True)
@@ -139,7 +149,7 @@ def _mean_square(scores: Array, effect: tuple[int, ...]) -> tuple[float, int]:
 
 
 def _weight(one: tuple[int, ...], other: tuple[int, ...], shape: tuple[int, ...]) -> float:
-    """Of the mean square of `other` in the variance of `one`."""
+    """Return the weight of the mean square of `other` in the variance of `one`."""
     if not set(one) <= set(other):
         return 0.0
     sign: int = (-1) ** (len(other) - len(one))
@@ -147,54 +157,63 @@ def _weight(one: tuple[int, ...], other: tuple[int, ...], shape: tuple[int, ...]
 
 
 def _others(effect: tuple[int, ...], shape: tuple[int, ...]) -> int:
-    """How many scores each level of the effect has."""
+    """Return how many scores each level of the effect has."""
     return int(np.prod([size for axis, size in enumerate(shape) if axis not in effect]))
 
 
-def of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
-    """`facets`: the level of each score, numbered from 0 without gaps; first of what is to be told apart.
+def components_of_incomplete(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
+    """Estimate components from scores with gaps: REML for two facets, Henderson's first method for three.
 
-    REML of two facets; of three it would take minutes, and Henderson's first method stands in its place, whose
-    estimates are unbiased but bring no interval. Raises `Undefined`.
+    REML of three facets would take minutes. Henderson's estimates are unbiased but have no interval. `facets`: the
+    level of each score, numbered from 0 without gaps, first those of the object of measurement. Raises `Undefined`.
     """
-    for reason in mixed.telling(facets).values():
+    for reason in mixed.unidentified_terms(facets).values():
         raise Undefined(reason)
     levels = min(int(column.max()) + 1 for column in facets.values())
-    return _by_likelihood(scores, facets) if len(facets) == 2 and levels <= MOST_LEVELS else by_totals(scores, facets)
+    return (
+        _by_likelihood(scores, facets)
+        if len(facets) == 2 and levels <= MOST_LEVELS
+        else components_by_totals(scores, facets)
+    )
 
 
 def _by_likelihood(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
     found = mixed.fit(scores, np.ones((len(scores), 1)), facets)
-    effects = _named(list(facets))
-    values = [found.variances[named(effect, len(facets))] for effect in effects]
+    effects = _name_effects(list(facets))
+    values = [found.variances[effect_name(effect, len(facets))] for effect in effects]
     return Components(dict(zip(effects, values, strict=True)), _covariance(found, values), LIKELIHOOD)
 
 
-def by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
-    """Henderson's method 1: the squared totals of each effect's cells, set equal to what is expected of them
-    (Henderson 1953, doi 10.2307/3001853; Brennan 2001, section 7.1.1). Of complete data the expected mean squares."""
+def components_by_totals(scores: Array, facets: Mapping[str, NDArray[np.intp]]) -> Components:
+    """Estimate components by Henderson's method 1: squared totals of each effect's cells equal their expectations.
+
+    Henderson 1953, doi 10.2307/3001853; Brennan 2001, section 7.1.1. For complete data these are the expected mean
+    squares.
+    """
     if np.ptp(scores) == 0:
         raise Undefined("the scores do not vary")
-    effects = _named(list(facets))
+    effects = _name_effects(list(facets))
     cells = {effect: _levels(effect, facets) for effect in effects}
     sizes = {effect: np.bincount(of)[of].astype(float) for effect, of in cells.items()}
     sizes[()] = np.full(len(scores), float(len(scores)))
-    expected = np.array([[_expected(one, other, facets, sizes) for other in effects] for one in ((), *effects)])
+    expected = np.array([[_expectation(one, other, facets, sizes) for other in effects] for one in ((), *effects)])
     equations = expected[1:] - expected[0]
     if np.linalg.matrix_rank(equations) < len(effects):
         raise Undefined("the facets cannot be told from each other")
     centred = scores - scores.mean()
-    values = np.linalg.solve(equations, np.array([_squared_totals(centred, cells[effect]) for effect in effects]))
+    values = np.linalg.solve(equations, np.array([_sum_squared_totals(centred, cells[effect]) for effect in effects]))
     return Components(dict(zip(effects, values.tolist(), strict=True)), None, TOTALS)
 
 
-def _squared_totals(scores: Array, cells: NDArray[np.intp]) -> float:
+def _sum_squared_totals(scores: Array, cells: NDArray[np.intp]) -> float:
     return float((np.bincount(cells, weights=scores) ** 2 / np.bincount(cells)).sum())
 
 
-def _expected(one: Effect, other: Effect, facets: Iterable[str], sizes: Mapping[Effect, Array]) -> float:
-    """How often the variance of `other` is in the squared totals of the cells of `one`; without facets, of the grand
-    total. `sizes`: of each score, how many are in its cell."""
+def _expectation(one: Effect, other: Effect, facets: Iterable[str], sizes: Mapping[Effect, Array]) -> float:
+    """Return how often the variance of `other` is in the squared totals of the cells of `one`.
+
+    Without facets, `one` is the grand total. `sizes`: for each score, how many are in its cell.
+    """
     both = tuple(name for name in facets if name in one or name in other)
     return float((sizes[both] / sizes[one]).sum())
 
@@ -207,7 +226,7 @@ def _levels(effect: Effect, facets: Mapping[str, NDArray[np.intp]]) -> NDArray[n
 
 
 def _covariance(found: mixed.Fit, values: list[float]) -> Array | None:
-    """Of all components; 0 where one came out as 0."""
+    """Return the covariance of all components; 0 where one came out as 0."""
     if found.covariance is None:
         return None
     kept = np.flatnonzero(values)

@@ -1,4 +1,4 @@
-"""Gwet's AC2 with quadratic weights, and its resampling: what it is made of are means over units.
+"""Gwet's AC2 with quadratic weights and its resampling; it consists of means over units.
 
 Gwet 2008, doi 10.1348/000711006X126600 (AC1); Gwet 2014, Handbook of Inter-Rater Reliability, 4th ed., part II (AC2).
 Chance agreement does not follow the raters' margins as kappa's does, so that ratings at one end of a scale do not make
@@ -15,12 +15,12 @@ _EXACT = 1e-9
 
 
 def quadratic(levels: Array) -> Array:
-    """Levels × levels: 1 on the diagonal, 0 between the ends."""
+    """Return weights of agreement, levels × levels: 1 on the diagonal, 0 between the ends."""
     return np.asarray(1 - ((levels[:, np.newaxis] - levels) / np.ptp(levels)) ** 2)
 
 
 def counts(scores: Array, units: NDArray[np.intp], levels: Array) -> Array:
-    """Units × levels: how many raters gave each; `levels`: all of the scale, rising."""
+    """Count the raters who gave each level, units × levels; `levels`: all levels of the scale, rising."""
     if len(levels) < 2:
         raise Undefined("the scale has one level only")
     places = np.searchsorted(levels, scores - _EXACT).clip(max=len(levels) - 1)
@@ -32,24 +32,27 @@ def counts(scores: Array, units: NDArray[np.intp], levels: Array) -> Array:
 
 
 def agreement(counted: Array, weights: Array) -> float:
-    """The coefficient; AC1 where the weights are those of identity. Units with one rating tell of chance alone."""
+    """Return AC2, or AC1 for the weights of identity. Units with one rating inform chance agreement alone."""
     if (counted.sum(axis=1) > 1).sum() < 2:
         raise Undefined("fewer than two conversations")
-    return float(agreement_of(_means(counted, weights).sum(axis=0), weights))
+    return float(agreement_from_sums(_means(counted, weights).sum(axis=0), weights))
 
 
-def resampled(counted: Array, weights: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
-    """`clusters`: that of each unit, numbered from 0 without gaps."""
+def resample(counted: Array, weights: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
+    """Resample the coefficient; `clusters`: the cluster of each unit, numbered from 0 without gaps."""
     found = bootstrap.resample(
-        lambda sums: agreement_of(sums, weights), sum_by_cluster(_means(counted, weights), clusters)
+        lambda sums: agreement_from_sums(sums, weights), sum_by_cluster(_means(counted, weights), clusters)
     )
     if np.ptp(found.replicates) < _EXACT:
         raise Undefined("all resamples agree alike")
     return found
 
 
-def agreement_of(sums: Array, weights: Array) -> Array:
-    """From (…, sums): units with several ratings, their weighted agreement, all units, the shares of each level."""
+def agreement_from_sums(sums: Array, weights: Array) -> Array:
+    """Return the coefficient from (…, sums).
+
+    The sums are: units with several ratings, their weighted agreement, all units, the shares of each level.
+    """
     several, agreed, units = sums[..., 0], sums[..., 1], sums[..., 2]
     levels = len(weights)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -59,7 +62,7 @@ def agreement_of(sums: Array, weights: Array) -> Array:
 
 
 def _means(counted: Array, weights: Array) -> Array:
-    """Units × what `agreement_of` takes the sums of."""
+    """Return the rows that `agreement_from_sums` sums, one per unit."""
     sizes = counted.sum(axis=1)
     several = sizes > 1
     pairs = (counted * (counted @ weights - 1)).sum(axis=1)

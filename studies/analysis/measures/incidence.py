@@ -1,7 +1,7 @@
 """Kaplan–Meier and Aalen–Johansen estimates from counts that can be summed over clusters.
 
 Counts: (…, 1 + kinds, turns from 0): how many conversations had at least so many turns, and how many of them ended
-after that many, by kind of end. What was broken off for another reason (censored) counts up to its last turn.
+after that many, by kind of end. Conversations that stopped for another reason (censored) count up to their last turn.
 Aalen and Johansen 1978, Scandinavian Journal of Statistics 5:141; Kaplan and Meier 1958, doi 10.2307/2281868.
 """
 
@@ -15,8 +15,10 @@ _HALF = 0.5 + 1e-12
 
 
 def counts(turns: NDArray[np.intp], ends: NDArray[np.intp], clusters: NDArray[np.intp], kinds: int) -> Array:
-    """Clusters × (1 + kinds) × turns. `ends`: the kind of each conversation's end from 0, or CENSORED; `clusters`:
-    numbered from 0."""
+    """Count conversations and ends: clusters × (1 + kinds) × turns.
+
+    `ends`: the kind of each conversation's end from 0, or CENSORED; `clusters`: numbered from 0.
+    """
     found = np.zeros((clusters.max() + 1, 1 + kinds, turns.max() + 1))
     np.add.at(found, (clusters, np.zeros_like(turns), turns), 1)
     found[:, 0] = found[:, 0, ::-1].cumsum(axis=-1)[:, ::-1]
@@ -26,13 +28,13 @@ def counts(turns: NDArray[np.intp], ends: NDArray[np.intp], clusters: NDArray[np
 
 
 def still_open(found: Array) -> Array:
-    """Kaplan–Meier: (…, turns), the share open after each turn; nan where nobody is left to tell."""
+    """Return the Kaplan–Meier share open after each turn, (…, turns); nan where nobody is left at risk."""
     at_risk, open_after = found[..., 0, :], _product(found)
     return np.where((at_risk > 0) | (open_after == 0), open_after, np.nan)
 
 
 def incidence(found: Array, kind: int) -> Array:
-    """Aalen–Johansen: (…, turns), the share that has ended in this way after each turn."""
+    """Return the Aalen–Johansen share that has ended in this way after each turn, (…, turns)."""
     open_after = _product(found)
     open_before = np.concatenate([np.ones_like(open_after[..., :1]), open_after[..., :-1]], axis=-1)
     ended = np.cumsum(open_before * _share(found[..., 1 + kind, :], found[..., 0, :]), axis=-1)
@@ -40,13 +42,16 @@ def incidence(found: Array, kind: int) -> Array:
 
 
 def restricted_mean(found: Array, horizon: int) -> Array:
-    """(…): mean turns up to the horizon, the area under `still_open`; after its last turn an estimate of 0 stays 0."""
+    """Return the mean number of turns up to the horizon, (…): the area under `still_open`.
+
+    After its last turn an estimate of 0 stays 0.
+    """
     open_after = still_open(found)[..., :horizon]
     return np.asarray(open_after.sum(axis=-1))
 
 
 def median(found: Array) -> Array:
-    """(…): the first number of turns after which at most half are open; infinite where it is not reached."""
+    """Return the first number of turns after which at most half are open, (…); infinite if never."""
     at_most_half = still_open(found) <= _HALF  # false for nan
     first = np.argmax(at_most_half, axis=-1).astype(float)
     return np.where(at_most_half.any(axis=-1), first, np.inf)
@@ -58,5 +63,5 @@ def _product(found: Array) -> Array:
 
 
 def _share(ended: Array, at_risk: Array) -> Array:
-    """0 where nobody was at risk."""
+    """Return the share that ended of those at risk; 0 where nobody was at risk."""
     return np.divide(ended, at_risk, out=np.zeros_like(ended), where=at_risk > 0)

@@ -1,4 +1,4 @@
-"""Cohen's kappa of two raters, weighted or not, Conger's of several, and their resampling: tables of clusters add up.
+"""Cohen's kappa of two raters, Conger's of several, and their resampling, for which tables of clusters add up.
 
 Cohen 1960, doi 10.1177/001316446002000104; Cohen 1968, doi 10.1037/h0026256. Weights are of disagreements. Conger 1980,
 doi 10.1037/0033-2909.88.2.322.
@@ -19,17 +19,20 @@ _EXACT = 1e-9
 
 
 def nominal(levels: Array) -> Array:
-    """Levels × levels: any disagreement weighs the same."""
+    """Return weights of disagreement, levels × levels: any disagreement weighs the same."""
     return 1 - np.eye(len(levels))
 
 
-def squared(levels: Array) -> Array:
-    """By the distance of the scores themselves, so that a level which nobody gave changes nothing."""
+def quadratic(levels: Array) -> Array:
+    """Return weights of disagreement by the squared distance of scores, so that an unused level changes nothing."""
     return np.asarray((levels[:, np.newaxis] - levels) ** 2)
 
 
 def kappa(table: Array, weights: Array) -> float:
-    """`table`: how often, or in which share, the first rater gave the row's level and the second the column's; flat."""
+    """Return Cohen's kappa.
+
+    `table`: how often, or in which share, the first rater gave the row's level and the second the column's; flat.
+    """
     found = float(_kappas(table, weights))
     if np.isnan(found):
         raise Undefined("the scores do not vary")
@@ -37,8 +40,10 @@ def kappa(table: Array, weights: Array) -> float:
 
 
 def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
-    """One of each cluster, flat; `scores`: targets × two raters, `clusters`: that of each target, numbered from 0
-    without gaps."""
+    """Return one flat table for each cluster.
+
+    `scores`: targets × two raters; `clusters`: the cluster of each target, numbered from 0 without gaps.
+    """
     if len(levels) > MOST_LEVELS:
         raise Undefined(f"more than {MOST_LEVELS} different scores")
     first, second = np.searchsorted(levels, scores).T
@@ -47,20 +52,20 @@ def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
     return counted
 
 
-def resampled(of_clusters: Array, weights: Array, bootstrap: Bootstrap) -> Resampled:
-    """From what `tables` gives."""
-    return differing(bootstrap.resample(lambda sums: _kappas(sums, weights), of_clusters))
+def resample(of_clusters: Array, weights: Array, bootstrap: Bootstrap) -> Resampled:
+    """Resample Cohen's kappa from the result of `tables`."""
+    return require_variation(bootstrap.resample(lambda sums: _kappas(sums, weights), of_clusters))
 
 
-def differing(found: Resampled) -> Resampled:
-    """Raises `Undefined` where no interval follows from the resamples, for they are all the same."""
+def require_variation(found: Resampled) -> Resampled:
+    """Raise `Undefined` if all resamples are the same, because no interval follows from them."""
     if np.ptp(found.replicates) < _EXACT:
         raise Undefined("all resamples agree alike")
     return found
 
 
 def _kappas(sums: Array, weights: Array) -> Array:
-    """Of flattened tables (…, levels²); nan where chance leaves no disagreement."""
+    """Return kappa of flattened tables (…, levels²); nan where chance leaves no disagreement."""
     square = sums.reshape(*sums.shape[:-1], *weights.shape)
     expected = np.einsum("...i,...j,ij->...", square.sum(axis=-1), square.sum(axis=-2), weights)
     total = square.sum(axis=(-1, -2))
@@ -70,7 +75,7 @@ def _kappas(sums: Array, weights: Array) -> Array:
 
 
 def conger(scores: Array) -> float:
-    """Nominal; `scores`: targets × raters, the same raters throughout."""
+    """Return Conger's nominal kappa; `scores`: targets × raters, the same raters throughout."""
     if np.isnan(scores).any():
         raise Undefined("not every rater rated every conversation")
     if len(scores) < 2:
@@ -81,17 +86,19 @@ def conger(scores: Array) -> float:
     return found
 
 
-def conger_resampled(scores: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
-    """`clusters`: that of each target, numbered from 0 without gaps."""
+def resample_conger(scores: Array, clusters: NDArray[np.intp], bootstrap: Bootstrap) -> Resampled:
+    """Resample Conger's kappa; `clusters`: the cluster of each target, numbered from 0 without gaps."""
     if len(np.unique(scores)) > MOST_LEVELS:
         raise Undefined(f"more than {MOST_LEVELS} different scores")
     sums = sum_by_cluster(_agreements(scores), clusters)
-    return differing(bootstrap.resample(lambda rows: _congers(rows, scores.shape[1]), sums))
+    return require_variation(bootstrap.resample(lambda rows: _congers(rows, scores.shape[1]), sums))
 
 
 def _agreements(scores: Array) -> Array:
-    """What `_congers` takes the sums of: targets × (1, share of the pairs of raters that agree, of each rater 1 for the
-    level that they gave)."""
+    """Return the rows that `_congers` sums, one per target.
+
+    Columns: 1, the share of the pairs of raters that agree, and for each rater 1 at their level.
+    """
     targets, raters = scores.shape
     given = (scores[:, :, np.newaxis] == np.unique(scores)).astype(float)
     agreed = (given.sum(axis=1) ** 2).sum(axis=1) - raters
@@ -99,7 +106,7 @@ def _agreements(scores: Array) -> Array:
 
 
 def _congers(sums: Array, raters: int) -> Array:
-    """nan where chance leaves no disagreement."""
+    """Return Conger's kappa of sums; nan where chance leaves no disagreement."""
     targets = sums[..., 0]
     shares = (sums[..., 2:] / targets[..., np.newaxis]).reshape(*targets.shape, raters, -1)
     alike = (shares.sum(axis=-2) ** 2).sum(axis=-1) - (shares**2).sum(axis=(-1, -2))

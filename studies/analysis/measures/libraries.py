@@ -53,13 +53,13 @@ def name_with_version(package: str) -> str:
 
 @contextmanager
 def _silence() -> Iterator[None]:
-    """Suppress the warnings of a package about data that our own code refuses in words."""
+    """Suppress a package's warnings about data that our own code refuses with a reason."""
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         yield
 
 
-def _guarded(estimate: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def _refuse_failures(estimate: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """Turn every failure of a package into `Undefined`: a check must not stop the analysis that it checks."""
 
     @wraps(estimate)
@@ -75,14 +75,14 @@ def _guarded(estimate: Callable[Parameters, Result]) -> Callable[Parameters, Res
     return guard
 
 
-@_guarded
+@_refuse_failures
 def pearson(x: Array, y: Array) -> float:
     import pingouin
 
     return _number(pingouin.corr(x, y, method="pearson")["r"].iloc[0])
 
 
-@_guarded
+@_refuse_failures
 def intraclass_correlations(scores: Array) -> dict[str, float]:
     """Return all six forms by the names of our columns; `scores`: targets × raters, complete."""
     import pingouin
@@ -93,31 +93,31 @@ def intraclass_correlations(scores: Array) -> dict[str, float]:
     return {name: float(by_form[row]) for name, row in ICC_ROWS.items()}
 
 
-@_guarded
+@_refuse_failures
 def cronbach_alpha(scores: Array) -> float:
-    """`scores`: ratings × items, complete."""
+    """Return Cronbach's alpha; `scores`: ratings × items, complete."""
     import pingouin
 
-    return _number(pingouin.cronbach_alpha(data=pd.DataFrame(_centred(scores)))[0])
+    return _number(pingouin.cronbach_alpha(data=pd.DataFrame(_centre(scores)))[0])
 
 
-@_guarded
+@_refuse_failures
 def repeated_measures_f(scores: Array) -> float:
-    """`scores`: users × arms, complete."""
+    """Return F of repeated measures; `scores`: users × arms, complete."""
     import pingouin
 
     found = pingouin.rm_anova(data=_long(scores), dv="score", within="column", subject="row", correction=False)
     return _number(found["F"].iloc[0])
 
 
-@_guarded
+@_refuse_failures
 def krippendorff_alpha(scores: Array, level: Level) -> float:
-    """`scores`: units × raters, nan where a rater did not rate."""
+    """Return Krippendorff's alpha; `scores`: units × raters, nan where a rater did not rate."""
     return _number(krippendorff.alpha(reliability_data=scores.T, level_of_measurement=level))
 
 
-@_guarded
-def mixed_model(data: Data) -> LibraryFit:
+@_refuse_failures
+def fit_mixed_model(data: Data) -> LibraryFit:
     """Fit random intercepts of one term, or of several crossed ones, by REML."""
     if not data.terms:
         raise Undefined("no random term is left")
@@ -160,12 +160,12 @@ def _long(scores: Array) -> pd.DataFrame:
         {
             "row": np.repeat(np.arange(rows), columns),
             "column": np.tile(np.arange(columns), rows),
-            "score": _centred(scores).ravel(),
+            "score": _centre(scores).ravel(),
         }
     )
 
 
-def _centred(scores: Array) -> Array:
+def _centre(scores: Array) -> Array:
     """Take the mean off, on which no estimate here depends, as sums of squares lose digits to a large one."""
     return np.asarray(scores - scores.mean())
 

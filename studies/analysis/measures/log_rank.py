@@ -1,4 +1,4 @@
-"""The log-rank test of several arms: do their conversations end equally soon?
+"""The log-rank test of whether conversations of several arms end equally soon.
 
 Turns are discrete, so several conversations may end after the same one: the variance is that of the hypergeometric
 distribution (Mantel 1966, Cancer Chemotherapy Reports 50:163; of several arms and strata Peto et al. 1977, doi
@@ -28,8 +28,11 @@ class ChiSquare:
 
 @dataclass(frozen=True)
 class Ends:
-    """One entry per conversation: after which turn it ended, or was watched no longer where `ended` is false. `arms`
-    and `strata` are numbered from 0 without gaps."""
+    """The ends of conversations, one entry for each.
+
+    `turns` is the turn after which it ended, or after which it was no longer observed if `ended` is false. `arms` and
+    `strata` are numbered from 0 without gaps.
+    """
 
     turns: NDArray[np.intp]
     ended: NDArray[np.bool_]
@@ -38,48 +41,48 @@ class Ends:
 
     @cached_property
     def at_risk(self) -> Array:
-        """Strata × arms × turns."""
-        return np.asarray(self._counted(self.turns >= 0)[..., ::-1].cumsum(axis=-1)[..., ::-1])
+        """Conversations at risk: strata × arms × turns."""
+        return np.asarray(self._count(self.turns >= 0)[..., ::-1].cumsum(axis=-1)[..., ::-1])
 
     @cached_property
     def ends(self) -> Array:
-        """Strata × arms × turns."""
-        return self._counted(self.ended)
+        """Ended conversations: strata × arms × turns."""
+        return self._count(self.ended)
 
-    def _counted(self, chosen: NDArray[np.bool_]) -> Array:
+    def _count(self, chosen: NDArray[np.bool_]) -> Array:
         found = np.zeros((self.strata.max() + 1, self.arms.max() + 1, self.turns.max() + 1))
         np.add.at(found, (self.strata[chosen], self.arms[chosen], self.turns[chosen]), 1)
         return found
 
     @cached_property
     def hazard(self) -> Array:
-        """Strata × turns: the share of all arms' conversations that end, of those that are open."""
+        """The share of open conversations of all arms that end: strata × turns."""
         return _share(self.ends.sum(axis=1), self.at_risk.sum(axis=1))
 
     @cached_property
     def mixture(self) -> Array:
-        """Strata × arms × turns: each arm's share of what is open."""
+        """Each arm's share of the open conversations: strata × arms × turns."""
         return _share(self.at_risk, self.at_risk.sum(axis=1, keepdims=True))
 
     def beyond_expected(self) -> Array:
-        """Of each arm, ends that were observed less those expected if all arms' ended equally soon."""
+        """Return each arm's observed ends less those expected if all arms ended equally soon."""
         expected = self.mixture * self.ends.sum(axis=1, keepdims=True)
         return np.asarray((self.ends - expected).sum(axis=(0, 2)))
 
-    def hypergeometric(self) -> Array:
-        """The variance of `beyond_expected`, conversations being independent: arms × arms."""
+    def hypergeometric_variance(self) -> Array:
+        """Return the variance of `beyond_expected` for independent conversations: arms × arms."""
         open_, ended = self.at_risk.sum(axis=1), self.ends.sum(axis=1)
         weights = ended * _share(open_ - ended, np.maximum(open_ - 1, 0))
         alone = np.diag((self.mixture * weights[:, np.newaxis]).sum(axis=(0, 2)))
         return np.asarray(alone - np.einsum("sat,sbt,st->ab", self.mixture, self.mixture, weights))
 
-    def clustered(self, clusters: NDArray[np.intp]) -> Array:
-        """The same variance, clusters of conversations being independent; `clusters`: numbered from 0."""
-        of_clusters = sum_by_cluster(self._brought(), clusters)
+    def variance_by_cluster(self, clusters: NDArray[np.intp]) -> Array:
+        """Return the variance of `beyond_expected` for independent clusters; `clusters`: numbered from 0."""
+        of_clusters = sum_by_cluster(self._contributions(), clusters)
         return np.asarray(of_clusters.T @ of_clusters)
 
-    def _brought(self) -> Array:
-        """What each conversation brings to `beyond_expected`: conversations × arms."""
+    def _contributions(self) -> Array:
+        """Return each conversation's contribution to `beyond_expected`: conversations × arms."""
         own = np.eye(self.arms.max() + 1)[self.arms]
         expected = (self.mixture * self.hazard[:, np.newaxis]).cumsum(axis=-1)
         hazard = self.hazard.cumsum(axis=-1)[self.strata, self.turns]
@@ -88,11 +91,13 @@ class Ends:
 
 
 def log_rank(ends: Ends, clusters: NDArray[np.intp] | None = None) -> ChiSquare:
-    """With `clusters` their variance, else the hypergeometric one. Raises `Undefined` where the arms' ends cannot be
-    compared."""
+    """Test whether arms end equally soon, with the variance of `clusters`, or without them the hypergeometric one.
+
+    Raises `Undefined` where the arms' ends cannot be compared.
+    """
     if not ends.ended.any():
         raise Undefined("no conversation ended in a way that counts")
-    variance = ends.hypergeometric() if clusters is None else ends.clustered(clusters)
+    variance = ends.hypergeometric_variance() if clusters is None else ends.variance_by_cluster(clusters)
     df = len(variance) - 1  # the arms' differences sum to 0
     if np.linalg.matrix_rank(variance) < df:
         raise Undefined("too few ends, or too few clusters, to compare all arms")
@@ -102,6 +107,6 @@ def log_rank(ends: Ends, clusters: NDArray[np.intp] | None = None) -> ChiSquare:
 
 
 def _share(part: Array, whole: Array) -> Array:
-    """0 where there is nothing."""
+    """Return part over whole; 0 where the whole is 0."""
     part, whole = np.broadcast_arrays(part, whole)
     return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)

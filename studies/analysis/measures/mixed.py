@@ -1,10 +1,9 @@
 """Linear mixed models with crossed random intercepts, fitted by REML.
 
-The terms' variances stand relative to the residual one while they are sought (Bates et al. 2015, doi
-10.18637/jss.v067.i01). The largest term is eliminated before any matrix is factorised (its block of the equations is
-diagonal), and its levels count by their number of rows alone, so that the work grows with the number of levels of the
-other terms and hardly with that of the rows. Degrees of freedom after Satterthwaite, as Giesbrecht and Burns 1985 (doi
-10.2307/2530872) have them.
+During the search the terms' variances are relative to the residual one (Bates et al. 2015, doi 10.18637/jss.v067.i01).
+The largest term is eliminated before any matrix is factorised (its block of the equations is diagonal), and its levels
+count by their number of rows alone, so that the work grows with the number of levels of the other terms and hardly with
+that of the rows. Degrees of freedom after Satterthwaite, as Giesbrecht and Burns 1985 (doi 10.2307/2530872) have them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -44,7 +43,7 @@ class Estimate:
     df: float = np.nan
 
     def without_interval(self) -> str:
-        """Why a variance has none."""
+        """Return why a variance has no interval."""
         if not self.estimate:
             return "the variance comes out as 0"
         return "no curvature" if np.isnan(self.df) else "too uncertain for an interval"
@@ -52,7 +51,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Data:
-    """`fixed`: rows × columns of full rank; `terms`: the level of each row, numbered from 0 without gaps."""
+    """The data of one model. `fixed`: rows × columns of full rank; `terms`: the level of each row, numbered from 0
+    without gaps."""
 
     scores: Array
     fixed: Array
@@ -71,14 +71,14 @@ class Data:
     def others(self) -> list[str]:
         return [name for name in self.terms if name != self.largest]
 
-    def repeated(self, values: Mapping[str, float]) -> Array:
-        """Each other term's value, for each of its levels."""
+    def repeat_by_level(self, values: Mapping[str, float]) -> Array:
+        """Return each other term's value, repeated for each of its levels."""
         sizes = [self.sizes[name] for name in self.others]
         return np.repeat(np.array([values[name] for name in self.others]), np.array(sizes, dtype=np.intp))
 
     @cached_property
-    def eliminated(self) -> NDArray[np.intp]:
-        """Each row's level of the largest term; without terms they are all of one."""
+    def largest_levels(self) -> NDArray[np.intp]:
+        """Each row's level of the largest term; without terms all rows have one level."""
         return self.terms.get(self.largest, np.zeros(len(self.scores), dtype=np.intp))
 
     @cached_property
@@ -88,34 +88,39 @@ class Data:
         return hstack([*indicators, csr_array(np.column_stack([self.fixed, self.scores]))], format="csr")
 
     @cached_property
-    def crossed(self) -> Array:
+    def cross_products(self) -> Array:
         """All inner products of the columns."""
         return np.asarray((self.columns.T @ self.columns).toarray())
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
-        """How many rows each level of the largest term has."""
-        return np.bincount(self.eliminated)
+        """The number of rows of each level of the largest term."""
+        return np.bincount(self.largest_levels)
 
     @cached_property
     def sums(self) -> csr_array:
-        """Of the columns, within each level of the largest term."""
-        return csr_array(_indicators(self.eliminated).T @ self.columns)
+        """The sums of the columns within each level of the largest term."""
+        return csr_array(_indicators(self.largest_levels).T @ self.columns)
 
     @cached_property
     def alike(self) -> tuple[Array, Array, csr_array]:
-        """Levels of the largest term with the same number of rows count alike: these numbers, how many levels have
-        each, and all inner products of these levels' sums, flat, one column for each number."""
+        """The levels of the largest term, grouped by their number of rows, because these count alike.
+
+        The numbers, how many levels have each, and all inner products of these levels' sums, flat, one column for each
+        number.
+        """
         numbers, levels = np.unique(self.counts, return_counts=True)
         of_number = [self.sums[self.counts == number] for number in numbers]
         flat = vstack([(sums.T @ sums).reshape(1, -1) for sums in of_number], format="csc")
         return numbers.astype(float), levels.astype(float), csr_array(flat.T)
 
-    def reduced(self, weigh: Callable[[Array], Array]) -> Array:
-        """The inner products of the columns once the largest term is eliminated; `weigh`: what the square of the sum
-        within a level counts, by the number of its rows."""
+    def eliminate_largest(self, weigh: Callable[[Array], Array]) -> Array:
+        """Return the inner products of the columns with the largest term eliminated.
+
+        `weigh`: the weight of the square of the sum within a level, by the number of its rows.
+        """
         numbers, _levels, products = self.alike
-        return np.asarray(self.crossed - (products @ weigh(numbers)).reshape(self.crossed.shape))
+        return np.asarray(self.cross_products - (products @ weigh(numbers)).reshape(self.cross_products.shape))
 
 
 def _indicators(levels: NDArray[np.intp]) -> csr_array:
@@ -124,13 +129,13 @@ def _indicators(levels: NDArray[np.intp]) -> csr_array:
 
 
 def _shrinking(ratio: float) -> Callable[[Array], Array]:
-    """`ratio`: a term's variance over the residual one."""
+    """Return the weights that eliminate a term; `ratio`: its variance over the residual one."""
     return lambda counts: ratio / (1 + ratio * counts)
 
 
 @dataclass(frozen=True)
-class Solved:
-    """What follows once the relative variances are given; covariances are in units of the residual variance."""
+class Solution:
+    """Estimates for given relative variances; covariances are in units of the residual variance."""
 
     coefficients: Array
     covariance: Array
@@ -138,12 +143,12 @@ class Solved:
     logarithms: float  # of the determinants that the REML criterion counts
 
 
-def solve(data: Data, relative: Array) -> Solved:
-    """`relative`: each term's standard deviation over the residual one."""
+def solve(data: Data, relative: Array) -> Solution:
+    """Estimate the model; `relative`: each term's standard deviation over the residual one."""
     deviations = dict(zip(data.terms, relative.tolist(), strict=True))
     ratio = deviations.get(data.largest, 0.0) ** 2
-    scale = data.repeated(deviations)
-    crossed, levels, columns = data.reduced(_shrinking(ratio)), len(scale), data.fixed.shape[1]
+    scale = data.repeat_by_level(deviations)
+    crossed, levels, columns = data.eliminate_largest(_shrinking(ratio)), len(scale), data.fixed.shape[1]
     factor = cho_factor(np.eye(levels) + scale[:, None] * crossed[:levels, :levels] * scale, lower=True)
     beside = scale[:, None] * crossed[:levels, levels:]
     rest = crossed[levels:, levels:] - beside.T @ cho_solve(factor, beside)
@@ -153,12 +158,12 @@ def solve(data: Data, relative: Array) -> Solved:
     logarithms = of_number @ np.log1p(ratio * numbers)
     logarithms += 2 * sum(np.log(np.diag(triangle[0])).sum() for triangle in (factor, within))
     squares = float(rest[columns, columns] - rest[:columns, columns] @ coefficients)
-    return Solved(coefficients, cho_solve(within, np.eye(columns)), squares, float(logarithms))
+    return Solution(coefficients, cho_solve(within, np.eye(columns)), squares, float(logarithms))
 
 
 @dataclass(frozen=True)
 class Fit:
-    """`variances` by term, `residual` last; those of terms in `absent` are 0 and the model is that without them.
+    """A fitted model. `variances` by term, `residual` last; terms in `absent` have variance 0 and are not in the model.
 
     `data` has the terms that are not absent: each of their variances is above 0.
     """
@@ -169,40 +174,49 @@ class Fit:
     criterion: float  # REML, -2 log likelihood
 
     @cached_property
-    def kept(self) -> Array:
-        """The variances that are not 0, the residual one last."""
+    def positive_variances(self) -> Array:
+        """The variances above 0, the residual one last."""
         return np.array([value for value in self.variances.values() if value > 0])
 
-    def fixed(self) -> list[Estimate]:
-        """One for each column of the fixed part; t with Satterthwaite's degrees of freedom, else normal."""
-        return [self._fixed(column) for column in range(self.data.fixed.shape[1])]
+    def fixed_effects(self) -> list[Estimate]:
+        """Return an estimate for each column of the fixed part.
 
-    def _fixed(self, column: int) -> Estimate:
-        estimate = float(solve(self.data, _relative(self.kept)).coefficients[column])
+        Intervals use t with Satterthwaite's degrees of freedom, or the normal distribution if there are none.
+        """
+        return [self._fixed_effect(column) for column in range(self.data.fixed.shape[1])]
+
+    def _fixed_effect(self, column: int) -> Estimate:
+        estimate = float(solve(self.data, _relative(self.positive_variances)).coefficients[column])
         variance = _variance_of(self.data, column)
-        spread, df = variance(self.kept), self.degrees(variance)
+        spread, df = variance(self.positive_variances), self.degrees(variance)
         half = float(np.sqrt(spread)) * float(norm.ppf(_TAIL) if np.isnan(df) else t.ppf(_TAIL, df))
         return Estimate(estimate, estimate - half, estimate + half, df)
 
     def degrees(self, variance: Callable[[Array], float]) -> float:
-        """Satterthwaite's, of an estimate whose variance is this function of the terms' variances; NaN where the
-        criterion's curvature tells none."""
+        """Return Satterthwaite's degrees of freedom of an estimate.
+
+        `variance`: the variance of the estimate as a function of the terms' variances. NaN if the criterion's curvature
+        gives none.
+        """
         if self.covariance is None:
             return np.nan
-        slope = gradient(variance, self.kept)
-        return float(2 * variance(self.kept) ** 2 / (slope @ self.covariance @ slope))
+        slope = gradient(variance, self.positive_variances)
+        return float(2 * variance(self.positive_variances) ** 2 / (slope @ self.covariance @ slope))
 
     @cached_property
     def covariance(self) -> Array | None:
-        """Of `kept`, from the curvature of the criterion; None where that is not positive definite."""
-        curvature = _hessian(lambda variances: criterion(self.data, variances), self.kept)
+        """The covariance of `positive_variances` from the criterion's curvature; None if that is not
+        positive definite."""
+        curvature = _hessian(lambda variances: criterion(self.data, variances), self.positive_variances)
         if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
             return None
         return np.asarray(2 * np.linalg.inv(curvature))
 
     def components(self) -> dict[str, Estimate]:
-        """The variances, with intervals by a chi-square of 2 (estimate / standard error)² degrees of freedom; none
-        below one of them."""
+        """Return the variances, with intervals by a chi-square of 2 (estimate / standard error)² degrees of freedom.
+
+        There is no interval with less than one degree of freedom.
+        """
         present = {name: place for place, name in enumerate(name for name, value in self.variances.items() if value)}
         return {name: self._component(value, present.get(name)) for name, value in self.variances.items()}
 
@@ -216,9 +230,11 @@ class Fit:
         return Estimate(value, low, high, df)
 
     def effects(self, term: str) -> list[Estimate]:
-        """Best linear unbiased predictions of the levels of a term that is not absent; normal intervals that take the
-        variances as known."""
-        predicted, spread = self._eliminated() if term == self.data.largest else self._other(term)
+        """Return best linear unbiased predictions of the levels of a term that is not absent.
+
+        The intervals are normal and take the variances as known.
+        """
+        predicted, spread = self._largest_effects() if term == self.data.largest else self._other_effects(term)
         places = zip(predicted.tolist(), (norm.ppf(_TAIL) * np.sqrt(spread)).tolist(), strict=True)
         return [Estimate(value, value - half, value + half) for value, half in places]
 
@@ -228,24 +244,27 @@ class Fit:
 
     @cached_property
     def _henderson(self) -> tuple[Array, Array]:
-        """Henderson's equations of the terms that are there, the largest eliminated: the solution, that is the other
-        levels' effects and the coefficients, and its error covariance in units of the residual variance."""
-        left = self.data.reduced(_shrinking(self._ratios[self.data.largest]))
-        inverse_ratios = 1 / self.data.repeated(self._ratios)
+        """The solution of Henderson's equations without the largest term, and its error covariance.
+
+        The solution holds the other levels' effects and the coefficients. The covariance is in units of the residual
+        variance.
+        """
+        left = self.data.eliminate_largest(_shrinking(self._ratios[self.data.largest]))
+        inverse_ratios = 1 / self.data.repeat_by_level(self._ratios)
         left[np.diag_indices(len(inverse_ratios))] += inverse_ratios
         covariance = np.linalg.inv(left[:-1, :-1])
         return covariance @ left[:-1, -1], np.asarray(covariance)
 
-    def _other(self, term: str) -> tuple[Array, Array]:
-        """Effects and error variances of a term that was not eliminated."""
+    def _other_effects(self, term: str) -> tuple[Array, Array]:
+        """Return effects and error variances of a term that was not eliminated."""
         solution, covariance = self._henderson
         before = self.data.others[: self.data.others.index(term)]
         start = sum(self.data.sizes[name] for name in before)
         there = slice(start, start + self.data.sizes[term])
         return solution[there], np.diag(covariance)[there] * self.variances["residual"]
 
-    def _eliminated(self) -> tuple[Array, Array]:
-        """The same of that which was."""
+    def _largest_effects(self) -> tuple[Array, Array]:
+        """Return effects and error variances of the largest term, which was eliminated."""
         solution, covariance = self._henderson
         shrunken = _shrinking(self._ratios[self.data.largest])(self.data.counts.astype(float))
         others, scores = self.data.sums[:, :-1], self.data.sums[:, [-1]].toarray().ravel()
@@ -254,10 +273,11 @@ class Fit:
 
 
 def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> Fit:
-    """Raises `Undefined` where the data leave nothing to estimate. A term whose variance comes out as 0 is left out."""
-    refuse(scores, fixed, terms)
+    """Fit a model by REML; a term whose variance comes out as 0 is left out. Raises `Undefined` if nothing can be
+    estimated."""
+    require_estimable(scores, fixed, terms)
     data = Data(scores, fixed, terms)
-    relative = best(data)
+    relative = best_deviations(data)
     absent = tuple(name for name, deviation in zip(terms, relative, strict=True) if not deviation)
     if absent:
         data = Data(scores, fixed, {name: levels for name, levels in terms.items() if name not in absent})
@@ -270,7 +290,7 @@ def fit(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> F
     return Fit(data, variances, absent, criterion(data, np.array([*found.values(), residual])))
 
 
-def refuse(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> None:
+def require_estimable(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -> None:
     if len(scores) < fixed.shape[1] + 3:
         raise Undefined("too few ratings for a mixed model")
     counts = sorted(int(levels.max()) + 1 for levels in terms.values())
@@ -282,23 +302,23 @@ def refuse(scores: Array, fixed: Array, terms: Mapping[str, NDArray[np.intp]]) -
         raise Undefined("the scores do not vary")
     if np.abs(scores - fixed @ np.linalg.lstsq(fixed, scores)[0]).max() < EXACT:
         raise Undefined("the scores differ between the arms alone")
-    if terms and _saturated(Data(scores, fixed, terms)):
+    if terms and _is_saturated(Data(scores, fixed, terms)):
         raise Undefined("nothing is left to estimate the error of")
 
 
-def _saturated(data: Data) -> bool:
-    """Whether levels and fixed part give the scores exactly although they are fewer than these."""
-    within = data.reduced(lambda counts: 1 / counts)
+def _is_saturated(data: Data) -> bool:
+    """Return whether levels and fixed part, although fewer than the scores, give them exactly."""
+    within = data.eliminate_largest(lambda counts: 1 / counts)
     solution, _squares, rank, _values = np.linalg.lstsq(within[:-1, :-1], within[:-1, -1], rcond=_DEPENDENT)
     if rank + len(data.counts) >= len(data.scores):
         return False
     left = data.scores - data.columns[:, :-1] @ solution
-    means = np.bincount(data.eliminated, weights=left) / data.counts
-    return bool(np.abs(left - means[data.eliminated]).max() < EXACT)
+    means = np.bincount(data.largest_levels, weights=left) / data.counts
+    return bool(np.abs(left - means[data.largest_levels]).max() < EXACT)
 
 
-def telling(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, str]:
-    """The terms that cannot be told from the error or from an earlier term, with the reason."""
+def unidentified_terms(terms: Mapping[str, NDArray[np.intp]]) -> dict[str, str]:
+    """Return the terms that cannot be distinguished from the error or from an earlier term, with the reason."""
     reasons: dict[str, str] = {}
     kept: list[str] = []
     for name, levels in terms.items():
@@ -321,7 +341,7 @@ def _same(one: NDArray[np.intp], other: NDArray[np.intp]) -> bool:
 
 
 def criterion(data: Data, variances: Array) -> float:
-    """-2 log of the restricted likelihood; `variances`: of the terms and, last, the residual one."""
+    """Return -2 log of the restricted likelihood; `variances`: of the terms and, last, the residual one."""
     freedom = len(data.scores) - data.fixed.shape[1]
     solved = solve(data, _relative(variances))
     return float(freedom * np.log(2 * np.pi * variances[-1]) + solved.logarithms + solved.squares / variances[-1])
@@ -331,8 +351,9 @@ def _relative(variances: Array) -> Array:
     return np.asarray(np.sqrt(variances[:-1] / variances[-1]))
 
 
-def profiled(data: Data, relative: Array) -> float:
-    """The criterion at the residual variance that makes it least, but for a constant; infinite where there is none."""
+def profile_deviance(data: Data, relative: Array) -> float:
+    """Return the criterion, up to a constant, at the residual variance that makes it least; infinite if
+    there is none."""
     try:
         solved = solve(data, relative)
     except LinAlgError:
@@ -341,15 +362,15 @@ def profiled(data: Data, relative: Array) -> float:
     return float(freedom * np.log(max(solved.squares, 1e-300)) + solved.logarithms)
 
 
-def best(data: Data) -> Array:
+def best_deviations(data: Data) -> Array:
     """Return the relative standard deviations at which the profiled criterion is least.
 
-    That of a term without which it is no higher is exactly 0. Of few ratings the criterion can have several minima,
-    one of them at 0 or without an error, so it is sought from several deviations.
+    A term that does not lower the criterion gets exactly 0. With few ratings the criterion can have several minima, one
+    of them at 0 or without an error, so the search starts from several deviations.
     """
     found = [_best_from(data, start) for start in _STARTS]
-    lowest = min(profiled(data, one) for one in found)
-    return next(one for one in found if profiled(data, one) <= lowest + _AS_GOOD)
+    lowest = min(profile_deviance(data, one) for one in found)
+    return next(one for one in found if profile_deviance(data, one) <= lowest + _AS_GOOD)
 
 
 def _best_from(data: Data, start: float) -> Array:
@@ -367,8 +388,11 @@ def _best_from(data: Data, start: float) -> Array:
 
 
 def _least(of: Callable[[Array], float], start: Array) -> Array:
-    """Where a function of deviations is least. It takes a deviation below 0 for one above: a simplex that is stopped at
-    0 instead lies flat on that bound and never leaves it again."""
+    """Return where a function of deviations is least.
+
+    It treats a negative deviation like a positive one: a simplex that is stopped at 0 lies flat on that bound and never
+    leaves it again.
+    """
     options = {"xatol": 1e-9, "fatol": 1e-11, "maxiter": 4000, "maxfev": 4000}
     bounds = [(-MOST, MOST)] * len(start)
     found = minimize(of, start, method="Nelder-Mead", bounds=bounds, options=options)
@@ -376,21 +400,21 @@ def _least(of: Callable[[Array], float], start: Array) -> Array:
 
 
 def _with(data: Data, deviations: Array, free: NDArray[np.bool_], values: Array) -> float:
-    """The profiled criterion where the free deviations have these values."""
+    """Return the profiled criterion with these values of the free deviations."""
     tried = deviations.copy()
     tried[free] = values
-    return profiled(data, tried)
+    return profile_deviance(data, tried)
 
 
 def _is_nothing(data: Data, deviations: Array, place: np.intp) -> bool:
-    """Whether the criterion is no higher with 0 at this place."""
+    """Return whether the criterion is no higher with 0 at this place."""
     without = deviations.copy()
     without[place] = 0.0
-    return profiled(data, without) <= profiled(data, deviations) + _AS_GOOD
+    return profile_deviance(data, without) <= profile_deviance(data, deviations) + _AS_GOOD
 
 
 def _variance_of(data: Data, column: int) -> Callable[[Array], float]:
-    """The sampling variance of a coefficient, as a function of the variances."""
+    """Return the sampling variance of a coefficient, as a function of the variances."""
     return lambda variances: float(variances[-1] * solve(data, _relative(variances)).covariance[column, column])
 
 

@@ -1,4 +1,4 @@
-"""p values of a family of tests, adjusted together; each in the order given.
+"""Adjustment of the p values of a family of tests; results keep the order.
 
 statsmodels has these too, but makes Python collect its garbage each time: a tenth of a second, and families are many.
 """
@@ -10,7 +10,7 @@ from scipy.stats import false_discovery_control  # noqa: TID253
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Holm 1979, Scandinavian Journal of Statistics 6:65."""
+    """Adjust by Holm 1979, Scandinavian Journal of Statistics 6:65."""
     order = np.argsort(p_values)
     stepped = np.maximum.accumulate(np.asarray(p_values)[order] * np.arange(len(order), 0, -1))
     adjusted = np.empty(len(order))
@@ -20,6 +20,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Benjamini & Hochberg 1995, doi 10.1111/j.2517-6161.1995.tb02031.x."""
+    """Adjust by Benjamini & Hochberg 1995, doi 10.1111/j.2517-6161.1995.tb02031.x."""
     found: list[float] = false_discovery_control(p_values).tolist() if len(p_values) else []
     return found

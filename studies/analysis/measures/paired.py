@@ -25,7 +25,8 @@ class Wilcoxon:
 
 
 def wilcoxon(differences: Array) -> Wilcoxon:
-    """Two-sided; differences of 0 are dropped (Wilcoxon 1945). Raises `Undefined` where nothing else is there."""
+    """Test paired differences, two-sided; differences of 0 are dropped (Wilcoxon 1945). Raises `Undefined` if no other
+    is left."""
     differing = _differing(differences)
     sizes = np.abs(differing)
     tied = len(np.unique(sizes)) < len(sizes)
@@ -37,16 +38,19 @@ def wilcoxon(differences: Array) -> Wilcoxon:
 
 
 def _exact(differing: Array) -> float:
-    """Two-sided p over all choices of signs, by the distribution of the sum of positive ranks: each rank, doubled so
-    that midranks are whole, is added or not. (scipy tries them one by one: 0.1 s for thirteen pairs with ties.)"""
+    """Return the two-sided p over all choices of signs.
+
+    It uses the distribution of the sum of positive ranks: each rank, doubled so that midranks are whole, is added or
+    not. scipy tries the choices one by one, which takes 0.1 s for thirteen pairs with ties.
+    """
     ranks = np.rint(2 * stats.rankdata(np.abs(differing))).astype(int)
-    chances = chances_of_sums(ranks)
+    chances = rank_sum_chances(ranks)
     smaller = min(int(ranks[differing > 0].sum()), int(ranks[differing < 0].sum()))
     return min(1.0, 2 * float(chances[: smaller + 1].sum()))
 
 
-def chances_of_sums(ranks: NDArray[np.intp]) -> Array:
-    """Of each sum from 0 on, where each rank counts or not, as a coin has it."""
+def rank_sum_chances(ranks: NDArray[np.intp]) -> Array:
+    """Return the chance of each sum from 0 on, if each rank is included with chance 1/2."""
     chances = np.ones(1)
     for rank in ranks:
         apart = np.zeros(rank)
@@ -55,15 +59,17 @@ def chances_of_sums(ranks: NDArray[np.intp]) -> Array:
 
 
 def rank_biserial(differences: Array) -> float:
-    """Of matched pairs, -1 to 1: (T+ - T-) / (T+ + T-), differences of 0 dropped (Kerby 2014,
-    doi 10.2466/11.IT.3.1)."""
+    """Return the matched-pairs rank-biserial correlation, -1 to 1.
+
+    It is (T+ - T-) / (T+ + T-), differences of 0 dropped (Kerby 2014, doi 10.2466/11.IT.3.1).
+    """
     differing = _differing(differences)
     ranks = stats.rankdata(np.abs(differing))
     return float((ranks * np.sign(differing)).sum() / ranks.sum())
 
 
 def t_interval(differences: Array) -> tuple[float, float]:
-    """95 %, of their mean (Student 1908, doi 10.1093/biomet/6.1.1)."""
+    """Return the 95 % interval of the mean difference (Student 1908, doi 10.1093/biomet/6.1.1)."""
     if len(differences) < 2:
         raise Undefined("one pair")
     if np.ptp(differences) == 0:
@@ -73,7 +79,7 @@ def t_interval(differences: Array) -> tuple[float, float]:
 
 
 def d_z(differences: Array) -> tuple[float, float, float]:
-    """Mean over standard deviation of the differences, with a 95 % interval from the noncentral t."""
+    """Return mean over standard deviation of the differences, with a 95 % interval from the noncentral t."""
     if len(differences) < 2:
         raise Undefined("one pair")
     spread = differences.std(ddof=1)
@@ -85,8 +91,11 @@ def d_z(differences: Array) -> tuple[float, float, float]:
 
 
 def d_av(first: Array, second: Array) -> tuple[float, float, float]:
-    """Mean difference over the root of the mean of both variances (Cumming 2012), with a 95 % interval: that of `d_z`
-    on the other scale (Algina & Keselman 2003, doi 10.1177/0013164403256358), nan where the differences do not vary."""
+    """Return the mean difference over the root of the mean of both variances (Cumming 2012), with a 95 % interval.
+
+    The interval is that of `d_z` on the other scale (Algina & Keselman 2003, doi 10.1177/0013164403256358), nan where
+    the differences do not vary.
+    """
     if len(first) < 2:
         raise Undefined("one pair")
     differences = first - second
@@ -101,16 +110,18 @@ def d_av(first: Array, second: Array) -> tuple[float, float, float]:
     return d, low * scale, high * scale
 
 
-def signed_counts(differences: Array) -> Array:
-    """What `rank_biserial_of` takes the sums of: rows × (1 for a difference above 0 of each size, from the smallest,
-    then the same for those below)."""
+def counts_by_sign(differences: Array) -> Array:
+    """Return the rows that `rank_biserial_of` sums.
+
+    Columns: 1 for a difference above 0 of each size, from the smallest, then the same for differences below 0.
+    """
     rounded = np.round(differences, ROUNDED)
     sizes = np.unique(np.abs(_differing(differences)))
     return np.asarray(np.hstack([rounded[:, np.newaxis] == sizes, rounded[:, np.newaxis] == -sizes]), dtype=float)
 
 
 def rank_biserial_of(sums: Array) -> Array:
-    """(…, sums) → (…): `rank_biserial`, ranks made anew; nan where all differences are 0."""
+    """Return `rank_biserial` of sums, (…, sums) → (…), ranking anew; nan where all differences are 0."""
     above, below = np.split(sums, 2, axis=-1)
     tied = above + below
     ranks = np.cumsum(tied, axis=-1) - tied + (tied + 1) / 2
@@ -128,7 +139,10 @@ def _differing(differences: Array) -> Array:
 
 
 def _noncentrality(t: float, degrees: int, tail: float) -> float:
-    """That with which t would be at this place of its distribution. (scipy's own gives nan far from the middle.)"""
+    """Return the noncentrality with which t lies at this place of its distribution.
+
+    scipy's own function gives nan far from the middle.
+    """
     scales = np.sqrt(stats.chi2.ppf((NODES + 1) / 2, degrees) / degrees)
     reach = 10 + 3 * abs(t)
     return float(brentq(lambda shift: SHARES @ ndtr(t * scales - shift) / 2 - tail, -reach, reach))

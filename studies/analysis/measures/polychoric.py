@@ -1,7 +1,7 @@
-"""Polychoric correlations: of the normal variables that are thought to lie behind ordered categories.
+"""Polychoric correlations, which assume normal variables behind ordered categories.
 
-By maximum likelihood in two steps: the thresholds from each variable's own shares, then the correlation (Olsson 1979,
-doi 10.1007/BF02296207).
+They are maximum likelihood estimates in two steps: the thresholds from each variable's own shares, then the correlation
+(Olsson 1979, doi 10.1007/BF02296207).
 """
 
 from functools import lru_cache
@@ -21,8 +21,11 @@ _NODES = 64
 
 
 def correlations(scores: Array) -> Array:
-    """`scores`: ratings × items, complete, in whole points; items × items. Raises `Undefined` where they are no ordered
-    categories, or a pair of items has no correlation within BOUND."""
+    """Return the polychoric correlations, items × items.
+
+    `scores`: ratings × items, complete, in whole points. Raises `Undefined` if they are not ordered categories, or a
+    pair of items has no correlation within BOUND.
+    """
     if not np.array_equal(scores, np.rint(scores)):
         raise Undefined("the scores are not whole numbers")
     places = [np.unique(item, return_inverse=True)[1] for item in scores.T]
@@ -41,7 +44,10 @@ def _cross_table(rows: np.ndarray, columns: np.ndarray) -> Array:
 
 
 def correlation(table: Array) -> float:
-    """`table`: counts of the categories of one variable × those of the other, none of which is empty throughout."""
+    """Return the polychoric correlation of a cross table.
+
+    `table`: counts of the categories of one variable × those of the other; each category occurs.
+    """
     if min(table.shape) < 2:
         raise Undefined("an item does not vary")
     rows, columns = thresholds(table.sum(axis=1)), thresholds(table.sum(axis=0))
@@ -58,12 +64,12 @@ def correlation(table: Array) -> float:
 
 
 def thresholds(counts: Array) -> Array:
-    """Where a standard normal variable is cut to give these shares."""
+    """Return the thresholds at which a standard normal variable gives these shares."""
     return np.asarray(ndtri(np.cumsum(counts)[:-1] / counts.sum()))
 
 
 def _chances(rows: Array, columns: Array, r: float) -> Array:
-    """Of each cell, for a correlation of `r`."""
+    """Return the chance of each cell for a correlation of `r`."""
     below = np.zeros((len(rows) + 2, len(columns) + 2))
     below[1:-1, 1:-1] = both_below(rows[:, np.newaxis], columns, r)
     below[-1, 1:] = [*ndtr(columns), 1]
@@ -72,8 +78,10 @@ def _chances(rows: Array, columns: Array, r: float) -> Array:
 
 
 def both_below(x: Array, y: Array, r: float) -> Array:
-    """The chance that two standard normal variables with the correlation `r` lie below x and y: by quadrature over the
-    correlations up to `r` (Genz 2004, doi 10.1023/B:STCO.0000035304.20635.31)."""
+    """Return the chance that two standard normal variables with the correlation `r` lie below x and y.
+
+    It is computed by quadrature over the correlations up to `r` (Genz 2004, doi 10.1023/B:STCO.0000035304.20635.31).
+    """
     nodes, weights = _quadrature()
     angle = np.arcsin(r) / 2
     angles = angle * (nodes + 1)

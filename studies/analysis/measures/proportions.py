@@ -16,9 +16,11 @@ Counts = NDArray[np.float64] | NDArray[np.intp]
 
 
 def effective(hits: Counts, of: Counts) -> float:
-    """How many independent answers would leave the share as uncertain as these, less for few clusters (Korn & Graubard
-    1998, Survey Methodology 24:193). `hits`, `of`: one per cluster, which may differ in size. Where each has one
-    answer, or all are alike, that is how many clusters."""
+    """Return how many independent answers would leave the share as uncertain as these, fewer for few clusters.
+
+    Korn & Graubard 1998, Survey Methodology 24:193. `hits`, `of`: one per cluster, which may differ in size. If each
+    cluster has one answer, or all answers are alike, it is the number of clusters.
+    """
     hits, of = hits[of > 0], of[of > 0]
     clusters, answers = len(of), float(of.sum())
     if clusters == answers or not 0 < hits.sum() < answers or clusters < 2:
@@ -29,8 +31,10 @@ def effective(hits: Counts, of: Counts) -> float:
 
 
 def effective_by_jackknife(share: float, without: Counts, answers: int) -> float:
-    """As `effective`, of a share that is a product or a sum of shares, so that its variance is Tukey's (1958).
-    `without`: the share with each of the clusters left out; nan, and so is what is returned, where one is undefined."""
+    """Return `effective` of a product or sum of shares, whose variance is Tukey's (1958).
+
+    `without`: the share without each of the clusters. If one of them is nan, so is the result.
+    """
     clusters = len(without)
     return _independent(share, float(without.var()) * (clusters - 1), clusters, answers)
 
@@ -43,15 +47,26 @@ def _independent(share: float, variance: float, clusters: int, answers: float) -
 
 
 def wilson(share: float, n: float) -> tuple[float, float]:
-    """95 %. `n`: what is independent, so that `share` of it need be no whole number."""
+    """Return the 95 % Wilson interval; `n`: the independent answers, so `share` × `n` need not be a whole number."""
     if n < 1:
         raise Undefined("there is nothing to take a share of")
     low, high = proportion_confint(share * n, n, method="wilson")
     return (0.0 if share == 0 else float(low)), (1.0 if share == 1 else float(high))
 
 
+def exact_interval(hits: int, of: int) -> tuple[float, float]:
+    """Return the exact 95 % interval of a share (Clopper & Pearson 1934, doi 10.1093/biomet/26.4.404)."""
+    if of < 1:
+        raise Undefined("there is nothing to take a share of")
+    low, high = proportion_confint(hits, of, method="beta")
+    return float(low), float(high)
+
+
 def add_by_clusters(row: Row, hits: Counts, of: Counts) -> None:
-    """As `add_wilson`, of answers of which those of one cluster may be alike; `hits`, `of`: one per cluster."""
+    """Add `estimate`, `low`, `high` and `method` for answers that may be alike within a cluster.
+
+    `hits`, `of`: one per cluster.
+    """
     if not of.sum():
         raise Undefined("there is nothing to take a share of")
     share, n = float(hits.sum() / of.sum()), effective(hits, of)

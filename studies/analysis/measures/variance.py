@@ -19,7 +19,8 @@ ROUNDING = 1e-12  # what computing leaves of a residual that is 0, over the mean
 
 @dataclass(frozen=True)
 class MeanSquares:
-    """Of a complete table, targets × raters (Shrout & Fleiss 1979, doi 10.1037/0033-2909.86.2.420, table 3)."""
+    """Mean squares of a complete table, targets × raters (Shrout & Fleiss 1979, doi 10.1037/0033-2909.86.2.420, table
+    3)."""
 
     targets: float
     within: float  # targets
@@ -29,9 +30,9 @@ class MeanSquares:
 
 @dataclass(frozen=True)
 class Icc:
-    """`low` and `high` are nan under perfect agreement, where no F exists, and where a variance comes out as 0.
+    """An intraclass correlation. `low` and `high` are nan under perfect agreement and where a variance is 0.
 
-    The mean of raters who disagree more than chance has them do may have no (A,k), then nan, and no `low`, then -inf.
+    If raters disagree more than by chance, the mean may have no (A,k), then nan, and no `low`, then -inf.
     """
 
     estimate: float
@@ -48,12 +49,12 @@ class OneWay:
     raters: float
 
     def forms(self) -> dict[str, Icc]:
-        """By the names of the result columns."""
+        """Return the forms by the names of the result columns."""
         return {"icc_1_1": self.single, "icc_1_k": self.mean}
 
 
 def two_way(scores: Array) -> dict[str, Icc]:
-    """All six forms by the names of the result columns; `scores`: targets × raters, complete."""
+    """Return all six forms by the names of the result columns; `scores`: targets × raters, complete."""
     targets, raters = scores.shape
     if targets < 2 or raters < 2:
         raise Undefined("fewer than two conversations that all raters rated")
@@ -70,7 +71,10 @@ def two_way(scores: Array) -> dict[str, Icc]:
 
 
 def mean_squares(scores: Array) -> MeanSquares:
-    """Of a complete table, targets × raters. pingouin gives the same ratios, in hundreds of times the time."""
+    """Return the mean squares of a complete table, targets × raters.
+
+    pingouin gives the same ratios, but takes hundreds of times longer.
+    """
     targets, raters = scores.shape
     of_targets = _of_targets(scores)
     deviations = scores - of_targets[:, np.newaxis]
@@ -88,7 +92,7 @@ def mean_squares(scores: Array) -> MeanSquares:
 
 
 def _of_targets(scores: Array) -> Array:
-    """Means. A product with ones: numpy takes nine times as long to sum many short rows."""
+    """Return the targets' means by a product with ones; numpy takes nine times as long to sum many short rows."""
     return np.asarray(scores @ np.ones(scores.shape[1]) / scores.shape[1])
 
 
@@ -97,7 +101,7 @@ def _squares(deviations: Array) -> float:
 
 
 def _estimates(squares: MeanSquares, targets: int, raters: int) -> dict[str, float]:
-    """Each (between - error) / (between + what the form adds to it)."""
+    """Return each form, (between - error) / (between + the terms that the form adds)."""
     between, within, residual = squares.targets, squares.within, squares.residual
     of_raters = (squares.raters - residual) / targets
     return {
@@ -111,7 +115,10 @@ def _estimates(squares: MeanSquares, targets: int, raters: int) -> dict[str, flo
 
 
 def one_way(scores: Array, targets: NDArray[np.intp]) -> OneWay:
-    """`targets`: what each score is of, numbered from 0 without gaps; they may differ in their number of scores."""
+    """Return the one-way forms.
+
+    `targets`: the target of each score, numbered from 0 without gaps; targets may differ in their number of scores.
+    """
     sizes = np.bincount(targets)
     if len(sizes) < 2 or len(scores) == len(sizes):
         raise Undefined("fewer than two targets, or no target with several scores")
@@ -137,7 +144,7 @@ def _one_way_bounds(ratio: float, df1: int, df2: int, raters: float, form: str) 
 
 
 def bounds_of_ratio(low: float, high: float, raters: float, form: str) -> dict[str, tuple[float, float]]:
-    """For the forms (1,·) and (C,·), whose interval is that of one ratio of mean squares."""
+    """Return the bounds of the forms (1,·) and (C,·), whose interval is that of one ratio of mean squares."""
     single = tuple(float((bound - 1) / (bound + raters - 1)) for bound in (low, high))
     mean = tuple(float(1 - 1 / bound) if bound else -np.inf for bound in (low, high))
     return {f"icc_{form}_1": single, f"icc_{form}_k": mean}  # type: ignore[dict-item]
@@ -151,7 +158,7 @@ def _consistency_bounds(squares: MeanSquares, targets: int, raters: int) -> dict
 def _agreement_bounds(
     squares: MeanSquares, estimate: float, targets: int, raters: int
 ) -> dict[str, tuple[float, float]]:
-    """For (A,·), with Satterthwaite's degrees of freedom. In units of the residual mean square."""
+    """Return the bounds of (A,·), with Satterthwaite's degrees of freedom, in units of the residual mean square."""
     if not squares.residual or estimate >= 1:
         return {"icc_a_1": (np.nan, np.nan), "icc_a_k": (np.nan, np.nan)}
     between, rater = squares.targets / squares.residual, squares.raters / squares.residual
@@ -164,20 +171,25 @@ def _agreement_bounds(
         low = targets * (between - below) / (below * rest + targets * between)
         high = targets * (above * between - 1) / (rest + targets * above * between)
     single = float(low), float(high)
-    return {"icc_a_1": single, "icc_a_k": (of_mean(single[0], raters), of_mean(single[1], raters))}
+    return {"icc_a_1": single, "icc_a_k": (spearman_brown(single[0], raters), spearman_brown(single[1], raters))}
 
 
-def of_mean(single: float, raters: int) -> float:
-    """Spearman–Brown. A bound at or below the least that the mean of so many raters can have is no bound."""
+def spearman_brown(single: float, raters: int) -> float:
+    """Return the reliability of a mean of raters by Spearman–Brown.
+
+    A bound at or below the least possible value for so many raters is no bound.
+    """
     divisor = 1 + single * (raters - 1)
     return single * raters / divisor if divisor > 0 or np.isnan(divisor) else -np.inf
 
 
-def by_components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp], ratings: float) -> dict[str, Icc]:
-    """The four two-way forms where not every rater rated every target, each at most once: REML of both as crossed
-    random effects.
+def two_way_by_components(
+    scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp], ratings: float
+) -> dict[str, Icc]:
+    """Return the four two-way forms for incomplete ratings, by REML with targets and raters as crossed effects.
 
-    `ratings`: the number of them that a mean is of, for the forms (·,k). Intervals by the delta method on the logit.
+    Each rater rated each target at most once. `ratings`: the number of ratings in a mean, for the forms (·,k).
+    Intervals by the delta method on the logit.
     """
     found = components(scores, targets, raters)
     covariance = _covariance(found.data, found.relative)
@@ -189,26 +201,26 @@ def by_components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.i
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """`relative`: the variances of targets and, unless it is 0, of raters, over that of the error."""
+class FittedComponents:
+    """Fitted variances over that of the error. `relative`: of targets and, unless it is 0, of raters."""
 
     data: mixed.Data
     relative: Array
 
 
-def components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> Fitted:
-    for reason in mixed.telling({"target": targets, "rater": raters}).values():
+def components(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> FittedComponents:
+    for reason in mixed.unidentified_terms({"target": targets, "rater": raters}).values():
         raise Undefined(reason)
-    data = _crossed(scores, targets, raters)
-    deviations = mixed.best(data)
+    data = _make_data(scores, targets, raters)
+    deviations = mixed.best_deviations(data)
     if deviations.max() > mixed.MOST / 2:
         raise Undefined("the error's variance comes out as 0")
     if not deviations[0]:
         raise Undefined("the variance of the conversations comes out as 0")
-    return Fitted(data, np.square(deviations[deviations > 0]))
+    return FittedComponents(data, np.square(deviations[deviations > 0]))
 
 
-def _crossed(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> mixed.Data:
+def _make_data(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp]) -> mixed.Data:
     if len(scores) < 4:
         raise Undefined("too few ratings for a mixed model")
     if np.ptp(scores) == 0:
@@ -217,11 +229,13 @@ def _crossed(scores: Array, targets: NDArray[np.intp], raters: NDArray[np.intp])
 
 
 def _covariance(data: mixed.Data, kept: Array) -> Array | None:
-    """Of the variances of targets and, unless it is 0, of raters, over that of the error, from the curvature of the
-    criterion; None where that is not positive definite."""
+    """Return the covariance of the relative variances of targets and, unless it is 0, raters.
+
+    It follows from the curvature of the criterion and is None where that is not positive definite.
+    """
 
     def at(variances: Array) -> float:
-        return mixed.profiled(data, np.sqrt(np.resize([*variances, 0.0], 2)))
+        return mixed.profile_deviance(data, np.sqrt(np.resize([*variances, 0.0], 2)))
 
     def slope(place: int) -> Callable[[Array], float]:
         return lambda variances: float(mixed.gradient(at, variances)[place])

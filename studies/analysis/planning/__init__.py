@@ -1,4 +1,4 @@
-"""How many people a study needs, and what more of them would tell. Importing this costs neither pandas nor scipy."""
+"""Planning of sample size, power and precision. Importing this module loads neither pandas nor scipy."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,14 +44,16 @@ COUNSELLORS = (
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked: `correlation` to find r, `width` an interval of r at most ± `half_width`, `icc` one of an ICC of
-    `raters` raters at most ± `half_width`, `paired` to find a difference d_z. Intervals have level 1 - `alpha`.
-    Of a study with so many `people`: `dependent`, how likely it tells two judges apart that correlate with people by r
-    and r2 and with one another by `between`; `discrimination`, how many pairs of `models` it tells apart whose means
-    vary by `separation` times the variance of a model's conversations. These are simulated: `studies`, from `seed`.
+    """A question of planning.
 
-    A person has `per_person` units: conversations, or (`paired`) pairs of them. `within`: the intraclass correlation
-    of a person's units. `dropout`: the share of people who do not complete.
+    `question` is one of: `correlation` to find r, `width` an interval of r at most ± `half_width`, `icc` one of an ICC
+    of `raters` raters at most ± `half_width`, `paired` to find a difference d_z. Intervals have level 1 - `alpha`. Of a
+    study with so many `people`: `dependent`, how likely it tells two judges apart that correlate with people by r and
+    r2 and with one another by `between`; `discrimination`, how many pairs of `models` it tells apart whose means vary
+    by `separation` times the variance of a model's conversations. These are simulated: `studies`, from `seed`.
+
+    A person has `per_person` units: conversations, or (`paired`) pairs of them. `within`: the intraclass correlation of
+    a person's units. `dropout`: the share of people who do not complete.
     """
 
     question: str
@@ -76,7 +78,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Nearby:
-    """What another value of the one that is guessed would ask for."""
+    """The people needed for another value of the parameter that is guessed."""
 
     value: float
     needed: int
@@ -86,8 +88,11 @@ class Nearby:
 
 @dataclass(frozen=True)
 class Need:
-    """`needed`: independent units. `exact`: the same by the exact distribution of r, where that is what is asked.
-    `people` complete, `invited` with those who drop out. `ratings`: of people, `raters` for a conversation in `icc`."""
+    """The answer to a question of sample size.
+
+    `needed`: independent units. `exact`: the same by the exact distribution of r, for `correlation`. `people` complete;
+    `invited` includes those who drop out. `ratings`: of people, `raters` for a conversation in `icc`.
+    """
 
     needed: int
     exact: int | None
@@ -101,9 +106,12 @@ class Need:
 
 @dataclass(frozen=True)
 class Size:
-    """So many people who complete. `independent`: conversations that tell as much, or (`discrimination`) the people.
-    `power`: the share of simulated studies that find it, or (`discrimination`) the mean share of pairs that a study
-    tells apart; `low` and `high` are its 95 % Monte Carlo interval."""
+    """A study of some size and its power.
+
+    `people` complete. `independent`: conversations that inform as much, or (`discrimination`) the people. `power`: the
+    share of simulated studies that find the effect, or (`discrimination`) the mean share of pairs that a study
+    distinguishes; `low` and `high` are its 95 % Monte Carlo interval.
+    """
 
     people: int
     conversations: int
@@ -114,8 +122,8 @@ class Size:
 
 
 @dataclass(frozen=True)
-class Apart:
-    """Pairs of models with so many steps from one to the other when they are ordered by their means."""
+class PairPower:
+    """The power for pairs of models that are so many steps apart in the order of their means."""
 
     steps: int
     d: float  # d_z
@@ -126,26 +134,30 @@ class Apart:
 
 @dataclass(frozen=True)
 class Chance:
-    """`asked`: with the people of the wish; `sizes`: with fewer and more. `least`: the difference between two observed
-    correlations around these that is just significant (`dependent`); `pairs` is of `discrimination`."""
+    """The answer to a question of power.
+
+    `asked`: with the people of the wish; `sizes`: with fewer and more. `least`: the smallest significant difference
+    between two observed correlations around these (`dependent`); `pairs` is of `discrimination`.
+    """
 
     asked: Size
     invited: int
     design_effect: float | None
     least: float | None
-    pairs: list[Apart]
+    pairs: list[PairPower]
     sizes: list[Size]
     studies: int
     seed: int
 
 
-def possible(r: float, r2: float, between: float) -> bool:
-    """Whether three variables can correlate so: their matrix has a positive determinant."""
+def is_possible(r: float, r2: float, between: float) -> bool:
+    """Return whether three variables can correlate so: their matrix has a positive determinant."""
     return 1 - r * r - r2 * r2 - between * between + 2 * r * r2 * between > 0
 
 
-def rank(of: Mapping[str, Any]) -> tuple[bool, int]:
-    """The primary agreements come first: of final ratings, and of the participants themselves."""
+def agreement_rank(of: Mapping[str, Any]) -> tuple[bool, int]:
+    """Return a sort key that puts the primary agreements first: of final ratings, and of the participants
+    themselves."""
     return of["moment"] != "final", PEOPLE.index(of["human"])
 
 
@@ -157,14 +169,15 @@ def plan_precision(
     seed: int = 1,
     on_progress: Progress = lambda *_: None,
 ) -> dict[str, Any]:
-    """What more participants or second ratings would make of an interval, from the export in `folder`.
+    """Return how far more participants or second ratings would narrow an interval, from the export in `folder`.
 
-    `wanted`: any of OF; the first agreement of a judge and people that is so. Raises `AnalysisError`.
+    `wanted`: values for any of OF, which choose the first matching agreement of a judge and people. Raises
+    `AnalysisError`.
     """
     from studies.analysis.bootstrap import Bootstrap
     from studies.analysis.frames import load
-    from studies.analysis.planning.precision import precision
+    from studies.analysis.planning.precision import compute_precision
 
     if bootstrap < 1 or seed < 0:
         raise AnalysisError(f"bootstrap must be at least 1 and seed at least 0, not {bootstrap} and {seed}")
-    return precision(load(folder), wanted, Bootstrap(bootstrap, seed), on_progress)
+    return compute_precision(load(folder), wanted, Bootstrap(bootstrap, seed), on_progress)

@@ -1,4 +1,4 @@
-"""A program for pages, which must not import scipy.
+"""Answer planning questions in a process of their own, because pages must not import scipy.
 
 It reads a `Wish` as JSON from standard input and writes the `Need`, or the `Chance`, as JSON.
 """
@@ -14,13 +14,13 @@ from studies.analysis.planning.sample_size import need
 BAD_INPUT = 2  # exit code
 
 
-def main(asked: TextIO, told: TextIO) -> int:
+def main(source: TextIO, target: TextIO) -> int:
     try:
-        found = answer(Wish(**json.load(asked)))
+        found = answer(Wish(**json.load(source)))
     except (TypeError, ValueError) as error:
-        told.write(f"{error}\n")
+        target.write(f"{error}\n")
         return BAD_INPUT
-    json.dump(asdict(found), told)
+    json.dump(asdict(found), target)
     return 0
 
 

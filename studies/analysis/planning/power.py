@@ -1,4 +1,4 @@
-"""How likely a study with so many people finds what there is, by simulated studies.
+"""The power of a study with a given number of people, by simulated studies.
 
 Two judges on the same conversations: three variables, normal, of which each study's correlations are drawn at once (the
 decomposition of Bartlett 1933, doi 10.1017/S0370164600015996), and Williams' test. Several conversations of one person
@@ -21,8 +21,8 @@ from studies.analysis.bootstrap import Array
 from studies.analysis.measures import paired
 from studies.analysis.measures.dependent import williams_t
 from studies.analysis.measures.proportions import wilson
-from studies.analysis.planning import Apart, Chance, Size, Wish, possible
-from studies.analysis.planning.sample_size import design_effect, refuse
+from studies.analysis.planning import Chance, PairPower, Size, Wish, is_possible
+from studies.analysis.planning.sample_size import design_effect, require_valid
 
 SIZES = (0.5, 0.75, 1.0, 1.5, 2.0)  # of a study, as shares of the people that are asked about
 FEWEST_ROWS = 4  # that Williams' test takes
@@ -31,8 +31,8 @@ _AT_ONCE = 2_000_000  # differences
 
 
 def chance(wish: Wish, on_progress: Progress = lambda *_: None) -> Chance:
-    """Of one of SIMULATED. Raises ValueError with a line for each fault of the wish."""
-    refuse(wish)
+    """Return the power for a question of SIMULATED. Raises ValueError with a line for each fault of the wish."""
+    require_valid(wish)
     return _of_two_judges(wish, on_progress) if wish.question == "dependent" else _of_models(wish, on_progress)
 
 
@@ -40,7 +40,7 @@ def _sizes(wish: Wish) -> list[int]:
     return [ceil(wish.people * share) for share in SIZES]
 
 
-def _invited(wish: Wish) -> int:
+def _people_to_invite(wish: Wish) -> int:
     return ceil(round(wish.people / (1 - wish.dropout), 9))
 
 
@@ -48,7 +48,7 @@ def _invited(wish: Wish) -> int:
 
 
 def _of_two_judges(wish: Wish, on_progress: Progress) -> Chance:
-    if not possible(wish.r, wish.r2, wish.between):
+    if not is_possible(wish.r, wish.r2, wish.between):
         raise ValueError("r, r2, between: there are no three variables with such correlations")
     sizes = {}
     for done, people in enumerate(_sizes(wish)):
@@ -58,7 +58,7 @@ def _of_two_judges(wish: Wish, on_progress: Progress) -> Chance:
     on_progress(len(SIZES), len(SIZES), "done")
     return Chance(
         asked=sizes[wish.people],
-        invited=_invited(wish),
+        invited=_people_to_invite(wish),
         design_effect=design_effect(wish.per_person, wish.within),
         least=least_difference(wish),
         pairs=[],
@@ -74,21 +74,21 @@ def independent_rows(wish: Wish, people: int) -> int:
 
 
 def _correlations(wish: Wish) -> Array:
-    """Of people, one judge and the other."""
+    """Return the correlations of people, one judge and the other."""
     return np.array([[1, wish.r, wish.r2], [wish.r, 1, wish.between], [wish.r2, wish.between, 1]])
 
 
 def _size_of_two_judges(wish: Wish, people: int) -> Size:
     rows = independent_rows(wish, people)
-    drawn = drawn_correlations(_correlations(wish), rows, wish.studies, np.random.default_rng((wish.seed, people)))
+    drawn = draw_correlations(_correlations(wish), rows, wish.studies, np.random.default_rng((wish.seed, people)))
     found = float(np.mean(np.abs(williams_t(*drawn, rows)) > stdtrit(rows - 3, 1 - wish.alpha / 2)))
     return Size(people, people * wish.per_person, rows, found, *wilson(found, wish.studies))
 
 
-def drawn_correlations(
+def draw_correlations(
     correlations: Array, rows: int, studies: int, random: np.random.Generator
 ) -> tuple[Array, Array, Array]:
-    """r12, r13 and r23 of so many rows, for each study."""
+    """Draw r12, r13 and r23 of so many rows, for each study."""
     triangle = np.tril(random.normal(size=(studies, 3, 3)), -1)
     triangle[:, range(3), range(3)] = np.sqrt(random.chisquare(rows - 1 - np.arange(3), (studies, 3)))
     factor = np.linalg.cholesky(correlations) @ triangle
@@ -98,8 +98,11 @@ def drawn_correlations(
 
 
 def least_difference(wish: Wish) -> float:
-    """Of two observed correlations, as far above the middle of r and r2 as below it, that Williams' test just tells
-    apart: his t solved for the difference."""
+    """Return the smallest difference of two correlations that Williams' test finds, equally far above and below the
+    middle of r and r2.
+
+    It is his t solved for the difference.
+    """
     middle, between, rows = (wish.r + wish.r2) / 2, wish.between, independent_rows(wish, wish.people)
     square = float(stdtrit(rows - 3, 1 - wish.alpha / 2)) ** 2
     without = (1 - between) * (1 + between - 2 * middle**2)  # the determinant, were there no difference
@@ -120,14 +123,14 @@ def _of_models(wish: Wish, on_progress: Progress) -> Chance:
         on_progress(done, wish.studies, "studies")
         scores = means + sqrt(_error(wish)) * random.normal(size=(studies, max(sizes), wish.models))
         for people in sizes:
-            told[people].append(told_apart(scores[:, :people], wish.alpha))
+            told[people].append(significant_pairs(scores[:, :people], wish.alpha))
         done += studies
     on_progress(done, wish.studies, "done")
     found = {people: np.concatenate(batches) for people, batches in told.items()}
     at = {people: _size_of_models(wish, people, each.mean(axis=1)) for people, each in found.items()}
     return Chance(
         asked=at[wish.people],
-        invited=_invited(wish),
+        invited=_people_to_invite(wish),
         design_effect=None,
         least=None,
         pairs=list(_by_steps(wish, means, found[wish.people])),
@@ -138,26 +141,31 @@ def _of_models(wish: Wish, on_progress: Progress) -> Chance:
 
 
 def means_of(models: int, separation: float) -> Array:
-    """At even distances, with that variance (over their number)."""
+    """Return model means at even distances with the variance `separation` (over their number)."""
     steps = np.linspace(-1, 1, models)
     return np.asarray(steps * np.sqrt(separation / steps.var()))
 
 
 def _error(wish: Wish) -> float:
-    """Of a person's mean with a model, in units of the variance of single conversations. What is the person's own is
-    in all their means alike."""
+    """Return the variance of a person's mean with a model, in units of that of single conversations.
+
+    The person's own level cancels out, because it is the same in all their means.
+    """
     return (1 - wish.within) / wish.per_person
 
 
 def _batches(wish: Wish) -> Iterator[int]:
-    """Of studies, so that not too much is in memory."""
+    """Yield numbers of studies that fit into memory together."""
     most = max(1, _AT_ONCE // (max(_sizes(wish)) * wish.models * (wish.models - 1) // 2))
     for start in range(0, wish.studies, most):
         yield min(most, wish.studies - start)
 
 
-def told_apart(scores: Array, alpha: float) -> NDArray[np.bool_]:
-    """`scores`: studies × people × models, without ties. Studies × pairs of models, in the order of `combinations`."""
+def significant_pairs(scores: Array, alpha: float) -> NDArray[np.bool_]:
+    """Return studies × pairs of models, in the order of `combinations`, that the test distinguishes.
+
+    `scores`: studies × people × models, without ties.
+    """
     one, other = np.array(list(combinations(range(scores.shape[2]), 2))).T
     p_values = wilcoxon_p((scores[..., other] - scores[..., one]).transpose(0, 2, 1))
     order = np.argsort(p_values, axis=1)
@@ -168,7 +176,7 @@ def told_apart(scores: Array, alpha: float) -> NDArray[np.bool_]:
 
 
 def wilcoxon_p(differences: Array) -> Array:
-    """Two-sided, along the last axis, as `paired.wilcoxon` has it where there are neither ties nor zeros."""
+    """Return the two-sided p along the last axis, as `paired.wilcoxon` without ties and zeros."""
     size = differences.shape[-1]
     order = np.argsort(np.abs(differences), axis=-1)
     sums = np.take_along_axis(differences > 0, order, axis=-1) @ np.arange(1.0, size + 1)
@@ -176,20 +184,20 @@ def wilcoxon_p(differences: Array) -> Array:
     if size > paired.EXACT:
         spread = sqrt(size * (size + 1) * (2 * size + 1) / 24)
         return np.asarray(2 * ndtr((smaller - size * (size + 1) / 4) / spread))
-    cumulated = np.cumsum(paired.chances_of_sums(np.arange(1, size + 1)))
+    cumulated = np.cumsum(paired.rank_sum_chances(np.arange(1, size + 1)))
     return np.asarray(np.minimum(1, 2 * cumulated[smaller.astype(int)]))
 
 
 def _size_of_models(wish: Wish, people: int, shares: Array) -> Size:
-    """`shares`: of pairs, in each study."""
+    """Return the power with so many people; `shares`: of pairs, in each study."""
     share, half = float(shares.mean()), _Z * float(shares.std(ddof=1)) / sqrt(len(shares))
     bounds = max(0.0, share - half), min(1.0, share + half)
     return Size(people, people * wish.models * wish.per_person, people, share, *bounds)
 
 
-def _by_steps(wish: Wish, means: Array, found: NDArray[np.bool_]) -> Iterator[Apart]:
+def _by_steps(wish: Wish, means: Array, found: NDArray[np.bool_]) -> Iterator[PairPower]:
     pairs: Sequence[tuple[int, int]] = list(combinations(range(wish.models), 2))
     for steps in range(1, wish.models):
         power = float(found[:, [other - one == steps for one, other in pairs]].mean())
         d = float(means[steps] - means[0]) / sqrt(2 * _error(wish))
-        yield Apart(steps, d, power, *wilson(power, wish.studies))
+        yield PairPower(steps, d, power, *wilson(power, wish.studies))

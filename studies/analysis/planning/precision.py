@@ -1,5 +1,5 @@
-"""How wide the interval of one agreement of a judge and people is, and what more participants, or second ratings of the
-same conversations, would make of it.
+"""The width of the interval of one agreement between a judge and people, and how far more participants or second
+ratings would narrow it.
 
 More participants: as many clusters as there would be then are drawn from those there are (Kleinman & Huang 2016, doi
 10.13063/2327-9214.1202); the interval to be expected is the middle 95 % of r over the draws. The draws of a larger
@@ -24,7 +24,7 @@ from studies.analysis.bootstrap import Array, Bootstrap, fisher_z, sum_by_cluste
 from studies.analysis.frames import Export
 from studies.analysis.measures import correlation
 from studies.analysis.measures.variance import one_way
-from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER, rank
+from studies.analysis.planning import COUNSELLORS, NO_RELIABILITY, ONE_RATER, agreement_rank
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.agreement import SCALE, UNIT, both_sides
 
@@ -37,7 +37,8 @@ TAILS = (0.025, 0.975)
 
 @dataclass(frozen=True)
 class Units:
-    """One row per conversation (and turn) that both sides scored. `human` is a mean of `ratings` scores."""
+    """Scores of conversations (and turns) that both sides scored, one row each. `human` is a mean of
+    `ratings` scores."""
 
     human: Array
     judge: Array
@@ -49,15 +50,18 @@ class Units:
         return correlation.pearson(self.human, self.judge)
 
     def sums(self, human: Array) -> Array:
-        """Clusters × what r is made of, with these scores in the place of the people's."""
+        """Return the clusters' sums for r, with these scores in place of the people's."""
         x, y = human - self.human.mean(), self.judge - self.judge.mean()
         return sum_by_cluster(np.column_stack([np.ones_like(x), x, y, x * x, y * y, x * y]), self.clusters)
 
 
 @dataclass(frozen=True)
 class Model:
-    """Of people's scores: `worth` and `error` are the variances of a conversation's worth and of a single score.
-    `slopes`: of the worth on (human, judge), `left`: its variance when both are known."""
+    """A model of people's scores.
+
+    `worth` and `error` are the variances of a conversation's worth and of a single score. `slopes`: of the worth on
+    (human, judge), `left`: its variance given both.
+    """
 
     worth: float
     error: float
@@ -65,26 +69,28 @@ class Model:
     left: float
 
     def reliability(self, ratings: Array, second: float = 0.0) -> float:
-        """Of means of so many scores, a number for each conversation; a share `second` of them have one more."""
+        """Return the reliability of means of `ratings` scores each, if a share `second` of conversations
+        has one more."""
         errors = (1 - second) / ratings + second / (ratings + 1)
         return self.worth / (self.worth + self.error * float(np.mean(errors)))
 
 
 def agreements(export: Export) -> list[dict[str, str]]:
-    """What can be planned: the rows of agreement.csv but those of single raters, by `planning.rank`."""
+    """Return the agreements that can be planned: rows of agreement.csv without single raters, by
+    `planning.agreement_rank`."""
     found = [of for of, _both in both_sides(export.ratings) if ":" not in of["human"]]
-    return sorted(found, key=rank)
+    return sorted(found, key=agreement_rank)
 
 
-def precision(
+def compute_precision(
     export: Export, wanted: Mapping[str, str], bootstrap: Bootstrap, on_progress: Progress = lambda *_: None
 ) -> dict[str, Any]:
-    """Of the first of `agreements` that is as wanted (by any of `planning.OF`). Plain values, as plan.json has them.
+    """Return the precision of the first of `agreements` that matches `wanted` (by any of `planning.OF`).
 
-    `left_out`: reliabilities with which not even a perfect judge would reach the r there is. Raises `AnalysisError`
-    where no agreement is as wanted, and where its r does not exist.
+    The result has plain values, as plan.json holds them. `left_out`: reliabilities with which not even a perfect judge
+    would reach the observed r. Raises `AnalysisError` if no agreement matches or its r does not exist.
     """
-    of = chosen(agreements(export), wanted)
+    of = choose_agreement(agreements(export), wanted)
     single = single_scores(export.ratings, of)
     units = units_of(export, of, single)
     try:
@@ -117,7 +123,7 @@ def precision(
     }
 
 
-def chosen(known: Sequence[dict[str, str]], wanted: Mapping[str, str]) -> dict[str, str]:
+def choose_agreement(known: Sequence[dict[str, str]], wanted: Mapping[str, str]) -> dict[str, str]:
     if not known:
         raise AnalysisError("no judge and person scored the same conversation, so there is no interval to plan")
     for of in known:
@@ -129,7 +135,7 @@ def chosen(known: Sequence[dict[str, str]], wanted: Mapping[str, str]) -> dict[s
 
 
 def single_scores(ratings: pd.DataFrame, of: Mapping[str, str]) -> pd.Series:
-    """Each person's score of each unit, indexed by UNIT."""
+    """Return each person's score of each unit, indexed by UNIT."""
     same = (ratings["rater_kind"] == of["human"]) & (ratings[SCALE] == [of[name] for name in SCALE]).all(axis=1)
     by_rater: pd.Series = ratings[same].groupby(["rater", *UNIT], observed=True)["score"].mean()
     return by_rater.droplevel("rater")
@@ -164,7 +170,7 @@ def interval_now(units: Units, bootstrap: Bootstrap) -> dict[str, Any]:
 
 
 def reliabilities_of(single: pd.Series) -> tuple[list[dict[str, Any]], list[str]]:
-    """Of a single rating: ICC(1,1) where conversations have several raters, else the values of ASSUMED and why."""
+    """Return reliabilities of a single rating: ICC(1,1) if conversations have several raters, else ASSUMED and why."""
     targets = single.groupby(level=UNIT, observed=True).ngroup().to_numpy()
     several = np.bincount(targets)[targets] > 1
     try:
@@ -184,12 +190,12 @@ def _finite(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-# What would become of it
+# With more participants and ratings
 
 
 def participants(units: Units, seed: int) -> list[dict[str, Any]]:
-    """More participants alone: a row for each of MORE."""
-    drawn = _drawn(units, lambda: [units.human], seed)
+    """Return a row for each of MORE, with more participants alone."""
+    drawn = _draw_z(units, lambda: [units.human], seed)
     return [_of_size(units, more) | _width(z, units.r()) for more, [z] in zip(MORE, drawn, strict=True)]
 
 
@@ -197,10 +203,11 @@ def plan(units: Units, reliability: float, seed: int) -> dict[str, Any]:
     """Raises `Undefined` where no such reliability can be behind the r there is.
 
     `cells`: for each of MORE × SECOND. `corrected_half_width` is that of r / √(reliability of people's means), the
-    agreement with what the conversations are worth: one quantity in all cells. `narrower`: by which share of it.
+    agreement with the conversations' worth, which is one quantity in all cells. `narrower`: the share by which it
+    shrinks.
     """
-    model, random = model_of(units, reliability), np.random.default_rng((seed, 1))
-    drawn = _drawn(units, lambda: with_second(units, model, random), seed)
+    model, random = worth_model(units, reliability), np.random.default_rng((seed, 1))
+    drawn = _draw_z(units, lambda: add_second_ratings(units, model, random), seed)
     cells = [
         _cell(units, model, more, share, z)
         for more, row in zip(MORE, drawn, strict=True)
@@ -211,20 +218,24 @@ def plan(units: Units, reliability: float, seed: int) -> dict[str, Any]:
     return {"cells": cells, "per_ten": per_ten(cells)}
 
 
-def _drawn(units: Units, versions: Callable[[], Iterable[Array]], seed: int) -> list[list[Array]]:
-    """For each of MORE and each version of people's scores, draws of Fisher's z about their mean. `versions` is asked
-    anew for each of WORTHS. That these differ is no part of the width: a study has its ratings once, and its resamples
-    vary with them already."""
+def _draw_z(units: Units, versions: Callable[[], Iterable[Array]], seed: int) -> list[list[Array]]:
+    """Return, for each of MORE and each version of people's scores, draws of Fisher's z about their mean.
+
+    `versions` is called for each of WORTHS. The spread between these is not part of the width: a study has its ratings
+    once, and its resamples vary with them already.
+    """
     random = np.random.default_rng(seed)
     drawn: list[list[list[Array]]] = []
     for _worth in range(WORTHS):
         sums = [units.sums(human) for human in versions()]
-        drawn.append([[_about_its_mean(counts @ each) for each in sums] for counts in _nested(random, len(sums[0]))])
+        drawn.append(
+            [[_about_its_mean(counts @ each) for each in sums] for counts in _draw_nested_counts(random, len(sums[0]))]
+        )
     return [[np.concatenate(parts) for parts in zip(*rows, strict=True)] for rows in zip(*drawn, strict=True)]
 
 
-def _nested(random: np.random.Generator, clusters: int) -> Iterator[Array]:
-    """For each of MORE, how often each cluster is drawn: DRAWS × clusters."""
+def _draw_nested_counts(random: np.random.Generator, clusters: int) -> Iterator[Array]:
+    """Yield for each of MORE how often each cluster is drawn: DRAWS × clusters."""
     counts, had = np.zeros((DRAWS, clusters)), 0
     for more in MORE:
         size = round(clusters * (1 + more))
@@ -242,7 +253,7 @@ def _about_its_mean(sums: Array) -> Array:
     return np.asarray(z - z.mean())
 
 
-def model_of(units: Units, reliability: float) -> Model:
+def worth_model(units: Units, reliability: float) -> Model:
     per_mean = float(np.mean(1 / units.ratings))
     (human, both), (_, judge) = np.cov(units.human, units.judge)
     worth = human / (1 + (1 - reliability) / reliability * per_mean)
@@ -254,9 +265,11 @@ def model_of(units: Units, reliability: float) -> Model:
     return Model(worth, error, slopes, max(0.0, worth - float(slopes @ covariances)))
 
 
-def with_second(units: Units, model: Model, random: np.random.Generator) -> Iterator[Array]:
-    """For each of SECOND, people's means with another rating of that share of the conversations; a larger share has
-    those of a smaller one."""
+def add_second_ratings(units: Units, model: Model, random: np.random.Generator) -> Iterator[Array]:
+    """Yield for each of SECOND people's means with another rating for that share of conversations.
+
+    A larger share includes those of a smaller one.
+    """
     size = len(units.human)
     known = np.stack([units.human - units.human.mean(), units.judge - units.judge.mean()])
     worth = units.human.mean() + model.slopes @ known + random.normal(0, sqrt(model.left), size)
@@ -274,7 +287,7 @@ def _of_size(units: Units, more: float) -> dict[str, Any]:
 
 
 def _width(z: Array, r: float) -> dict[str, float]:
-    """`z`: draws about their mean."""
+    """Return the interval of r; `z`: draws about their mean."""
     middle = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     low, high = np.tanh(middle + np.quantile(z, TAILS))
     return {"r": r, "low": float(low), "high": float(high), "half_width": float(high - low) / 2}
@@ -295,7 +308,7 @@ def _cell(units: Units, model: Model, more: float, share: float, z: Array) -> di
 
 
 def per_ten(cells: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """By which share ten more of either would narrow it, from the smallest step of each."""
+    """Return by which share ten more of either narrow the interval, from the smallest step of each."""
     now = cells[0]
     people = next(cell for cell in cells if cell["more"] > 0 and cell["second"] == 0)
     second = next(cell for cell in cells if cell["more"] == 0 and cell["second"] > 0)

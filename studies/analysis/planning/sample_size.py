@@ -1,4 +1,4 @@
-"""How many people and conversations a study yet to come needs."""
+"""The sample size of a planned study: people and conversations."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -20,8 +20,8 @@ _NORMAL = NormalDist()
 
 
 def need(wish: Wish) -> Need:
-    """Of one of QUESTIONS. Raises ValueError with a line for each fault of the wish."""
-    refuse(wish)
+    """Return the sample size for one of QUESTIONS. Raises ValueError with a line for each fault of the wish."""
+    require_valid(wish)
     needed = _NEEDED[wish.question](wish)
     people = people_for(needed, wish)
     conversations = people * wish.per_person * (2 if wish.question == "paired" else 1)
@@ -37,8 +37,8 @@ def need(wish: Wish) -> Need:
     )
 
 
-def refuse(wish: Wish) -> None:
-    """Raises ValueError with a line for each fault."""
+def require_valid(wish: Wish) -> None:
+    """Raise ValueError with a line for each fault."""
     if faults := list(faults_of(wish)):
         raise ValueError("\n".join(faults))
 
@@ -70,7 +70,8 @@ def _nearby(wish: Wish) -> Nearby:
 
 
 def design_effect(per_person: float, within: float) -> float:
-    """By how much clusters multiply a variance: 1 + (m - 1) ρ (Kish 1965, Survey Sampling, section 5.4)."""
+    """Return the factor by which clusters multiply a variance: 1 + (m - 1) ρ (Kish 1965, Survey Sampling,
+    section 5.4)."""
     return 1 + (per_person - 1) * within
 
 
@@ -79,7 +80,7 @@ def people_for(needed: int, wish: Wish) -> int:
 
 
 def n_for_correlation(r: float, power: float, alpha: float) -> int:
-    """Two-sided test of r = 0 by Fisher's z: ((z_α/2 + z_β) / atanh r)² + 3 (Cohen 1988, chapter 3)."""
+    """Return n for a two-sided test of r = 0 by Fisher's z: ((z_α/2 + z_β) / atanh r)² + 3 (Cohen 1988, chapter 3)."""
     sum_of_z = _NORMAL.inv_cdf(1 - alpha / 2) + _NORMAL.inv_cdf(power)
     return ceil((sum_of_z / atanh(abs(r))) ** 2 + 3)
 
@@ -90,7 +91,7 @@ def exact_n_for_correlation(r: float, power: float, alpha: float) -> int:
 
 
 def power_of_correlation(r: float, n: int, alpha: float) -> float:
-    """Of the two-sided t test of r in a bivariate normal population.
+    """Return the power of the two-sided t test of r in a bivariate normal population.
 
     Given one variable, t is noncentral with δ = r / √(1 - r²) · √S, where S is chi-square with n - 1 degrees of freedom
     (Gatsonis & Sampson 1989, doi 10.1037/0033-2909.106.3.516); the mean over S is by Gauss and Legendre.
@@ -102,7 +103,7 @@ def power_of_correlation(r: float, n: int, alpha: float) -> float:
 
 
 def half_width_of_correlation(r: float, n: int, alpha: float = 0.05) -> float:
-    """Half the length of Fisher's interval of an r from n independent rows."""
+    """Return half the length of Fisher's interval of an r from n independent rows."""
     reach = _NORMAL.inv_cdf(1 - alpha / 2) / sqrt(n - 3)
     return (tanh(atanh(r) + reach) - tanh(atanh(r) - reach)) / 2
 
@@ -117,8 +118,8 @@ def n_for_half_width(r: float, half_width: float, alpha: float) -> int:
 
 
 def n_for_icc(icc: float, raters: int, half_width: float, alpha: float) -> int:
-    """Targets that `raters` raters each rate, for an ICC of single ratings (Bonett 2002, doi 10.1002/sim.1108,
-    formula 3, with his correction for two raters)."""
+    """Return the targets that `raters` raters each rate, for an ICC of single ratings (Bonett 2002, doi
+    10.1002/sim.1108, formula 3, with his correction for two raters)."""
     z, width = _NORMAL.inv_cdf(1 - alpha / 2), 2 * half_width
     spread = (1 - icc) ** 2 * (1 + (raters - 1) * icc) ** 2 / (raters * (raters - 1))
     correction = 5 * icc if raters == 2 and icc >= 0.7 else 0
@@ -126,7 +127,7 @@ def n_for_icc(icc: float, raters: int, half_width: float, alpha: float) -> int:
 
 
 def n_for_paired(d: float, power: float, alpha: float) -> int:
-    """Pairs for a two-sided paired t test of a standardised mean difference d_z."""
+    """Return the pairs for a two-sided paired t test of a standardised mean difference d_z."""
     sum_of_z = _NORMAL.inv_cdf(1 - alpha / 2) + _NORMAL.inv_cdf(power)
     return _smallest(lambda n: power_of_paired(d, n, alpha) >= power, ceil((sum_of_z / d) ** 2), least=2)
 
@@ -137,14 +138,15 @@ def power_of_paired(d: float, n: int, alpha: float) -> float:
 
 
 def _beyond(critical: float, df: int, delta: Array) -> Array:
-    """The probability that noncentral t lies outside ± `critical`."""
+    """Return the probability that noncentral t lies outside ± `critical`."""
     inner, below = (special.nctdtr(df, delta, bound) for bound in (critical, -critical))
     # It is nan where it is below 1e-18.
     return np.asarray(1 - np.nan_to_num(inner) + np.nan_to_num(below))
 
 
 def _smallest(enough: Callable[[int], bool], near: int, *, least: int) -> int:
-    """The smallest n from `least` on that is enough, where more always is; the search begins at `near`."""
+    """Return the smallest n from `least` on that is enough, if every larger n is enough too; the search begins at
+    `near`."""
     n = max(near, least)
     while not enough(n):
         n += 1

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from studies.analysis.language import CHINESE, gettext_noop, spoken
+from dialogue.judges.strategies import registered
 from studies.analysis.language import gettext as _
+from studies.analysis.language import gettext_noop, spoken_language
 from studies.analysis.tables.rater_effects import OWN
 from studies.instruments.loading import instrument_ids, load
 
@@ -19,11 +20,6 @@ RATERS = {
     "simulated_seeker": gettext_noop("simulated seekers"),
     "judge": gettext_noop("judges"),
     OWN: gettext_noop("counsellors, own conversations"),
-}
-STRATEGIES = {
-    "standard": gettext_noop("standard"),
-    "user_aware": gettext_noop("user-aware"),
-    "state_aware": gettext_noop("state-aware"),
 }
 CONDITIONS = {"average": gettext_noop("average"), "worst_case": gettext_noop("worst case")}
 SEEKERS = {
@@ -203,7 +199,7 @@ def in_order(instrument: str, items: Iterable[str]) -> list[str]:
 
 
 def _code() -> str:
-    return "zh" if spoken() == CHINESE else "en"
+    return spoken_language().code
 
 
 def raters_name(raters: str) -> str:
@@ -214,7 +210,8 @@ def raters_name(raters: str) -> str:
 
 
 def strategy_name(strategy: str) -> str:
-    return _(STRATEGIES[strategy]) if strategy in STRATEGIES else strategy
+    known = registered().get(strategy)
+    return _(known.label) if known else strategy
 
 
 def judge_name(judge: str, strategy: str) -> str:
@@ -286,5 +283,5 @@ def of_all(names: Sequence[str]) -> list[str]:
 def listed(names: Sequence[str]) -> str:
     if len(names) < 2:
         return "".join(names)
-    comma = "、" if spoken() == CHINESE else ", "
+    comma = spoken_language().comma
     return _("{before} and {last}").format(before=comma.join(names[:-1]), last=names[-1])

@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from dialogue.languages import get_language
 from studies.analysis.language import gettext as _
 from studies.analysis.language import ngettext, spoken
 from studies.analysis.reporting.drawing import Figure
@@ -23,7 +24,6 @@ from studies.analysis.reporting.study import title_of
 from studies.analysis.results import Results
 
 STYLE = Path(__file__).with_name("report.css")
-LANGUAGES = {"en": "English", "zh-Hans": "中文"}
 SMALL = ("cost",)  # where a fourth decimal tells something
 LONG = 24  # letters of a cell that may break
 TOLD = ("method", "test", "correction")  # English sentences
@@ -62,7 +62,8 @@ def _words() -> dict[str, str]:
 
 def _switch(others: Mapping[str, str]) -> Markup:
     links = (
-        tag("a", LANGUAGES[language], href=file, lang=language, hreflang=language) for language, file in others.items()
+        tag("a", get_language(language).short_name, href=file, lang=language, hreflang=language)
+        for language, file in others.items()
     )
     return tag("p", *links, class_="languages")
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 import pandas as pd  # noqa: TID253
 
-from studies.analysis.language import CHINESE, spoken
+from studies.analysis.language import spoken_language
 from studies.analysis.reporting.drawing import Figure
 from studies.analysis.reporting.markup import Markup, tag
 
@@ -47,8 +47,8 @@ def prose(*sentences: str) -> Markup:
 
 
 def joined(sentences: Iterable[str]) -> str:
-    """Chinese has no space between them."""
-    return ("" if spoken() == CHINESE else " ").join(filter(None, sentences))
+    """Return them as one text; some languages put no space between sentences."""
+    return (" " if spoken_language().spaces else "").join(filter(None, sentences))
 
 
 def subheading(text: str) -> Markup:

@@ -7,15 +7,15 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 
 from studies.analysis.frames import Export, read_table
-from studies.analysis.language import CHINESE, ngettext, spoken
 from studies.analysis.language import gettext as _
+from studies.analysis.language import ngettext, spoken_language
 from studies.analysis.reporting.numbers import count
 
 
 def title_of(export: Export) -> str:
     title = manifest_of(export).get("title")
     if isinstance(title, dict):
-        title = title.get("zh" if spoken() == CHINESE else "en") or next(iter(title.values()), "")
+        title = title.get(spoken_language().code) or next(iter(title.values()), "")
     return str(title or manifest_of(export).get("study") or _("A study's ratings"))
 
 

@@ -267,7 +267,7 @@ def _compare(
     _add_correlations(row, x, y, drawn)
     _add_crossed(row, x, y, _crossed(drawn, arms))
     _add_within(row, x, y, about["participant"].to_numpy(str), drawn)
-    row.compute("system_r", lambda: correlation.between_arms(x, y, arms))
+    row.compute("system_r", lambda: correlation.arm_means_correlation(x, y, arms))
     intervals.add_intervals(row, [intervals.between_arms(x, y, arms)], replace(drawn, crossed_with=None))
     _add_distance(row, x, y, drawn)
     _add_ceiling(row, human, judge, both.index)
@@ -420,7 +420,7 @@ def _corrected(r: float, ceiling: float) -> float:
 def _spread(side: Side, units: pd.MultiIndex) -> Array:
     places = units.get_indexer(pd.MultiIndex.from_frame(side.single[UNIT]))
     scores = side.single["score"].to_numpy(float)
-    return distance.spread_of(scores[places >= 0], places[places >= 0], len(units))
+    return distance.unit_sums(scores[places >= 0], places[places >= 0], len(units))
 
 
 def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:

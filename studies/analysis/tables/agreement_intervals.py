@@ -21,7 +21,7 @@ from studies.analysis.bootstrap import (
     sum_by_cluster,
 )
 from studies.analysis.measures import correlation, distance
-from studies.analysis.measures.clustered import jackknifed
+from studies.analysis.measures.clustered import jackknife_interval
 from studies.analysis.measures.correlation import WithinPersons
 from studies.analysis.rows import Row, Undefined
 
@@ -49,7 +49,7 @@ class Drawn:
     def jackknife(self, statistic: Statistic, values: Array) -> Interval:
         """Without a draw, which would be long with many sums; of two kinds of clusters, as `resample` has it."""
         if self.crossed_with is None:
-            return jackknifed(statistic, sum_by_cluster(values, self.clusters))
+            return jackknife_interval(statistic, sum_by_cluster(values, self.clusters))
         return self.resample(statistic, values).interval()
 
 
@@ -117,15 +117,15 @@ def within_persons(within: WithinPersons) -> Measured:
 
 def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:
     """Near 1 BCa's interval held what was planted less often (docs/developers/coverage.md)."""
-    values = distance.of_arms(human, judge, arms)
-    return Measured("system_r", distance.between_arms_z, values, np.tanh, symmetric=True)
+    values = distance.arm_sums(human, judge, arms)
+    return Measured("system_r", distance.arm_means_z, values, np.tanh, symmetric=True)
 
 
 def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
-    """And the ceiling. `spreads`: rows × `distance.spread_of` of each side whose reliability is known."""
+    """And the ceiling. `spreads`: rows × `distance.unit_sums` of each side whose reliability is known."""
     values, sides = np.hstack([pair_moments(human, judge), *spreads]), len(spreads)
     return [
-        Measured("disattenuated", distance.disattenuated(sides), values),
+        Measured("disattenuated", distance.correlation_over_ceiling(sides), values),
         Measured("ceiling", distance.ceiling(sides), values),
     ]
 

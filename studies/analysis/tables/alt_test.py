@@ -184,7 +184,7 @@ def _annotator(of: dict[str, str], comparison: measure.Comparison, shared: Share
 def _adjust(annotators: list[Row]) -> None:
     tested = [row for row in annotators if not np.isnan(row.values["p"])]
     if tested:
-        for row, p in zip(tested, measure.adjusted(np.array([row.values["p"] for row in tested])), strict=True):
+        for row, p in zip(tested, measure.adjust_p_values(np.array([row.values["p"] for row in tested])), strict=True):
             row.values["p_adjusted"] = float(p)
 
 

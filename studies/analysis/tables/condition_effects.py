@@ -108,7 +108,7 @@ def in_both(scores: pd.DataFrame) -> pd.Series:
 
 def _modelled(about: dict[str, Any], scores: pd.DataFrame) -> Iterator[Row]:
     data = model_of(scores)
-    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.telling(data.terms).get(PROFILE, "")
+    arms, untold = np.unique(scores["arm"].to_numpy(str)), mixed.unidentified_terms(data.terms).get(PROFILE, "")
     try:
         found = mixed.fit(data.scores, data.fixed, {} if untold else data.terms)
     except Undefined as reason:

@@ -300,11 +300,11 @@ def _alpha(key: Mapping[str, str], scores: Array) -> Iterator[Check]:
 
 def _resampled_alpha(counted: coincidence.Counts, level: coincidence.Level) -> float:
     """Return alpha by the formula of the bootstrap."""
-    counted.must_tell()
+    counted.require_variation()
     if len(counted.levels) > coincidence.MOST_LEVELS:
         raise Undefined(f"more than {coincidence.MOST_LEVELS} different scores")
     sums = counted.coincidences().reshape(len(counted.counts), -1).sum(axis=0)
-    return float(coincidence.alpha_of(sums, counted.levels, level))
+    return float(coincidence.alpha_from_sums(sums, counted.levels, level))
 
 
 def _cronbach(key: Mapping[str, str], scores: Array) -> Check:
@@ -370,12 +370,12 @@ class Model:
         numbers: Callable[[mixed.Data], Iterator[Number]],
         fit: Callable[[mixed.Data], Any],
     ) -> None:
-        aliased = mixed.telling(data.terms)
+        aliased = mixed.unidentified_terms(data.terms)
         kept = {name: levels for name, levels in data.terms.items() if name not in aliased}
         self.data, self.sample = reduced(replace(data, terms=kept))
         self.table, self.key, self.numbers = table, key, numbers
         self._ours = _once(partial(_fit_ours, self.data, fit))
-        self._library = _once(partial(libraries.mixed_model, self.data))
+        self._library = _once(partial(libraries.fit_mixed_model, self.data))
 
     def checks(self) -> Iterator[Check]:
         for number in self.numbers(self.data):

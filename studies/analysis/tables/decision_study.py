@@ -21,10 +21,10 @@ from studies.analysis.measures.generalizability import (
     OF_ARMS,
     TOTALS,
     Components,
-    by_totals,
-    named,
-    of_complete,
-    of_incomplete,
+    components_by_totals,
+    components_of_complete,
+    components_of_incomplete,
+    effect_name,
 )
 from studies.analysis.measures.mixed import Estimate
 from studies.analysis.measures.variance import Icc, two_way
@@ -117,7 +117,7 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
     if min(scores.shape) < 2:
         return
     try:
-        found, forms = of_complete(scores, OF_ARMS), two_way(scores)
+        found, forms = components_of_complete(scores, OF_ARMS), two_way(scores)
     except Undefined as reason:
         yield _not_estimated(about, str(reason), "variance_arm")
         return
@@ -164,8 +164,8 @@ def _components_of(rated: Rated, sizes: Mapping[str, int]) -> Components:
     scores = rated.scores.sort_values(list(sizes))
     values = scores["score"].to_numpy(float)
     if not rated.has_gaps:
-        return of_complete(values.reshape(list(sizes.values())), list(sizes))
-    return by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
+        return components_of_complete(values.reshape(list(sizes.values())), list(sizes))
+    return components_by_totals(values, {name: pd.factorize(scores[name])[0] for name in sizes})
 
 
 def _numbers(users: int, raters: int, *, joint: bool) -> list[tuple[int, int]]:
@@ -237,7 +237,7 @@ def _table(values: Array, facets: Facets) -> Array:
 
 
 def _components(table: Array, values: Array, facets: Facets) -> Components:
-    return of_incomplete(values, facets) if np.isnan(table).any() else of_complete(table)
+    return components_of_incomplete(values, facets) if np.isnan(table).any() else components_of_complete(table)
 
 
 def _forms(table: Array) -> dict[str, Icc]:
@@ -262,7 +262,7 @@ def _method(found: Components, interval: str) -> str:
 def _variances(about: Mapping[str, Any], found: Components, *notes: str) -> Iterator[dict[str, Any]]:
     for effect, estimate in found.intervals().items():
         below = ["below 0: counts as 0 in erho2 and phi"] if estimate.estimate < 0 else []
-        name = named(effect, max(map(len, found.variances)))
+        name = effect_name(effect, max(map(len, found.variances)))
         yield _row(about, f"variance_{name}", pd.NA, estimate, _method(found, CHI_SQUARE), *below, *notes)
 
 

@@ -149,7 +149,7 @@ def _add_variances(row: Row, scores: Array, bootstrap: Bootstrap) -> None:
     }
     row.compute("icc_a_1", squares.icc_a_1)
     row.compute("icc_c_1", squares.icc_c_1)
-    _add_corrected(row, measures.corrected_separation(scores, bootstrap))
+    _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
     for bound in ("low", "high"):
         row.values[f"mac_{bound}"] = measures.agreement_of(row.values[f"msr_{bound}"])
     _add_bounds_of_agreement(row, scores)
@@ -197,10 +197,10 @@ def add_separation(row: Row, item: Compared, bootstrap: Bootstrap) -> None:
         row.leave_out("msr", *CORRECTED, because=str(reason))
         return
     row.values["msr"] = float(squares.separation())
-    _add_corrected(row, measures.corrected_separation(scores, bootstrap))
+    _add_corrected(row, measures.separation_without_noise(scores, bootstrap))
 
 
-def _add_corrected(row: Row, corrected: measures.Corrected) -> None:
+def _add_corrected(row: Row, corrected: measures.CorrectedSeparation) -> None:
     row.values |= {"msr_low": corrected.interval.low, "msr_high": corrected.interval.high}
     row.values |= {"msr_corrected": max(corrected.estimate, 0.0), "method": corrected.interval.method}
     if corrected.estimate < 0:

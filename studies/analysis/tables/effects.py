@@ -79,7 +79,7 @@ def add_effects(row: Row, first: Array, second: Array, bootstrap: Bootstrap) -> 
 def _add_rank_biserial(row: Row, differences: Array, bootstrap: Bootstrap) -> None:
     row.compute("rank_biserial", lambda: paired.rank_biserial(differences))
     try:
-        resampled = bootstrap.resample(paired.rank_biserial_of, paired.signed_counts(differences))
+        resampled = bootstrap.resample(paired.rank_biserial_of, paired.counts_by_sign(differences))
         if not np.ptp(resampled.replicates):
             raise Undefined("all resamples are alike")
     except Undefined as reason:

@@ -95,7 +95,7 @@ def _scores(export: Export) -> pd.DataFrame:
 
 def _of_item(of: dict[str, str], model: Model, scores: pd.DataFrame) -> list[dict[str, Any]]:
     data = model_of(model, scores)
-    aliased = mixed.telling(data.terms)
+    aliased = mixed.unidentified_terms(data.terms)
     clusters = scores[model.rater].nunique()
     about: dict[str, Any] = of | {"n": len(scores), "clusters": clusters}
     try:
@@ -141,7 +141,7 @@ def _variances(about: dict[str, Any], found: Fit) -> Iterator[Row]:
 
 def _means(about: dict[str, Any], found: Fit, arms: NDArray[np.str_], scores: pd.DataFrame) -> Iterator[Row]:
     sizes = scores["arm"].value_counts()
-    for arm, estimate in zip(arms, found.fixed(), strict=True):
+    for arm, estimate in zip(arms, found.fixed_effects(), strict=True):
         method = MEAN if np.isfinite(estimate.df) else "REML; normal interval, no degrees of freedom"
         yield _row(about | {"n": int(sizes[str(arm)])}, "arm", str(arm), estimate, method)
 

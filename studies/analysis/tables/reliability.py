@@ -17,7 +17,7 @@ from studies.analysis.frames import Export, first_of_people
 from studies.analysis.language import gettext_noop as _
 from studies.analysis.measures import clustered, coincidence, gwet, kappa, polychoric
 from studies.analysis.measures.coincidence import Counts, Level
-from studies.analysis.measures.variance import FORMS, Icc, OneWay, by_components, one_way, two_way
+from studies.analysis.measures.variance import FORMS, Icc, OneWay, one_way, two_way, two_way_by_components
 from studies.analysis.rows import Row, Undefined
 from studies.analysis.scales import Items, Scale, scales_of
 
@@ -26,9 +26,9 @@ TWO_WAY = tuple(form for form in FORMS if form not in ONE_WAY)
 LEVELS: tuple[Level, ...] = ("ordinal", "interval")
 ALPHAS = tuple(f"alpha_{level}" for level in LEVELS)
 AC2 = "gwet_ac2"
-NOMINAL = ("percent_agreement", "kappa_fleiss")  # as `coincidence.nominal_of` has them
+NOMINAL = ("percent_agreement", "kappa_fleiss")  # as `coincidence.nominal_from_sums` has them
 AGREEMENT = (*NOMINAL, "kappa_conger")
-OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.squared}  # raters
+OF_TWO = {"kappa_cohen": kappa.nominal, "kappa_weighted": kappa.quadratic}  # raters
 CONSISTENCY = ("cronbach", "omega", "omega_polychoric")
 JACKKNIFE = "jackknife of clusters, Student's t"
 # From here on Satterthwaite's interval held ICC(A,1) in less than 93 % of simulated studies where raters varied as much
@@ -265,9 +265,9 @@ def _add_components(
     jackknifed = 1 < several < len(clusters) and raters.max() < clustered.MOST_RATERS
     try:
         if jackknifed:
-            _put(row, clustered.by_components(scores, targets, raters, ratings, clusters))
+            _put(row, clustered.two_way_by_components(scores, targets, raters, ratings, clusters))
         else:
-            _put(row, by_components(scores, targets, raters, ratings))
+            _put(row, two_way_by_components(scores, targets, raters, ratings))
     except Undefined as reason:
         row.leave_out(*_with_bounds(TWO_WAY), because=str(reason))
         return
@@ -312,7 +312,7 @@ def _put(row: Row, coefficients: dict[str, Icc]) -> None:
 def _add_alpha(row: Row, counted: Counts, level: Level, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     name = f"alpha_{level}"
     row.compute(name, lambda: counted.alpha(level))
-    _add_interval(row, name, "alpha: {} cluster bootstrap", lambda: counted.resampled(level, clusters, bootstrap))
+    _add_interval(row, name, "alpha: {} cluster bootstrap", lambda: counted.resample_alpha(level, clusters, bootstrap))
 
 
 def _add_interval(row: Row, name: str, method: str, resample: Callable[[], Resampled]) -> None:
@@ -341,7 +341,7 @@ def _add_ac2(
     if scale.note:
         row.add_notes(f"{AC2}: {scale.note}")
     method = "AC2: quadratic weights, {} cluster bootstrap"
-    _add_interval(row, AC2, method, lambda: gwet.resampled(counted, weights, clusters, bootstrap))
+    _add_interval(row, AC2, method, lambda: gwet.resample(counted, weights, clusters, bootstrap))
 
 
 def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
@@ -357,7 +357,7 @@ def _add_kappas(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootst
         return
     row.values |= estimates
     for name, weigh in OF_TWO.items():
-        resample = partial(kappa.resampled, tables, weigh(levels), bootstrap)
+        resample = partial(kappa.resample, tables, weigh(levels), bootstrap)
         _add_interval(row, name, "kappa: {} cluster bootstrap", resample)
 
 
@@ -365,7 +365,7 @@ def _add_nominal(row: Row, counted: Counts, clusters: np.ndarray, bootstrap: Boo
     row.compute("percent_agreement", counted.percent_agreement)
     row.compute("kappa_fleiss", lambda: _fleiss(counted))
     try:
-        together = counted.resampled_nominal(clusters, bootstrap)
+        together = counted.resample_nominal(clusters, bootstrap)
     except Undefined as reason:
         row.leave_out(*(name + bound for name in NOMINAL for bound in ("_low", "_high")), because=str(reason))
         return
@@ -378,13 +378,13 @@ def _add_nominal_interval(row: Row, name: str, resample: Callable[[], Resampled]
     if np.isnan(row.values[name]):
         row.values |= {f"{name}_low": np.nan, f"{name}_high": np.nan}
     else:
-        _add_interval(row, name, "nominal: {} cluster bootstrap", lambda: kappa.differing(resample()))
+        _add_interval(row, name, "nominal: {} cluster bootstrap", lambda: kappa.require_variation(resample()))
 
 
 def _add_conger(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
     name = "kappa_conger"
     row.compute(name, lambda: kappa.conger(matrix))
-    _add_nominal_interval(row, name, lambda: kappa.conger_resampled(matrix, clusters, bootstrap))
+    _add_nominal_interval(row, name, lambda: kappa.resample_conger(matrix, clusters, bootstrap))
 
 
 def _fleiss(counted: Counts) -> float:
@@ -392,7 +392,7 @@ def _fleiss(counted: Counts) -> float:
     sizes = counted.counts.sum(axis=1)
     if np.ptp(sizes):
         raise Undefined("the number of ratings differs between conversations")
-    counted.must_tell()
+    counted.require_variation()
     return float(fleiss_kappa(counted.counts))
 
 

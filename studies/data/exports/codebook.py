@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from dialogue.languages import CODES, FIRST, LANGUAGES
 from studies.data.exports.columns import Column, Filter, Table, number, text
 from studies.data.exports.comparisons import instruments_of_pairs
 from studies.instruments.definitions import Item, Questionnaire
@@ -27,8 +28,12 @@ COLUMNS = (
     number("minimum", "the lowest value there can be; empty where none is set"),
     number("maximum", "the highest"),
     text("instructed", "the value that the item tells people to choose, to see who reads; empty of all others"),
-    text("label_en", "of an item or a scale: its short name in English, else its wording"),
-    text("label_zh", "the same in Chinese; empty where there is none"),
+    text(f"label_{FIRST.code}", f"of an item or a scale: its short name in {FIRST.english_name}, else its wording"),
+    *(
+        text(f"label_{one.code}", f"the same in {one.english_name}; empty where there is none")
+        for one in LANGUAGES
+        if one != FIRST
+    ),
     text("meaning", "in English; of an item its wording, of a scale the items that it is the mean of"),
 )
 HEADER = tuple(column.name for column in COLUMNS)
@@ -36,7 +41,7 @@ HEADER = tuple(column.name for column in COLUMNS)
 
 @dataclass(frozen=True)
 class Entry:
-    """One row: what `COLUMNS` says, in their order."""
+    """One row: what `COLUMNS` says. `labels`: by the code of the language."""
 
     file: str
     column: str
@@ -46,12 +51,12 @@ class Entry:
     minimum: int | None
     maximum: int | None
     instructed: str
-    label_en: str
-    label_zh: str
+    labels: Mapping[str, str]
     meaning: str
 
     def row(self) -> tuple[Any, ...]:
-        return tuple(getattr(self, name) for name in HEADER)
+        labels = {f"label_{code}": self.labels.get(code, "") for code in CODES}
+        return tuple(labels[name] if name in labels else getattr(self, name) for name in HEADER)
 
 
 def codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnaire]) -> Iterator[Entry]:
@@ -74,7 +79,7 @@ def questionnaires_in(study: Study, only: Filter) -> list[Questionnaire]:
 
 def _of_column(file: str, column: Column) -> Entry:
     about = (column.name, column.type, column.unit, column.values, column.minimum, column.maximum)
-    return Entry(file, *about, instructed="", label_en="", label_zh="", meaning=column.meaning)
+    return Entry(file, *about, instructed="", labels={}, meaning=column.meaning)
 
 
 def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
@@ -89,18 +94,17 @@ def _items(questionnaire: Questionnaire) -> Iterator[Entry]:
             minimum=item.minimum,
             maximum=item.maximum,
             instructed="" if item.instructed is None else str(item.instructed),
-            label_en=label["en"],
-            label_zh=label.get("zh", ""),
-            meaning=f"{item.text['en']} (reversed in its scale)" if item.reverse else item.text["en"],
+            labels=label,
+            meaning=f"{item.text[FIRST.code]} (reversed in its scale)" if item.reverse else item.text[FIRST.code],
         )
     if comment := questionnaire.comment:
-        names = comment["en"], comment.get("zh", "")
-        yield Entry(f"{questionnaire.id}.json", COMMENT, "text", "", "", None, None, "", *names, meaning=comment["en"])
+        meaning = comment[FIRST.code]
+        yield Entry(f"{questionnaire.id}.json", COMMENT, "text", "", "", None, None, "", comment, meaning)
 
 
 def _values(item: Item) -> str:
     """The choices by key, or the words that stand along the range."""
-    choices = [f"{option.value} = {option.text['en']}" for option in item.options]
+    choices = [f"{option.value} = {option.text[FIRST.code]}" for option in item.options]
     if item.options_from == ARMS:
         choices.insert(0, "the key of an arm, as in conversations.csv")
     return "; ".join(choices)
@@ -112,6 +116,6 @@ def _scales(questionnaire: Questionnaire) -> Iterator[Entry]:
         label: Mapping[str, str] = {}
         meaning = "mirrors another scale"
         if scale := described.get(result.scale):
-            label, meaning = scale.label, f"{scale.label['en']}: mean of {', '.join(scale.items)}"
+            label, meaning = scale.label, f"{scale.label[FIRST.code]}: mean of {', '.join(scale.items)}"
         about = f"{questionnaire.id}.json", result.scale, "scale score", "points", "", None, None, ""
-        yield Entry(*about, label_en=label.get("en", ""), label_zh=label.get("zh", ""), meaning=meaning)
+        yield Entry(*about, labels=label, meaning=meaning)

@@ -1,10 +1,16 @@
-"""What the tables of an export are made of: columns, a filter of rows, and ids that are the same in every file."""
+"""What the tables of an export are made of: columns, a filter of rows, and ids that are the same in every file.
 
-from collections.abc import Callable, Iterator
+A column is one line: its name, its meaning and its source. Rows, the codebook and docs/columns.md come from it. A new
+column is a new line at the end of its table.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.db.models import Case, F, OuterRef, Q, QuerySet, Subquery, When
+from django.db.models.expressions import BaseExpression, Combinable
 from django.db.models.functions import Coalesce, NullIf
 
 from dialogue.models import Turn
@@ -54,12 +60,41 @@ def tests_left_out(study: Study, only: Filter) -> int:
 
 
 @dataclass(frozen=True)
+class Then:
+    """A source whose values change on their way from the database into the file.
+
+    `change` gets the value at `path`. With `beside` it also gets what that function returns, which is called once for
+    each export.
+    """
+
+    path: "Path"
+    change: Callable[..., Any]
+    beside: Callable[[Study, Filter], Any] | None = None
+
+
+@dataclass(frozen=True)
+class Twofold:
+    """A source in a table that makes two rows of one database row: `first` is None where the first row is empty."""
+
+    first: "Path | Then | None"
+    second: "Path | Then | None"
+
+
+Path = str | BaseExpression | Combinable  # what `values_list` takes
+Attribute = Callable[[Any], Any]  # of the thing that a row is about, in a table of `things`
+Source = Path | Then | Twofold | Attribute
+
+
+@dataclass(frozen=True)
 class Column:
+    """`source` says where the values come from: "" stands for the field, or the attribute, of the column's name."""
+
     name: str
-    type: str  # text, number, integer, truth, time
-    unit: str
-    values: str
     meaning: str
+    source: Source = ""
+    type: str = "text"  # text, number, integer, truth, time
+    unit: str = ""
+    values: str = ""
     minimum: int | None = None
     maximum: int | None = None
 
@@ -80,24 +115,113 @@ class Table:
         return f"{self.name}.csv"
 
 
-def text(name: str, meaning: str, values: tuple[str, ...] | list[str] = ()) -> Column:
-    return Column(name, "text", "", ", ".join(values), meaning)
+def query_table(
+    name: str,
+    a_row_is: str,
+    columns: tuple[Column, ...],
+    query: Callable[[Study, Filter], QuerySet[Any]],
+    *,
+    always: bool = False,
+) -> Table:
+    """Return a table with a row for each row of a query."""
+
+    def rows(study: Study, only: Filter) -> Rows:
+        return rows_of(columns, query(study, only), study, only)
+
+    def count(study: Study, only: Filter) -> int:
+        return query(study, only).order_by().count()
+
+    return Table(name, a_row_is, columns, rows, count, always)
 
 
-def integer(name: str, meaning: str, unit: str = "", minimum: int | None = None, maximum: int | None = None) -> Column:
-    return Column(name, "integer", unit, "", meaning, minimum, maximum)
+def rows_of(columns: Sequence[Column], query: QuerySet[Any], study: Study, only: Filter) -> Rows:
+    """Yield a tuple for each row of the query, with a value for each column."""
+    for (row,) in shaped([sources_of(columns)], query, study, only):
+        yield row
 
 
-def number(name: str, meaning: str, unit: str = "", minimum: int | None = None, maximum: int | None = None) -> Column:
-    return Column(name, "number", unit, "", meaning, minimum, maximum)
+def twofold_rows_of(
+    columns: Sequence[Column], query: QuerySet[Any], study: Study, only: Filter
+) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """Yield both rows that each row of the query makes. A source that is not Twofold is that of both."""
+    sources = [(one.first, one.second) if isinstance(one, Twofold) else (one, one) for one in sources_of(columns)]
+    yield from ((first, second) for first, second in shaped(list(zip(*sources, strict=True)), query, study, only))
 
 
-def truth(name: str, meaning: str) -> Column:
-    return Column(name, "truth", "", "true, false", meaning)
+def rows_of_things(columns: Sequence[Column], things: Iterable[Any]) -> Rows:
+    """Yield a tuple for each thing; a source is the name of an attribute, also below another, or a function."""
+    read = [attrgetter(source) if isinstance(source, str) else source for source in sources_of(columns)]
+    for thing in things:
+        yield tuple(one(thing) for one in read)
 
 
-def time(name: str, meaning: str) -> Column:
-    return Column(name, "time", "UTC, ISO 8601", "", meaning)
+def rows_of_names(columns: Sequence[Column], rows: Iterable[dict[str, Any]]) -> Rows:
+    """Yield a tuple for each row that is given by the names of columns; what it does not name is empty."""
+    names = [column.name for column in columns]
+    for row in rows:
+        yield tuple(map(row.get, names))
+
+
+def sources_of(columns: Iterable[Column]) -> list[Any]:
+    return [column.name if column.source == "" else column.source for column in columns]
+
+
+def shaped(
+    shapes: Sequence[Sequence[Any]], query: QuerySet[Any], study: Study, only: Filter
+) -> Iterator[Sequence[tuple[Any, ...]]]:
+    """Yield, for each row of the query, a tuple for each shape: a list of paths, Thens, and Nones for empty values."""
+    paths: dict[Any, int] = {}  # each is fetched once
+    for source in (source for shape in shapes for source in shape if source is not None):
+        paths.setdefault(source.path if isinstance(source, Then) else source, len(paths))
+    fetched = selected(query, list(paths)).iterator()
+    if len(shapes) == 1 and list(shapes[0]) == list(paths):
+        yield from zip(fetched)
+        return
+    looks = {one.beside for shape in shapes for one in shape if isinstance(one, Then) and one.beside}
+    beside = {look: look(study, only) for look in looks}
+    readers = [[reader_of(source, paths, beside) for source in shape] for shape in shapes]
+    for row in fetched:
+        yield [tuple(read(row) for read in shape) for shape in readers]
+
+
+def selected(query: QuerySet[Any], paths: Sequence[Path]) -> QuerySet[Any, tuple[Any, ...]]:
+    """Return the query of these values alone. Expressions get names, because Django wants one for an aggregate."""
+    names = [path if isinstance(path, str) else f"expression_{place}" for place, path in enumerate(paths)]
+    expressions = {name: path for name, path in zip(names, paths, strict=True) if not isinstance(path, str)}
+    return query.annotate(**expressions).values_list(*names)
+
+
+def reader_of(source: Any, paths: dict[Any, int], beside: dict[Any, Any]) -> Callable[[Sequence[Any]], Any]:
+    """Return the function that takes a source's value from a row of the database."""
+    if source is None:
+        return lambda row: None
+    if not isinstance(source, Then):
+        return itemgetter(paths[source])
+    place, change = paths[source.path], source.change
+    if source.beside is None:
+        return lambda row: change(row[place])
+    found = beside[source.beside]
+    return lambda row: change(row[place], found)
+
+
+def text(name: str, meaning: str, source: Source = "", values: Sequence[str] = ()) -> Column:
+    return Column(name, meaning, source, "text", values=", ".join(values))
+
+
+def integer(name: str, meaning: str, source: Source = "", unit: str = "", **bounds: int) -> Column:
+    return Column(name, meaning, source, "integer", unit, **bounds)
+
+
+def number(name: str, meaning: str, source: Source = "", unit: str = "", **bounds: int) -> Column:
+    return Column(name, meaning, source, "number", unit, **bounds)
+
+
+def truth(name: str, meaning: str, source: Source = "") -> Column:
+    return Column(name, meaning, source, "truth", values="true, false")
+
+
+def time(name: str, meaning: str, source: Source = "") -> Column:
+    return Column(name, meaning, source, "time", "UTC, ISO 8601")
 
 
 def conversation_of(path: str = "") -> Case:
@@ -126,5 +250,13 @@ def turn_rated(path: str = "") -> Case:
     )
 
 
-CONVERSATION = text("conversation", "the conversation's id, as in conversations.csv; of an import the imported id")
-TURN = integer("turn", "the turn's number, from 1: a message and the reply to it", "turns")
+CONVERSATION_MEANING = "the conversation's id, as in conversations.csv; of an import the imported id"
+
+
+def conversation(path: str = "") -> Column:
+    """Return the column `conversation`. `path` leads to the run."""
+    return text("conversation", CONVERSATION_MEANING, conversation_of(path))
+
+
+def turn(source: Source = "") -> Column:
+    return integer("turn", "the turn's number, from 1: a message and the reply to it", source, "turns")

@@ -9,6 +9,7 @@ from studies.design.serialisation import spec_to_json
 from studies.models import Protocol
 
 FILE = "study.json"
+OF_CONTACTS = ("oncall", "officer_email")
 # Settings that a provider may want beside the key, which itself is never stored.
 _SECRET = re.compile(r"key|token|secret|password|authorization|cookie", re.IGNORECASE)
 _COUNT = re.compile(r"^(max|min|n)_|_tokens$", re.IGNORECASE)  # of tokens
@@ -18,6 +19,7 @@ def described_design(protocol: Protocol) -> dict[str, Any]:
     """The version's design, but for what says who is on call and what could open a provider's door."""
     design = spec_to_json(protocol.spec())
     del design["oncall_email"]
+    design["safety"] = {key: value for key, value in design["safety"].items() if key not in OF_CONTACTS}
     models = [*design["arms"], *design["judges"], *filter(None, [design["seeker"]])]
     for model in models:
         model["base_url"] = without_credentials(model["base_url"])

@@ -3,15 +3,13 @@
 import csv
 import hashlib
 import json
-import re
 import shutil
 import tempfile
 import tomllib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
-from decimal import Decimal
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -30,15 +28,12 @@ from studies.data.exports.places import ExportRefused, refuse_other_study, refus
 from studies.data.exports.records import record_export
 from studies.data.exports.tables import TABLES
 from studies.models import Protocol, Study, Unblinding
-from studies.participation.timeouts import end_for_the_silent
+from studies.participation.timeouts import time_out_absent
 from studies.participation.unblinding import unblinding_of
+from studies.workbench.csv_cells import cell
 
 MANIFEST = "manifest.json"
 AT_ONCE = 1000  # rows
-EXACT = 1e15  # below it a whole number that is stored as a float is written without a point
-# An apostrophe that stands before such a beginning gets one more, so that taking one off gives back what was there.
-FORMULA = re.compile(r"'*[=+\-@\t\r]")
-GUARDED = re.compile(r"'+[=+\-@\t\r]")
 
 
 class ExportIncomplete(Exception):
@@ -54,31 +49,6 @@ class Written:
     sha256: str = ""
 
 
-def guarded(text: str) -> str:
-    """A text that a spreadsheet would run as a formula, made plain."""
-    return f"'{text}" if FORMULA.match(text) else text
-
-
-def unguarded(text: str) -> str:
-    return text[1:] if GUARDED.match(text) else text
-
-
-def cell(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, str):
-        return guarded(value)
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    if isinstance(value, float) and value.is_integer() and abs(value) < EXACT:
-        return str(int(value))
-    if isinstance(value, Decimal):
-        return f"{value:f}"
-    return str(value)
-
-
 def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int], None]) -> dict[str, Any]:
     """Write the files of CONTRACT.md into `out`, in place of an earlier export of the same study; returns the manifest.
 
@@ -86,7 +56,7 @@ def export(study: Study, out: Path, *, only: Filter, on_file: Callable[[str, int
     then `out` is as it was.
     """
     refuse_foreign(out, study)
-    end_for_the_silent(study)
+    time_out_absent(study)
     out.parent.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:

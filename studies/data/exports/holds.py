@@ -5,18 +5,9 @@ from typing import NamedTuple
 from django.db.models import Q
 
 from dialogue.models import RiskEvent
-from studies.data.exports.columns import Filter, conversation_of, integer, number
+from studies.data.exports.columns import Filter, Then, integer, number
 from studies.models import Study
 
-COLUMNS = (
-    integer("holds", "how often the safety check stopped it until somebody on call had spoken with the person"),
-    integer(
-        "holds_lifted",
-        "how many of these holds were lifted while it was open, so that it went on; where one was not, end_reason "
-        "tells how it ended, if it has",
-    ),
-    number("held_seconds", "from the holds to their lifting, together; empty where none was lifted", "seconds"),
-)
 # As `dialogue.chat` does it: what is worse than level 3 ends a conversation, but in role-play it waits.
 HELD = Q(conversation__role_play=False, level=3) | Q(conversation__role_play=True, level=4)
 HELD |= Q(conversation__role_play=True, level=3, role_answer="me")
@@ -28,16 +19,45 @@ class Holds(NamedTuple):
     seconds: float | None = None
 
 
-def holds(study: Study, only: Filter) -> dict[str, Holds]:
-    """By the conversation's id. Few have any."""
-    found: dict[str, Holds] = {}
+NONE = Holds()
+
+
+def get_holds(study: Study, only: Filter) -> dict[int, Holds]:
+    """Return them by run. Few have any."""
+    found: dict[int, Holds] = {}
     events = RiskEvent.objects.filter(HELD, source=RiskEvent.Source.MESSAGE, conversation__run__in=only.runs(study))
     names = ("created_at", "released_at", "conversation__ended_at")
-    for conversation, held, released, ended in events.values_list(conversation_of("conversation__run__"), *names):
-        before = found.get(conversation, Holds())
+    for run, held, released, ended in events.values_list("conversation__run", *names):
+        before = found.get(run, NONE)
         if released and (ended is None or released < ended):
             seconds = (before.seconds or 0) + (released - held).total_seconds()
-            found[conversation] = Holds(before.number + 1, before.lifted + 1, seconds)
+            found[run] = Holds(before.number + 1, before.lifted + 1, seconds)
         else:
-            found[conversation] = before._replace(number=before.number + 1)
+            found[run] = before._replace(number=before.number + 1)
     return found
+
+
+def of_holds(part: str) -> Then:
+    """Return the source of one number of a run's holds."""
+    return Then("pk", lambda run, found: getattr(found.get(run, NONE), part), get_holds)
+
+
+COLUMNS = (
+    integer(
+        "holds",
+        "how often the safety check stopped it until somebody on call had spoken with the person",
+        of_holds("number"),
+    ),
+    integer(
+        "holds_lifted",
+        "how many of these holds were lifted while it was open, so that it went on; where one was not, end_reason "
+        "tells how it ended, if it has",
+        of_holds("lifted"),
+    ),
+    number(
+        "held_seconds",
+        "from the holds to their lifting, together; empty where none was lifted",
+        of_holds("seconds"),
+        "seconds",
+    ),
+)

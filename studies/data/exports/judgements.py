@@ -22,7 +22,7 @@ from studies.judging.material import turns_of
 from studies.judging.planning import KIND, subject_of
 from studies.models import Answer, ArmRun, Response, Study
 from studies.models.response import RaterKind
-from studies.participation.responses import instructed
+from studies.participation.responses import answers_to_instructed_items
 
 AT_ONCE = 100  # judgements whose rows are read together
 NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
@@ -80,7 +80,7 @@ class Around:
 
 def people_on(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Mapping[Place, Any]:
     given = only.answers(study).filter(
-        ~instructed(), response__run__in=runs, response__is_rating=True, value__isnull=False
+        ~answers_to_instructed_items(), response__run__in=runs, response__is_rating=True, value__isnull=False
     )
     scores: dict[Place, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for *place, item, kind, value in given.exclude(response__rater__kind__in=NO_PEOPLE).values_list(

@@ -1,82 +1,92 @@
 """reviews.csv, adjudications.csv, calibration.csv: the work of second raters. Their scores are in ratings.csv."""
 
+from typing import NamedTuple
+
 from django.db.models import Q, QuerySet
 
-from studies.data.exports.columns import CONVERSATION, Filter, Rows, Table, conversation_of, integer, number, text, time
+from studies.data.exports.columns import (
+    CONVERSATION_MEANING,
+    Filter,
+    Rows,
+    Table,
+    conversation,
+    conversation_of,
+    integer,
+    number,
+    query_table,
+    rows_of_things,
+    text,
+    time,
+)
 from studies.models import Adjudication, Review, Study
-from studies.second_raters.review_work import calibrated
-
-REVIEWER = text("reviewer", "the reviewer's code, as rater in ratings.csv")
-VIGNETTE = text("vignette", "the key of an invented dialogue with known scores")
+from studies.second_raters.review_work import Calibrated, calibrated
 
 # reviews.csv
 
+REVIEWER = "the reviewer's code, as rater in ratings.csv"
+VIGNETTE = "the key of an invented dialogue with known scores"
+
 REVIEWS = (
-    text("plan", "the name of the plan"),
-    REVIEWER,
-    text("conversation", f"{CONVERSATION.meaning}; empty for a vignette"),
-    text("vignette", f"{VIGNETTE.meaning}; empty for a conversation"),
+    text("plan", "the name of the plan", "plan__name"),
+    text("reviewer", REVIEWER, "reviewer__code"),
+    text("conversation", f"{CONVERSATION_MEANING}; empty for a vignette", conversation_of("item__run__")),
+    text("vignette", f"{VIGNETTE}; empty for a conversation"),
     integer("replicate", "2 where a conversation that they had rated came again, as in ratings.csv"),
     time("given_at", "when it was given to them; where they came back to it after its time was over, when they did"),
     time("done_at", "when the last of its scales was sent; of a vignette when they had seen the known scores"),
     time("declined_at", "when it went back to the others, unrated"),
-    text("declined_because", "why", Review.Because.values),
+    text("declined_because", "why", values=Review.Because.values),
     text("declined_note", "why, in their words"),
 )
 
 
-def reviews_of(study: Study, only: Filter) -> QuerySet[Review]:
-    """Real reviewers work on real conversations alone, and artificial ones on test data."""
-    found = Review.objects.filter(plan__study=study)
+def reviews(study: Study, only: Filter) -> QuerySet[Review]:
+    """Return them. Real reviewers work on real conversations alone, and artificial ones on test data."""
+    found = Review.objects.filter(plan__study=study).order_by("plan", "pk")
     return found if only.include_tests else found.filter(reviewer__is_test=False)
-
-
-def reviews(study: Study, only: Filter) -> Rows:
-    names = [column.name for column in REVIEWS[3:]]
-    found = reviews_of(study, only).order_by("plan", "pk")
-    yield from found.values_list("plan__name", "reviewer__code", conversation_of("item__run__"), *names).iterator()
 
 
 # adjudications.csv
 
 ADJUDICATIONS = (
-    CONVERSATION,
+    conversation("run__"),
     text("instrument", "the rating scale"),
     text("item", "the item's key"),
-    number("score", "what a researcher decided where reviewers differ", "points"),
+    number("score", "what a researcher decided where reviewers differ", unit="points"),
     text("reason", "why"),
     time("decided_at", "when it was decided last"),
 )
 
 
-def adjudications_of(study: Study, only: Filter) -> QuerySet[Adjudication]:
-    return Adjudication.objects.filter(run__in=only.runs(study))
-
-
-def adjudications(study: Study, only: Filter) -> Rows:
-    names = [column.name for column in ADJUDICATIONS[1:]]
-    yield from adjudications_of(study, only).order_by("pk").values_list(conversation_of("run__"), *names).iterator()
+def adjudications(study: Study, only: Filter) -> QuerySet[Adjudication]:
+    return Adjudication.objects.filter(run__in=only.runs(study)).order_by("pk")
 
 
 # calibration.csv
 
+
+class RatedItem(NamedTuple):
+    review: Review
+    score: Calibrated
+
+
 CALIBRATION = (
-    REVIEWER,
-    VIGNETTE,
-    text("item", "the item's key in the scale of the vignettes"),
-    number("score", "what the reviewer gave", "points"),
-    number("known", "what is known of it", "points"),
+    text("reviewer", REVIEWER, "review.reviewer.code"),
+    text("vignette", VIGNETTE, "review.vignette"),
+    text("item", "the item's key in the scale of the vignettes", "score.item"),
+    number("score", "what the reviewer gave", "score.given", "points"),
+    number("known", "what is known of it", "score.known", "points"),
 )
 
 
 def rated_vignettes(study: Study, only: Filter) -> QuerySet[Review]:
-    return reviews_of(study, only).exclude(Q(vignette="") | Q(scores={})).select_related("reviewer").order_by("pk")
+    found = reviews(study, only).exclude(Q(vignette="") | Q(scores={}))
+    return found.select_related("reviewer").order_by("pk")
 
 
 def calibration(study: Study, only: Filter) -> Rows:
-    for review in rated_vignettes(study, only):
-        for score in calibrated(review):
-            yield review.reviewer.code, review.vignette, *score
+    rated = rated_vignettes(study, only)
+    return rows_of_things(CALIBRATION, (RatedItem(review, score) for review in rated for score in calibrated(review)))
 
 
 def count_calibration(study: Study, only: Filter) -> int:
@@ -84,25 +94,7 @@ def count_calibration(study: Study, only: Filter) -> int:
 
 
 TABLES = (
-    Table(
-        "reviews",
-        "a conversation or vignette that was given to a reviewer",
-        REVIEWS,
-        reviews,
-        lambda study, only: reviews_of(study, only).count(),
-    ),
-    Table(
-        "adjudications",
-        "a decision on an item on which reviewers differ",
-        ADJUDICATIONS,
-        adjudications,
-        lambda study, only: adjudications_of(study, only).count(),
-    ),
-    Table(
-        "calibration",
-        "a reviewer's score of one item of a vignette",
-        CALIBRATION,
-        calibration,
-        count_calibration,
-    ),
+    query_table("reviews", "a conversation or vignette that was given to a reviewer", REVIEWS, reviews),
+    query_table("adjudications", "a decision on an item on which reviewers differ", ADJUDICATIONS, adjudications),
+    Table("calibration", "a reviewer's score of one item of a vignette", CALIBRATION, calibration, count_calibration),
 )

@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import F, QuerySet
 
 from dialogue.models import JobItem
-from studies.data.exports.columns import Filter, Rows, conversation_of, last_turn_of, participant_of
+from studies.data.exports.columns import Filter, conversation_of, last_turn_of, participant_of
 from studies.instruments.loading import load
 from studies.judging.items import judged_items
 from studies.judging.planning import KIND
@@ -20,8 +20,8 @@ PLACE = ("run", "instrument", "moment", "turn", "replicate")
 Place = tuple[Any, ...]  # the rater's number, and PLACE
 
 
-def unanswered(study: Study, only: Filter) -> Rows:
-    """In the columns of ratings.csv, a row for each item of the questionnaire."""
+def unanswered(study: Study, only: Filter) -> Iterator[dict[str, Any]]:
+    """Yield a row of ratings.csv for each item of the questionnaire, by the names of the columns."""
     items = list(failed(study, only))
     if not items:
         return
@@ -72,27 +72,23 @@ def answered(study: Study) -> set[Place]:
     return set(of_judges.values_list("rater", *PLACE))
 
 
-def rows(item: dict[str, Any], rater: Rater) -> Rows:
+def rows(item: dict[str, Any], rater: Rater) -> Iterator[dict[str, Any]]:
     asked = item["payload"]
     questionnaire = load(asked["instrument"])
     for one in judged_items(questionnaire, "en"):
-        yield (
-            item["code"],
-            item["participant"],
-            item["arm"],
-            item["condition"],
-            rater.code,
-            rater.kind,
-            rater.strategy,
-            item["replicate"],
-            questionnaire.id,
-            one.key,
-            asked["moment"],
-            asked["turn"] or item["last_turn"],
-            None,  # score
-            item["failure"],
-            item["done_at"],
-            *(None, None),  # turns that it was shown
-            None,  # seconds
-            "",  # reason
-        )
+        yield {
+            "conversation": item["code"],
+            "participant": item["participant"],
+            "arm": item["arm"],
+            "condition": item["condition"],
+            "rater": rater.code,
+            "rater_kind": rater.kind,
+            "strategy": rater.strategy,
+            "replicate": item["replicate"],
+            "instrument": questionnaire.id,
+            "item": one.key,
+            "moment": asked["moment"],
+            "turn": asked["turn"] or item["last_turn"],
+            "missing_reason": item["failure"],
+            "rated_at": item["done_at"],
+        }

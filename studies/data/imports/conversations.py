@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db import transaction
 
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.models import Conversation, Turn
 from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnState
 from studies.data.exports.tables import CONDITIONS
@@ -24,7 +24,7 @@ TEXTS = {  # by key: the column that keeps it
     "participant": "external_participant",
     "profile": "profile",
 }
-CHOICES = {"condition": ("", *CONDITIONS), "language": LANGUAGES, "end_reason": EndReason.values}
+CHOICES = {"condition": ("", *CONDITIONS), "language": CODES, "end_reason": EndReason.values}
 KEYS = (*TEXTS, "language", "end_reason", "turns", "messages")
 ROLES = {"user": "seeker", "seeker": "seeker", "assistant": "supporter", "supporter": "supporter", "system": "system"}
 AT_ONCE = 500  # conversations written together

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from studies.data.exports.files import unguarded
 from studies.data.imports.faults import Faults, text_fault
 from studies.models import Participation, Rater, Study
+from studies.workbench.csv_cells import unguarded
 
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 LARGEST = 2**31 - 1  # of the database's whole numbers

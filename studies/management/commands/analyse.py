@@ -29,7 +29,7 @@ class Command(Base):
 
     def work(self, folder: Path, out: Path, bootstrap: int, seed: int, radar: bool, **_options: Any) -> dict[str, Any]:
         try:
-            summary = self.analysed(folder, out, bootstrap=bootstrap, seed=seed, radar=radar)
+            summary = self.run_analysis(folder, out, bootstrap=bootstrap, seed=seed, radar=radar)
         except AnalysisError as error:
             self.refuse(str(error))
         except OSError as error:
@@ -39,12 +39,12 @@ class Command(Base):
         self.say(f"{out / 'report.html'}: {summary.ratings} ratings, {len(summary.files)} files")
         return summary.as_dict()
 
-    def analysed(self, folder: Path, out: Path, **settings: Any) -> Summary:
+    def run_analysis(self, folder: Path, out: Path, **settings: Any) -> Summary:
         with self.progress(0, "analyse") as progress:
-            return analyse(folder, out, **settings, on_progress=told_to(progress))
+            return analyse(folder, out, **settings, on_progress=progress_callback(progress))
 
 
-def told_to(progress: Progress) -> Any:
+def progress_callback(progress: Progress) -> Any:
     def tell(done: int, total: int, what: str) -> None:
         progress.set(done, total, what)
 

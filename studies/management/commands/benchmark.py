@@ -8,7 +8,8 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.strategies import registered
+from dialogue.judges.strategies.standard import Standard
 from studies.data.exports.files import refuse_foreign
 from studies.data.exports.places import ExportRefused, refuse_unusable_folder
 from studies.judging.planning import plan_judging
@@ -37,7 +38,11 @@ class Command(SimulatingCommand, JudgingCommand):
         )
         parser.add_argument("--judge", nargs="+", default=[], metavar="KEY", help="judges of the study file")
         parser.add_argument(
-            "--strategy", nargs="+", choices=STRATEGIES, default=["standard"], help="of each judge (default: standard)"
+            "--strategy",
+            nargs="+",
+            choices=registered(),
+            default=[Standard.name],
+            help="of each judge (default: standard)",
         )
         parser.add_argument(
             "--out", type=Path, metavar="DIR", help="where the export and the report go; without it none are made"
@@ -50,24 +55,24 @@ class Command(SimulatingCommand, JudgingCommand):
         self.refuse_unusable(options["out"], found)
         run = self.benchmark(found, options)
         if options["estimate"]:
-            return self.told_estimate(Estimating(run).run())
+            return self.say_estimate(Estimating(run).run())
         self.refuse_unreachable(run.models())
         budget = self.budget(options["budget"], run.models().values())
         if options["background"] and budget is not None:
             self.refuse("--budget is kept from one job to the next, which --background cannot. Leave one of them out.")
         run.keep_profiles()
         summary = Summary(run, budget)
-        for told in self.parts(run, summary, options):
-            summary.add(told)
+        for part in self.parts(run, summary, options):
+            summary.add(part)
             if summary.is_over() and not options["background"]:
                 self.say("The rest is not done: run the same command again to continue.")
                 return summary.as_dict()
         if options["out"] and not options["background"]:
-            summary.report = self.reported(run, options["out"])
+            summary.report = self.write_report(run, options["out"])
         return summary.as_dict()
 
     def refuse_unusable(self, out: Path | None, study: Study) -> None:
-        """Before anybody is asked, and paid."""
+        """Refuse an unusable folder before any model is asked and paid."""
         if out is None:
             return
         try:
@@ -86,32 +91,37 @@ class Command(SimulatingCommand, JudgingCommand):
             strategies=options["strategy"],
             **{name: options[name] for name in same},
         )
-        run, fitting = self.chosen(wish.of, study)
+        run, fitting = self.choose(wish.of, study)
         self.say_left_out(fitting)
         return run
 
-    # Its parts, each a job
+    # The parts, each a job
 
     def parts(self, run: Benchmark, summary: "Summary", options: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """How each ended. The next one is planned when the one before is over, with what that has left to spend."""
+        """Yield the summary of each part.
+
+        The next one is planned when the one before is over, with what is left of the budget.
+        """
         for setup in run.setups:
-            yield self.simulated(run, setup, summary, options)
+            yield self.run_simulation(run, setup, summary, options)
         for configuration in run.judges:
-            yield self.judged(run, configuration, summary, options)
+            yield self.run_judging(run, configuration, summary, options)
 
-    def simulated(self, run: Benchmark, setup: Setup, summary: "Summary", options: dict[str, Any]) -> dict[str, Any]:
-        planned = self.planned(run, setup, **self.job_terms(summary, options))
+    def run_simulation(
+        self, run: Benchmark, setup: Setup, summary: "Summary", options: dict[str, Any]
+    ) -> dict[str, Any]:
+        planned = self.plan_setup(run, setup, **self.job_terms(summary, options))
         self.do(planned, f"simulate {planned.job.title}", summary, options)
-        return {"condition": setup.condition, **self.told_of_conversations(planned)}
+        return {"condition": setup.condition, **self.report_conversations(planned)}
 
-    def judged(
+    def run_judging(
         self, run: Benchmark, configuration: Configuration, summary: "Summary", options: dict[str, Any]
     ) -> dict[str, Any]:
         work = run.judging(configuration, run.held())
         planned = plan_judging(run.study, configuration, work.judgements, **self.job_terms(summary, options))
         self.do(planned, f"judge {planned.job.title}", summary, options)
-        told = self.told_of_judgements(planned, work, configuration.judge, judgements=len(work.judgements))
-        return {"judge": configuration.judge.key, "strategy": configuration.strategy, **told}
+        judged = self.report_judgements(planned, work, configuration.judge, judgements=len(work.judgements))
+        return {"judge": configuration.judge.key, "strategy": configuration.strategy, **judged}
 
     def job_terms(self, summary: "Summary", options: dict[str, Any]) -> dict[str, Any]:
         return {
@@ -128,38 +138,38 @@ class Command(SimulatingCommand, JudgingCommand):
             self.work_on(planned.job, label, at_once=options["concurrency"])
             summary.spent += planned.job.spent
 
-    # What came of it
+    # The results
 
-    def reported(self, run: Benchmark, out: Path) -> str:
+    def write_report(self, run: Benchmark, out: Path) -> str:
         call_command("export", run.study.key, "--out", str(out / EXPORT), verbosity=0)
         call_command("analyse", str(out / EXPORT), "--out", str(out / REPORT), verbosity=0)
-        for line in lines(outcomes_of(out / REPORT / "results.json")):
+        for line in leaderboard_lines(outcomes_of(out / REPORT / "results.json")):
             self.say(line)
         self.say(f"{out / REPORT / 'report.html'}")
         return str(out / REPORT)
 
 
 class Summary:
-    """How far a run came, and what it may still spend."""
+    """The summary of a run, and what it may still spend."""
 
     def __init__(self, run: Benchmark, budget: Decimal | None) -> None:
         self.run, self.budget = run, budget
         self.spent = Decimal(0)
-        self.told: list[dict[str, Any]] = []
+        self.finished_parts: list[dict[str, Any]] = []
         self.report = ""
 
-    def add(self, told: dict[str, Any]) -> None:
-        self.told.append(told)
+    def add(self, part: dict[str, Any]) -> None:
+        self.finished_parts.append(part)
 
     def is_over(self) -> bool:
-        """What was stopped, or has nothing more to spend, is not gone on with by the part that would come next."""
-        return bool(self.told[-1]["left"] or self.told[-1]["budget_reached"])
+        """Return whether the last part was stopped or spent its budget, so that no further part is started."""
+        return bool(self.finished_parts[-1]["left"] or self.finished_parts[-1]["budget_reached"])
 
     def to_spend(self) -> Decimal | None:
         return None if self.budget is None else self.budget - self.spent
 
     def of(self, name: str, *, judging: bool) -> int:
-        return sum(told[name] for told in self.told if ("judge" in told) == judging)
+        return sum(part[name] for part in self.finished_parts if ("judge" in part) == judging)
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -167,21 +177,21 @@ class Summary:
             "conversations": self.run.size(),
             "held": self.of("done", judging=False),
             "held_before": self.of("skipped_existing", judging=False),
-            "end_reasons": dict(sum((Counter(told.get("end_reasons")) for told in self.told), Counter())),
+            "end_reasons": dict(sum((Counter(part.get("end_reasons")) for part in self.finished_parts), Counter())),
             "judged": self.of("done", judging=True),
             "judged_before": self.of("skipped_existing", judging=True),
-            "failed": sum(told["failed"] for told in self.told),
-            "left": sum(told["left"] for told in self.told),
-            "waiting": sum(told.get("waiting", 0) for told in self.told),
+            "failed": sum(part["failed"] for part in self.finished_parts),
+            "left": sum(part["left"] for part in self.finished_parts),
+            "waiting": sum(part.get("waiting", 0) for part in self.finished_parts),
             "cost": float(self.spent),
-            "budget_reached": any(told["budget_reached"] for told in self.told),
-            "parts": self.told,
+            "budget_reached": any(part["budget_reached"] for part in self.finished_parts),
+            "parts": self.finished_parts,
             "report": self.report,
         }
 
 
-def lines(outcomes: Outcomes) -> Iterator[str]:
-    """The leaderboards in words."""
+def leaderboard_lines(outcomes: Outcomes) -> Iterator[str]:
+    """Yield the leaderboards in words."""
     if not outcomes.leaderboards:
         yield "Conditions cannot be compared yet: no arm has rated conversations in both."
     for board in outcomes.leaderboards:
@@ -192,10 +202,10 @@ def lines(outcomes: Outcomes) -> Iterator[str]:
 def board_lines(board: Leaderboard) -> Iterator[str]:
     width = max(len(standing.arm) for standing in board.standings)
     for standing in board.standings:
-        yield f"  {standing.arm:{width}}  {told(standing.average)}  {told(standing.worst_case)}"
+        yield f"  {standing.arm:{width}}  {format_figure(standing.average)}  {format_figure(standing.worst_case)}"
 
 
-def told(figure: Figure) -> str:
+def format_figure(figure: Figure) -> str:
     if figure.value is None:
         return "-"
     interval = "" if figure.low is None else f" [{figure.low:.2f}, {figure.high:.2f}]"

@@ -3,16 +3,16 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from dialogue.jobs.store import Planned
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from studies.design.spec import ArmSpec, StudySpec
-from studies.management.jobs import JobCommand, failures
+from studies.management.jobs import JobCommand, failure_counts
 from studies.models import Study
-from studies.seeker_profiles.estimate import estimated
+from studies.seeker_profiles.estimate import estimate_profiles
 from studies.seeker_profiles.planning import KIND, LATER_USE, Work, candidates, plan_profiles, work_for, writer_settings
 from studies.workbench.labels import one_or_more
 
 NOBODY = (
-    f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(LANGUAGES)}. Let people "
+    f"Nobody to make a profile of: the study has no participant whose language is {' or '.join(CODES)}. Let people "
     "take part first (invite)."
 )
 
@@ -39,7 +39,7 @@ class Command(JobCommand):
         work = work_for(found, writer, include_tests=include_tests)
         people = work.people[: options["limit"]]
         if options["estimate"]:
-            return self.told_estimate(estimated(writer, people))
+            return self.say_estimate(estimate_profiles(writer, people))
         terms = self.job_options(options, {writer.key: writer_settings(writer)})
         planned = plan_profiles(found, writer, people, include_tests=include_tests, **terms)
         if options["background"]:
@@ -72,10 +72,10 @@ class Command(JobCommand):
         return writer
 
     def summary(self, planned: Planned, work: Work) -> dict[str, Any]:
-        told = self.told_of(planned.job, KIND, planned=planned.items)
+        summary = self.job_summary(planned.job, KIND, planned=planned.items)
         results = planned.job.items.filter(role=KIND).values_list("result", flat=True)
         return {
-            **told,
+            **summary,
             "refused_by_checks": sum(bool(result.get("refused")) for result in results),
             "made_before": work.made_before,
             "unanswered": work.unanswered,
@@ -85,7 +85,7 @@ class Command(JobCommand):
 
     def tell(self, summary: dict[str, Any], writer: ArmSpec) -> None:
         made = summary["done"] - summary["refused_by_checks"]
-        told = {
+        counts = {
             f"{one_or_more(made, 'profile', 'profiles')} made; approve on the page Profiles": made,
             "refused by the automatic checks": summary["refused_by_checks"],
             f"{people(summary['made_before'])} one already": summary["made_before"],
@@ -93,10 +93,10 @@ class Command(JobCommand):
             f"{people(summary['not_agreed'])} not agreed to later use ({LATER_USE})": summary["not_agreed"],
             f"not sent: their consent does not name '{writer.provider or writer.base_url}'": summary["not_sent"],
             "not made: the person has left meanwhile": summary["erased"],
-            **failures(summary),
+            **failure_counts(summary),
             "left for the next time": summary["left"],
         }
-        self.say_counts(told)
+        self.say_counts(counts)
 
 
 def people(count: int) -> str:

@@ -7,7 +7,7 @@ from studies.data.exports.columns import Filter, has_test_data_alone
 from studies.data.exports.files import ExportIncomplete, export
 from studies.data.exports.places import ExportRefused
 from studies.data.exports.tables import TABLES
-from studies.management.command import PART_FAILED, told_of_tests
+from studies.management.command import PART_FAILED, describe_left_out_tests
 from studies.management.command import Command as Base
 
 
@@ -39,6 +39,6 @@ class Command(Base):
                 self.refuse(f"{error.filename or out}: {error.strerror}")
         rows = {name: file["rows"] for name, file in manifest["files"].items()}
         self.say("\n".join(f"{out / name}: {count} rows" for name, count in rows.items()))
-        if not rows.get("conversations.csv") and (hint := told_of_tests(found, include_tests=include_tests)):
+        if not rows.get("conversations.csv") and (hint := describe_left_out_tests(found, include_tests=include_tests)):
             self.say(hint)
         return {"study": study, "out": str(out), "demonstration": manifest["demonstration"], "rows": rows}

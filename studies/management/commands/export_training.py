@@ -83,7 +83,7 @@ class Command(Base):
                 self.refuse(str(refusal))
             except OSError as error:
                 self.refuse(f"{error.filename or out}: {error.strerror}")
-        return self.told(study, out, card)
+        return self.report(study, out, card)
 
     def refuse_odd(self, given: dict[str, Any]) -> None:
         if given["min_score"] is not None and not isfinite(given["min_score"]):
@@ -102,8 +102,8 @@ class Command(Base):
                 continue
             known, raters = raters, raters.filter(**{of_rater: given[option]})
             if not raters.exists():
-                told = told_of_judges(known.values_list(of_rater, flat=True)) if kind == RaterKind.JUDGE else ""
-                self.refuse(f"--{option}: no {kind} {words}{given[option]!r} has rated here.{told}")
+                hint = judge_names_hint(known.values_list(of_rater, flat=True)) if kind == RaterKind.JUDGE else ""
+                self.refuse(f"--{option}: no {kind} {words}{given[option]!r} has rated here.{hint}")
 
     def measure(self, study: Study, given: dict[str, Any]) -> Measure:
         instrument = given["instrument"]
@@ -138,7 +138,7 @@ class Command(Base):
             self.refuse(f"--items: {instrument} has no {', '.join(unknown)}. It has: {', '.join(scales) or 'none'}.")
         return {key: scales[key] for key in named or scales}
 
-    def told(self, study: str, out: Path, card: dict[str, Any]) -> dict[str, Any]:
+    def report(self, study: str, out: Path, card: dict[str, Any]) -> dict[str, Any]:
         counts, rows = card["counts"], {name: file["rows"] for name, file in card["files"].items()}
         self.say("\n".join(f"{out.parent / name}: {count} rows" for name, count in rows.items()))
         for what in ("conversations", "turns", "pairs"):
@@ -157,8 +157,8 @@ class Command(Base):
         }
 
 
-def told_of_judges(names: Iterable[str]) -> str:
-    """People's codes are told to nobody."""
+def judge_names_hint(names: Iterable[str]) -> str:
+    """Return a hint with the known judges. It is never given for people, whose codes stay private."""
     there = ", ".join(sorted(set(names)))
     return f" There are: {there}." if there else ""
 

@@ -13,7 +13,7 @@ class Command(ImportLines):
     metavar, header = "FILE.jsonl", 0
     bring = staticmethod(import_conversations)
 
-    def told(self, outcome: Outcome) -> str:
+    def describe_outcome(self, outcome: Outcome) -> str:
         return (
             f"{outcome.added} conversations added with {outcome.turns} turns ({outcome.empty_turns} of them empty); "
             f"{outcome.already_there} were there already."

@@ -12,6 +12,6 @@ class Command(ImportLines):
     metavar, header = "FILE.csv", 1
     bring = staticmethod(import_pairs)
 
-    def told(self, outcome: Outcome) -> str:
+    def describe_outcome(self, outcome: Outcome) -> str:
         added = f"{outcome.added} verdicts added, with {outcome.pairs} new pairs"
         return f"{added}; {outcome.already_there} were there already."

@@ -23,7 +23,7 @@ class Command(ImportLines):
             "--as-is", action="store_true", help="take any instrument, any item and any finite number as a score"
         )
 
-    def told(self, outcome: Outcome) -> str:
+    def describe_outcome(self, outcome: Outcome) -> str:
         added = (
             f"{outcome.added} ratings added ({outcome.missing} of them without a score); "
             f"{outcome.already_there} were there already."

@@ -6,10 +6,11 @@ from django.conf import settings
 from django.core.management.base import CommandParser
 from django.db import transaction
 
+from studies.care.opening import get_advice, lacks_drill
 from studies.data.exports.lines import private
 from studies.management.command import Command as Base
 from studies.models import Participation
-from studies.participation.enrolment import admits, invite
+from studies.participation.enrolment import admits_new_people, invite
 
 
 class Command(Base):
@@ -29,10 +30,12 @@ class Command(Base):
 
     def work(self, study: str, count: int, track: str, test: bool, base_url: str, **options: Any) -> dict[str, Any]:
         found = self.study(study)
-        if not admits(found, is_test=test):
+        if not admits_new_people(found, is_test=test):
             self.refuse(
                 f"{study} is closed: nobody could start with a new link. Open the study again on its page first."
             )
+        if not test and track != Participation.Track.REVIEWER and lacks_drill(found):
+            self.refuse(get_advice(found))
         if count < 1:
             self.refuse("--count must be at least 1.")
         path: Path | None = options["csv"]
@@ -45,7 +48,7 @@ class Command(Base):
         return {"study": study, "track": track, "count": count, "test": test}
 
     def hand_out(self, rows: list[tuple[str, str, str]], path: Path | None) -> None:
-        """Written before the transaction ends: links that nobody could read must not exist."""
+        """Write the links before the transaction ends, because links that nobody could read must not exist."""
         if path is None:
             self.stdout.write("\n".join(" ".join(row) for row in rows))
             return

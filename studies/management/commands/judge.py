@@ -8,9 +8,9 @@ from django.core.management.base import CommandParser
 from dialogue.jobs.estimate import DryCaller, Estimate, Typicals, rolled_back
 from dialogue.judges import fields
 from dialogue.judges.probes import PLAIN, VARIANTS
-from dialogue.judges.prompts import STRATEGIES
 from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import RESPONSE_FORMAT
+from dialogue.judges.strategies import get_strategy, registered
 from dialogue.providers.registry import is_free
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
@@ -40,7 +40,7 @@ class Command(JudgingCommand):
     def add(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY")
         parser.add_argument("--judge", required=True, metavar="KEY", help="a judge of the study file")
-        parser.add_argument("--strategy", required=True, choices=STRATEGIES)
+        parser.add_argument("--strategy", required=True, choices=registered())
         parser.add_argument("--moments", nargs="+", choices=MOMENTS, default=["final"], help="default: final")
         parser.add_argument(
             "--replicates",
@@ -62,7 +62,7 @@ class Command(JudgingCommand):
             default="",
             metavar="FIELD",
             help="leave one field out of what the judge is told of the seeker, as a rater of its own called "
-            f"KEY~{fields.variant_without('FIELD')}, after the judge as it is: {told_by_strategy()}",
+            f"KEY~{fields.variant_without('FIELD')}, after the judge as it is: {fields_by_strategy()}",
         )
         parser.add_argument(
             "--preview", metavar="CONVERSATION", help="print the prompts about this conversation; asks no model"
@@ -79,17 +79,17 @@ class Command(JudgingCommand):
         self.refuse_below_one(options, "replicates", "concurrency", "limit")
         self.refuse_above(options, replicates=MOST_REPLICATES)
         if options["preview"]:
-            return self.previewed(configuration, self.conversation(found, options["preview"]), options["moments"])
+            return self.print_preview(configuration, self.conversation(found, options["preview"]), options["moments"])
         self.refuse_changed(found, configuration.judge)
         settings = judge_settings(configuration.judge)
         if options["batch"] and settings.kind != "openai_compatible":
             self.refuse("--batch: a scripted judge has no provider that takes batches.")
         if options["batch"] and is_free(settings.kind):
             self.refuse("--batch: nothing is sent to a provider while REPLAY names a file of recorded answers.")
-        work = work_for(rater_of(found, configuration), configuration.judge, **asked_for(options))
-        limited = with_plain(found, configuration, work.judgements[: options["limit"]], asked_for(options))
+        work = work_for(rater_of(found, configuration), configuration.judge, **place_options(options))
+        limited = with_plain(found, configuration, work.judgements[: options["limit"]], place_options(options))
         if options["estimate"]:
-            return self.told_estimate(estimated(found, configuration, limited, batch=options["batch"]))
+            return self.say_estimate(estimate_judging(found, configuration, limited, batch=options["batch"]))
         planned = plan_judging(
             found,
             configuration,
@@ -101,28 +101,29 @@ class Command(JudgingCommand):
             self.say_planned(planned)
         else:
             self.work_on(planned.job, f"judge {configuration.rater} ({strategy})", at_once=options["concurrency"])
-        told = self.told_of_judgements(planned, work, configuration.judge, judgements=len(limited))
+        summary = self.report_judgements(planned, work, configuration.judge, judgements=len(limited))
         if work.not_varied:
             self.say(f"{work.not_varied} not judged: there is nothing in them that {configuration.variant} could vary.")
         if work == Work():
             self.say(nothing_to_judge(found, options["moments"]))
-        return {"judge": judge, "strategy": strategy, **told, **self.of_variant(configuration, work)}
+        return {"judge": judge, "strategy": strategy, **summary, **self.of_variant(configuration, work)}
 
     def variant(self, strategy: str, *, variant: str, without: str, **_options: Any) -> str:
         if not without:
             return variant
-        if without in fields.TOLD[strategy]:
+        known = get_strategy(strategy).fields
+        if without in known:
             return fields.variant_without(without)
-        told = ", ".join(fields.TOLD[strategy]) or "nothing"
+        told = ", ".join(known) or "nothing"
         self.refuse(f"--without: a {strategy} judge is not told {without!r}. What can be left out: {told}.")
 
     def of_variant(self, configuration: Configuration, work: Work) -> dict[str, Any]:
         return {"variant": configuration.variant, "not_varied": work.not_varied} if configuration.variant else {}
 
-    def previewed(self, configuration: Configuration, run: ArmRun, moments: Sequence[str]) -> dict[str, Any]:
+    def print_preview(self, configuration: Configuration, run: ArmRun, moments: Sequence[str]) -> dict[str, Any]:
         found = [preview(configuration, run, place) for place in places_in(run, moments)]
         for one in found:
-            for line in lines(one):
+            for line in preview_lines(one):
                 self.say(line)
         named = {"judge": configuration.judge.key, "strategy": configuration.strategy, "variant": configuration.variant}
         return {**named, "previews": [as_summary(one) for one in found]}
@@ -139,7 +140,9 @@ class Command(JudgingCommand):
             self.refuse(str(error))
 
 
-def estimated(study: Study, configuration: Configuration, judgements: Sequence[Judgement], *, batch: bool) -> Estimate:
+def estimate_judging(
+    study: Study, configuration: Configuration, judgements: Sequence[Judgement], *, batch: bool
+) -> Estimate:
     with rolled_back():
         planned = plan_judging(study, configuration, judgements, batch=batch)
         caller = DryCaller(Typicals.read())
@@ -151,7 +154,7 @@ def estimated(study: Study, configuration: Configuration, judgements: Sequence[J
 def with_plain(
     study: Study, configuration: Configuration, judgements: Sequence[Judgement], places: dict[str, Any]
 ) -> list[Judgement]:
-    """What a variant is compared with comes before it."""
+    """Return the judgements with the plain ones before them that a variant is compared with."""
     if not configuration.variant:
         return list(judgements)
     plain = work_for(rater_of(study, configuration.varied(PLAIN)), configuration.judge, **places)
@@ -159,7 +162,7 @@ def with_plain(
 
 
 def nothing_to_judge(study: Study, moments: Sequence[str]) -> str:
-    """And what to do."""
+    """Return why there is nothing to judge, and what to do."""
     if runs_to_judge(study).exists():
         return f"Nothing to judge: no conversation has a rating of this moment ({', '.join(moments)}); see --moments."
     return (
@@ -168,12 +171,12 @@ def nothing_to_judge(study: Study, moments: Sequence[str]) -> str:
     )
 
 
-def asked_for(options: dict[str, Any]) -> dict[str, Any]:
+def place_options(options: dict[str, Any]) -> dict[str, Any]:
     return {"moments": options["moments"], "replicates": options["replicates"]}
 
 
-def lines(preview: Preview) -> Iterator[str]:
-    """What would be sent, to whom, and why it would not be."""
+def preview_lines(preview: Preview) -> Iterator[str]:
+    """Yield what would be sent, to whom, and why it would not be."""
     everything = preview.parameters()
     parameters = ", ".join(f"{name} {everything[name]}" for name in ("temperature", "max_tokens"))
     for prompt in preview.prompts:
@@ -191,9 +194,8 @@ def lines(preview: Preview) -> Iterator[str]:
             yield json.dumps(prompt.form, ensure_ascii=False, indent=1)
 
 
-def told_by_strategy() -> str:
-    told = {strategy: ", ".join(names) for strategy, names in fields.TOLD.items() if names}
-    return "; ".join(f"of {strategy} {names}" for strategy, names in told.items())
+def fields_by_strategy() -> str:
+    return "; ".join(f"of {one.name} {', '.join(one.fields)}" for one in registered().values() if one.fields)
 
 
 def as_summary(preview: Preview) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from studies.design.spec import ArmSpec
 from studies.judging.comparisons import PAIR, PairHandler, Showing, Work, plan_pairs, work_for
 from studies.judging.estimate import dry_run
 from studies.judging.settings import judge_settings
-from studies.management.jobs import failures
-from studies.management.judging import JudgingCommand, of_answers, unreadable
+from studies.management.jobs import failure_counts
+from studies.management.judging import JudgingCommand, answer_statistics, unreadable
 from studies.models import PairPlan, Study
 from studies.second_raters.comparisons import pairwise_instruments
 from studies.simulation.choice import Unfit, chosen_judge
@@ -39,14 +39,14 @@ class Command(JudgingCommand):
         work = work_for(chosen, self.plans(found, plan))
         showings = work.limited(options["limit"])
         if options["estimate"]:
-            return self.told_estimate(estimated(found, chosen, showings))
+            return self.say_estimate(estimate_pairs(found, chosen, showings))
         terms = self.job_options(options, {f"judge {judge}": judge_settings(chosen)})
         planned = plan_pairs(found, chosen, showings, **terms)
         if options["background"]:
             self.say_planned(planned)
         else:
             self.work_on(planned.job, f"judge {planned.job.title}", at_once=options["concurrency"])
-        return {"judge": judge, **self.told(planned, work, chosen, showings=len(showings))}
+        return {"judge": judge, **self.report(planned, work, chosen, showings=len(showings))}
 
     def judge(self, study: Study, key: str) -> ArmSpec:
         try:
@@ -67,15 +67,15 @@ class Command(JudgingCommand):
             self.refuse(f"The questions of {chosen[0].name!r} are not among our instruments, so no judge can be asked.")
         return asked
 
-    def told(self, planned: Planned, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
+    def report(self, planned: Planned, work: Work, judge: ArmSpec, *, showings: int) -> dict[str, Any]:
         done_before = planned.done_before[PAIR]
-        told = self.told_of(planned.job, PAIR, planned=showings - done_before - planned.quarantined)
+        ended = self.job_summary(planned.job, PAIR, planned=showings - done_before - planned.quarantined)
         summary = {
-            **told,
+            **ended,
             "skipped_existing": work.skipped_existing + done_before,
             "not_sent": work.not_sent,
             "unfit": work.unfit,
-            **of_answers(planned.job, PAIR),
+            **answer_statistics(planned.job, PAIR),
         }
         name = judge.provider or judge.base_url
         self.say_counts(
@@ -90,15 +90,15 @@ class Command(JudgingCommand):
                     "single question could not be read and has no verdict",
                     "single questions could not be read and have no verdict",
                 ): summary["unreadable_items"],
-                **failures(summary),
+                **failure_counts(summary),
                 "left for the next time": summary["left"],
             }
         )
-        self.say_of_answers(summary)
+        self.say_answer_statistics(summary)
         return summary
 
 
-def estimated(study: Study, judge: ArmSpec, showings: Sequence[Showing]) -> Estimate:
+def estimate_pairs(study: Study, judge: ArmSpec, showings: Sequence[Showing]) -> Estimate:
     with rolled_back():
         job = plan_pairs(study, judge, showings).job
         caller = DryCaller(Typicals.read())

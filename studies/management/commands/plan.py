@@ -12,9 +12,9 @@ from django.core.management.base import CommandParser
 from studies.analysis import AnalysisError
 from studies.analysis.planning import BOUNDS, OF, QUESTIONS, SIMULATED, Chance, Need, Wish, plan_precision
 from studies.data.exports.columns import has_test_data_alone
-from studies.management.command import TAKE_TESTS, told_of_tests
+from studies.management.command import TAKE_TESTS, describe_left_out_tests
 from studies.management.command import Command as Base
-from studies.management.commands.analyse import told_to
+from studies.management.commands.analyse import progress_callback
 
 ASKED = {
     "r": "the correlation to expect, or to find",
@@ -87,10 +87,10 @@ class Command(Base):
             call_command("export", study, "--out", folder, *tests, verbosity=0)
             try:
                 found = plan_precision(
-                    Path(folder), wanted, bootstrap=bootstrap, seed=seed, on_progress=told_to(progress)
+                    Path(folder), wanted, bootstrap=bootstrap, seed=seed, on_progress=progress_callback(progress)
                 )
             except AnalysisError as error:
-                hint = told_of_tests(self.study(study), include_tests=include_tests)
+                hint = describe_left_out_tests(self.study(study), include_tests=include_tests)
                 self.refuse(f"{error}\n{hint}".rstrip())
         self.say("\n".join(lines_of(found)))
         return found
@@ -114,7 +114,7 @@ class Command(Base):
         from studies.analysis.planning.power import chance
 
         with self.progress(0, "simulate") as progress:
-            found = chance(wish, told_to(progress))
+            found = chance(wish, progress_callback(progress))
         self.say("\n".join(lines_of_chance(asdict(found))))
         return found
 
@@ -146,8 +146,10 @@ def add_sample_size(parser: argparse.ArgumentParser) -> None:
     for name, about in ASKED.items():
         usual = Wish.__dataclass_fields__[name].default
         least, most = BOUNDS[name]
-        told = f"{about} ({least:g} to {most:g}, default {usual:g})".replace("%", "%%")
-        parser.add_argument(f"--{name.replace('_', '-')}", type=type(usual), default=usual, metavar="N", help=told)
+        explanation = f"{about} ({least:g} to {most:g}, default {usual:g})".replace("%", "%%")
+        parser.add_argument(
+            f"--{name.replace('_', '-')}", type=type(usual), default=usual, metavar="N", help=explanation
+        )
     add_out(parser)
 
 

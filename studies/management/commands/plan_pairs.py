@@ -49,9 +49,9 @@ class Command(Base):
             nothing = isinstance(refusal, NothingToPlan) and not drawing.test_data
             tests = nothing and conversations(found, is_test=True).exists()
             self.refuse(f"{refusal} {OF_TESTS}" if tests else str(refusal))
-        return self.told(plan, study)
+        return self.report(plan, study)
 
-    def told(self, plan: PairPlan, study: str) -> dict[str, Any]:
+    def report(self, plan: PairPlan, study: str) -> dict[str, Any]:
         contests = comparisons.contests_of(plan)
         count = sum(contests.values())
         self.say("".join(f"{first} and {second}: {number}\n" for (first, second), number in sorted(contests.items())))

@@ -3,7 +3,7 @@ from typing import Any
 
 from django.core.management.base import CommandParser
 
-from dialogue.judges.prompts import STRATEGIES
+from dialogue.judges.strategies import registered
 from dialogue.models.conversation import SeekerKind
 from studies.management.command import OF_TESTS
 from studies.management.command import Command as Base
@@ -35,7 +35,7 @@ class Command(Base):
         )
         parser.add_argument("--size", type=int, metavar="N", help="at most so many conversations")
         parser.add_argument("--judge", default="", metavar="KEY", help="for far")
-        parser.add_argument("--strategy", default="", choices=STRATEGIES, help="for far: the judge's")
+        parser.add_argument("--strategy", default="", choices=registered(), help="for far: the judge's")
         parser.add_argument("--seekers", nargs="+", default=[], choices=SeekerKind.values, help="default: all")
         parser.add_argument("--each", type=int, default=2, metavar="K", help="ratings in the overlap (default 2)")
         parser.add_argument(
@@ -55,7 +55,7 @@ class Command(Base):
         )
 
     def work(self, *, study: str, **options: Any) -> dict[str, Any]:
-        found, wanted = self.study(study), self.wanted(options)
+        found, wanted = self.study(study), self.plan_options(options)
         if wrong := faults(found, wanted):
             self.refuse("\n".join(f"--{about}: {text}" for about, text in wrong.items()))
         try:
@@ -68,7 +68,7 @@ class Command(Base):
         self.say(f"{len(needed)} conversations, {sum(needed)} ratings. Invite reviewers with: invite --track reviewer")
         return {"plan": plan.pk, "name": plan.name, "conversations": len(needed), "ratings": sum(needed)}
 
-    def wanted(self, options: dict[str, Any]) -> Wanted:
+    def plan_options(self, options: dict[str, Any]) -> Wanted:
         for name, least in {"size": 1, "each": 1, "repeat_every": 0}.items():
             if options[name] is not None and options[name] < least:
                 self.refuse(f"--{name.replace('_', '-')} must be at least {least}.")

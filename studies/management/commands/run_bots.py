@@ -65,7 +65,7 @@ class Command(Base):
         }
 
     def look_for_server(self, base_url: str) -> None:
-        """Before anybody is made: a wrong address changes nothing."""
+        """Check the server before anybody is created, so that a wrong address changes nothing."""
         if not base_url.startswith(("http://", "https://")):
             self.refuse(f"--base-url: {base_url} is no http address.")
         try:
@@ -88,7 +88,7 @@ class Command(Base):
             try:
                 await bot.walk()
             except Stuck as stuck:
-                failed.append(await database_sync_to_async(told)(stuck))
+                failed.append(await database_sync_to_async(describe_stuck)(stuck))
             await database_sync_to_async(progress.step)()
 
         progress: Progress
@@ -98,8 +98,8 @@ class Command(Base):
         return failed
 
 
-def told(stuck: Stuck) -> str:
-    """Where a bot could not go on; where no reply came, also which arm it was and what the ledger says of it."""
+def describe_stuck(stuck: Stuck) -> str:
+    """Return where a bot could not continue; if no reply came, also the arm and the ledger's error."""
     if not isinstance(stuck, NoReply):
         return str(stuck)
     run = ArmRun.objects.filter(conversation__code=stuck.conversation).first()
@@ -110,7 +110,7 @@ def told(stuck: Stuck) -> str:
 
 @transaction.atomic
 def person_of(study: Study, track: str, seed: int, number: int) -> tuple[Participation, str]:
-    """The same person for the same seed and number, with a new link: only a hash of the one before is kept."""
+    """Return the person of this seed and number with a new link; the earlier link is stored as a hash only."""
     code = code_of(f"{study.key} {track} {seed} {number}")
     if known := Participation.objects.filter(study=study, code=code, is_test=True).first():
         return known, new_link(known)
@@ -134,5 +134,5 @@ def new_link(participation: Participation) -> str:
 
 
 def language_of(spec: StudySpec, seed: int, number: int) -> str:
-    """In turn, so that each language has its half."""
+    """Return the languages in turn, so that each has its share."""
     return spec.languages[(seed + number) % len(spec.languages)]

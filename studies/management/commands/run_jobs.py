@@ -68,7 +68,7 @@ def open_jobs() -> QuerySet[Job]:
 
 
 async def run(at_once: int, *, until_done: bool, idle: float | None, parent: int | None) -> bool:
-    """Whether it was told to stop."""
+    """Run until done or stopped; return whether it was stopped by a signal."""
     runner = worker(at_once=at_once)
     stop_on_signals(runner.stopping)
     watching = [asyncio.create_task(stop_without(parent, runner.stopping))] if parent else []

@@ -16,10 +16,10 @@ from django.utils import timezone
 from dialogue.jobs.failures import commonest
 from dialogue.models import JobItem
 from studies import analysis
-from studies.management.command import BUDGET_REACHED, told_of_tests
-from studies.management.jobs import told_failures
+from studies.management.command import BUDGET_REACHED, describe_left_out_tests
+from studies.management.jobs import describe_failures
 from studies.models import Task
-from studies.workbench.paid_work import command_lines, last_summary, outcome_of
+from studies.workbench.paid_work import command_lines, outcome_of, parse_summary
 from studies.workbench.tasks import RADAR, finish, folder_of
 
 HEARTBEAT = 30.0  # seconds; well below the time after which a page takes the process for dead
@@ -39,14 +39,14 @@ class Command(BaseCommand):
             with heartbeat(row):
                 WORK[row.command](row)
         except BaseException as error:
-            finish(row.pk, Task.State.FAILED, "\n".join([told(error), *failed_since(row)]))
+            finish(row.pk, Task.State.FAILED, "\n".join([describe_error(error), *failure_lines(row)]))
             raise
         finish(row.pk, Task.State.DONE)
 
 
 @contextmanager
 def heartbeat(task: Task) -> Iterator[None]:
-    """Says that this process lives, also during a part that has no progress to tell."""
+    """Show that this process lives, also during a part without progress."""
     over = threading.Event()
 
     def beat() -> None:
@@ -72,8 +72,10 @@ def export(task: Task) -> None:
 
 
 def ask_models(task: Task, *more: str) -> None:
-    """Run each command of a task that is paid for, also after one of them failed in part, and keep what came of it.
-    `more`: words of each that the page did not give."""
+    """Run each command of a paid task, also after one of them failed in part, and store the outcome.
+
+    `more`: further arguments of each command.
+    """
     summaries, codes = [], {}
     for name, line in command_lines(task.study.key, task.command, task.arguments).items():
         Task.objects.filter(pk=task.pk).update(message=name)
@@ -91,7 +93,7 @@ def why_left(code: int, failed: list[str]) -> str:
 
 
 def run(line: list[str]) -> tuple[dict[str, Any], int]:
-    """The summary of a command and its exit code; what it prints goes into the log too."""
+    """Return the summary of a command and its exit code; its output goes into the log too."""
     out, code = StringIO(), 0
     try:
         call_command(*line, "--json", stdout=out)
@@ -99,7 +101,7 @@ def run(line: list[str]) -> tuple[dict[str, Any], int]:
         code = int(stop.code or 0)
     finally:
         sys.stdout.write(out.getvalue())
-    return last_summary(out.getvalue()), code
+    return parse_summary(out.getvalue()), code
 
 
 def analyse(task: Task) -> None:
@@ -114,7 +116,7 @@ def analyse(task: Task) -> None:
     try:
         analysis.analyse(folder, folder_of(task) / "report", radar=RADAR in task.arguments, on_progress=tell)
     except analysis.AnalysisError as error:
-        hint = told_of_tests(task.study, include_tests="--include-tests" in task.arguments)
+        hint = describe_left_out_tests(task.study, include_tests="--include-tests" in task.arguments)
         raise analysis.AnalysisError(f"{error}\n{hint}".rstrip()) from error
 
 
@@ -126,8 +128,8 @@ def plan(task: Task) -> None:
     call_command("plan", "precision", task.study.key, "--out", str(folder_of(task) / "plan.json"), *task.arguments)
 
 
-def told(error: BaseException) -> str:
-    """One or a few plain lines for the page; all of it is in the log."""
+def describe_error(error: BaseException) -> str:
+    """Return one or a few plain lines for the page; the log has the whole error."""
     if isinstance(error, CommandError | analysis.AnalysisError):
         return str(error)
     if isinstance(error, SystemExit):
@@ -135,12 +137,12 @@ def told(error: BaseException) -> str:
     return traceback.format_exception_only(error)[-1].strip()
 
 
-def failed_since(task: Task) -> list[str]:
-    """A line for each way in which items of its jobs failed."""
+def failure_lines(task: Task) -> list[str]:
+    """Return a line for each way in which items of its jobs failed."""
     items = JobItem.objects.filter(job__scope=task.study.key, job__created_at__gte=task.started_at)
     failed = Counter(items.exclude(failure="").values_list("failure", "detail"))
     numbers = Counter(failure for failure, _detail in failed.elements())
-    return [f"{number} {what}." for what, number in told_failures(numbers, commonest(failed)).items()]
+    return [f"{number} {what}." for what, number in describe_failures(numbers, commonest(failed)).items()]
 
 
 WORK: dict[str, Callable[[Task], None]] = {

@@ -41,8 +41,8 @@ class Command(SimulatingCommand):
         protocol = found.current()
         spec = protocol.spec()
         setup = self.setup(spec, seeker, options)
-        arms = self.chosen(chosen_arms, spec, keys_in(options["arms"]))
-        fitting = self.chosen(fitting_profiles, found, spec, options["profiles"], [setup])
+        arms = self.choose(chosen_arms, spec, keys_in(options["arms"]))
+        fitting = self.choose(fitting_profiles, found, spec, options["profiles"], [setup])
         self.say_left_out(fitting)
         run = Benchmark(
             protocol,
@@ -55,18 +55,18 @@ class Command(SimulatingCommand):
             origin=fitting.origin,
         )
         if options["estimate"]:
-            return self.told_estimate(Estimating(run).run())
+            return self.say_estimate(Estimating(run).run())
         terms = self.job_options(options, run.models())
         run.keep_profiles()
-        planned = self.planned(run, setup, **terms)
+        planned = self.plan_setup(run, setup, **terms)
         if options["background"]:
             self.say_planned(planned)
         else:
             self.work_on(planned.job, f"simulate {planned.job.title}", at_once=options["concurrency"])
-        return {"seeker": seeker, "setup": setup.name(), **self.told_of_conversations(planned)}
+        return {"seeker": seeker, "setup": setup.name(), **self.report_conversations(planned)}
 
     def setup(self, spec: StudySpec, condition: Any, options: dict[str, Any]) -> Setup:
-        return self.chosen(
+        return self.choose(
             seeker_setup,
             spec,
             condition=condition,

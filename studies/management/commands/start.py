@@ -1,4 +1,4 @@
-"""`make run`: everything from an empty folder to a served demo study, and nothing twice."""
+"""`make run`: everything from an empty folder to a served demo study; repeating it does nothing twice."""
 
 import errno
 import os
@@ -16,7 +16,6 @@ from django.db import connection
 
 from dialogue.providers.base import ProviderError
 from dialogue.providers.registry import replayed
-from studies.care.oncall import send_due_mails
 from studies.management.command import BAD_INPUT
 from studies.management.server_lock import lock_database
 from studies.models import Study
@@ -42,7 +41,6 @@ class Command(BaseCommand):
         call_command("collectstatic", verbosity=0, interactive=False)
         load_demo_once()
         password = researcher_password()
-        send_due_mails()
         self.tell(password)
         del lock
         serve(with_jobs=not without_jobs)
@@ -58,7 +56,7 @@ class Command(BaseCommand):
             sys.exit(f"emostudy: REPLAY: {fault.detail}")
 
     def refuse_unusable_address(self) -> None:
-        """The links would lead to whoever has the port."""
+        """Refuse an address in use, because the links would lead to whoever has the port."""
         if fault := fault_of_address(settings.HOST, settings.PORT):
             self.stderr.write(f"emostudy: {fault}")
             sys.exit(BAD_INPUT)
@@ -88,7 +86,8 @@ def fault_of_address(host: str, port: int) -> str:
 
 
 def close_to_others() -> None:
-    """What an earlier version left readable by every account of this machine. Below a closed folder all is closed."""
+    """Make files private that an earlier version left readable for other accounts. A closed folder protects everything
+    below it."""
     database = Path(settings.DATABASES["default"]["NAME"])
     files = database.parent.glob(f"{database.name}*") if connection.vendor == "sqlite" else ()
     for path in (settings.VAR, *settings.VAR.iterdir(), *files):
@@ -97,13 +96,13 @@ def close_to_others() -> None:
 
 
 def load_demo_once() -> None:
-    """Only where there is none: what an admin has changed in it since is not undone by a restart."""
+    """Load the demo study if there is none, so that a restart does not undo an admin's changes."""
     if not Study.objects.filter(key="demo").exists():
         call_command("load_study", str(settings.FIXTURES / "studies" / "demo.toml"), verbosity=0)
 
 
 def researcher_password() -> str:
-    """The account's password, made once and kept in a file that only this user can read."""
+    """Return the account's password, created once and stored in a file that only this user can read."""
     path = settings.VAR / "researcher_password"
     users = get_user_model().objects
     if users.filter(username=RESEARCHER).exists():
@@ -117,7 +116,7 @@ def researcher_password() -> str:
 
 
 def serve(*, with_jobs: bool) -> None:
-    """Becomes Daphne (emostudy.server). It writes no access log, since a personal link is a path."""
+    """Replace this process by Daphne (emostudy.server). It writes no access log, because a personal link is a path."""
     arguments = ["--bind", settings.HOST, "--port", str(settings.PORT), "--no-server-name", "--verbosity", "0"]
     arguments += ["--websocket-max-message-size", "65536", "emostudy.asgi:application"]
     if with_jobs:

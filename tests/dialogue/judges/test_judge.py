@@ -2,9 +2,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from dialogue.judges.judge import REMINDER, ask_judgement, ask_scores, ask_state
+from dialogue.judges.judge import ask_judgement, ask_scores, ask_state
 from dialogue.judges.parsing import Score, Unscored
-from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages
+from dialogue.judges.prompts import InnerState, JudgedItem, JudgedTurn, judge_messages, standing_text
 from dialogue.providers.base import Message, ProviderError, Reply
 
 TURNS = (JudgedTurn(1, "I failed.", "That hurts."), JudgedTurn(2, "Again.", "What happened?"))
@@ -100,7 +100,10 @@ async def test_second_answer_has_the_whole_prompt_a_reminder_and_more_room(langu
     prompt = judge_messages(TURNS, ITEMS, language=language)
     await ask_scores(asked, prompt, ITEMS, language=language)
     assert asked.longer == [False, False, True]
-    assert asked.messages[2] == [prompt[0], Message("user", f"{prompt[1].text}\n\n{REMINDER[language]}\n{FORM}")]
+    assert asked.messages[2] == [
+        prompt[0],
+        Message("user", f"{prompt[1].text}\n\n{standing_text('reminder', language)}\n{FORM}"),
+    ]
 
 
 async def test_answer_that_was_cut_short_is_not_repaired_but_given_more_room() -> None:

@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dialogue.judges.prompts import InnerState, JudgedTurn
-from dialogue.judges.redaction import STANDS_FOR, Redaction, redacted, version_with
+from dialogue.judges.redaction import Redaction, redacted, stand_ins, version_with
 
 SENTENCES = ("I told her {} and went home.", "{}", "我跟她说过{}，然后就回家了。", "（{}）", "First.\n  {}\n\nThen.")
-STAND_INS = {language: set(words.values()) for language, words in STANDS_FOR.items()}
+STAND_INS = {language: set(words.values()) for language, words in stand_ins().items()}
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,14 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 
 from dialogue.safety.patterns import FOLDER
 from dialogue.safety.screening import level_in_context, screen_message, screen_reply
 
-# 98 conversations whose seekers found no help; never part of the repository.
-DIALOGUES = Path(os.environ.get("REAL_DIALOGUES", "real_dialogues.json"))
+# 98 conversations whose seekers found no help; never part of the repository, but they may lie beside it.
+BESIDE = settings.BASE_DIR.parent / "shared" / "data" / "failed_esconv_even.json"
+DIALOGUES = Path(os.environ.get("REAL_DIALOGUES", BESIDE))
 # Dialogues that a reader of this project would hold too: they name a plan, a means or suicide.
 RIGHTLY_HELD = {13, 74, 87, 88}
 

@@ -2,6 +2,7 @@ import time
 
 import pytest
 
+from dialogue.safety.categories import page_category
 from dialogue.safety.patterns import LANGUAGES, load_patterns
 from dialogue.safety.screening import (
     CLASSIFIER,
@@ -47,6 +48,59 @@ IDIOMS = ["笑死我了", "想死你了", "今天累死了", "I'm dying to see y
 )
 def test_message_has_its_level(text: str, level: int) -> None:
     assert screen_message(text).level == level
+
+
+@pytest.mark.parametrize(
+    ("text", "level"),
+    [
+        ("I took a bunch of pills an hour ago", 4),
+        ("last night I slit my wrists", 4),
+        ("I tried to kill myself this morning", 4),
+        ("I tried to hang myself yesterday", 4),
+        ("three days ago I cut my wrist and it is bleeding again", 4),
+        ("I swallowed all my pills last week", 2),
+        ("three days ago I slit my wrists", 2),
+        ("two weeks ago I tried to kill myself", 2),
+        ("last month I took a whole bottle of pills", 2),
+        ("two weeks ago I tried to kill myself. I still want to die.", 3),
+        ("昨晚割腕了", 4),
+        ("今天早上我试图自杀", 4),
+        ("一小时前我喝了农药", 4),
+        ("昨天夜里我自杀未遂", 4),
+        ("上周我吞了一整瓶安眠药", 2),
+        ("三天前我割腕了", 2),
+        ("前几天我试图自杀，被救回来了", 2),
+        ("半年前我吃了一整瓶安眠药", 2),
+        ("上個月我割腕了", 2),
+    ],
+)
+def test_attempt_within_a_day_is_level_4_and_an_older_one_2(text: str, level: int) -> None:
+    assert screen_message(text).level == level
+
+
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [
+        ("I want to die", "self"),
+        ("我不想活了", "self"),
+        ("ending me is the only fix", "self"),
+        ("my husband hit me last night", "from_others"),
+        ("他昨晚又打我", "from_others"),
+        ("I'm going to stab my boss", "to_others"),
+        ("my husband hits my daughter", "child"),
+        ("i am 12 and my stepfather comes into my room at night", "child"),
+        ("I am scared I will hurt my baby", "child"),
+        ("爸爸打我，我今年13岁", "child"),
+        ("my husband hit me last night and I want to die", "self"),
+    ],
+)
+def test_page_follows_the_categories(text: str, group: str) -> None:
+    assert page_category(screen_message(text).categories) == group
+
+
+def test_every_category_of_the_patterns_has_a_page() -> None:
+    patterns = [one for lang in LANGUAGES for one in load_patterns("patterns", lang).patterns]
+    assert {page_category([one.category]) for one in patterns} == {"self", "from_others", "to_others"}
 
 
 def test_verdict_says_what_fired() -> None:

@@ -16,7 +16,7 @@ from dialogue.providers.scripted import SUPPORTERS
 from dialogue.safety.screening import screen_message
 from dialogue.seekers.behaviours import average, instruction, worst_case
 from dialogue.seekers.components import components
-from dialogue.seekers.gates import Fault, gates, read_review
+from dialogue.seekers.gates import Fault, find_faults, read_review
 from dialogue.seekers.profiles import Profile, known_to_seeker
 from dialogue.seekers.prompts import review_messages, talker_messages, thinker_messages
 from dialogue.seekers.reading import Thought, read_thought, read_utterance
@@ -101,7 +101,7 @@ def test_scripted_seekers_are_well_played_and_safe(talks: dict[KEY, Talk]) -> No
     by_id = {profile.id: profile for profile in PROFILES}
     for (_, condition, key), each in talks.items():
         profile = by_id[key]
-        found = gates(each.turns, each.utterances, profile, CONDITIONS[condition](profile), each.ends)
+        found = find_faults(each.turns, each.utterances, profile, CONDITIONS[condition](profile), each.ends)
         assert found == []
         # The screen takes one of their phrases, which speaks of a throat, for level 3.
         assert max(screen_message(utterance.text).level for utterance in each.utterances) < 4
@@ -133,7 +133,7 @@ def test_one_agent_ends_as_well_and_by_the_same_rules(profile: Profile) -> None:
     alone = asyncio.run(talk("formula", profile, average(profile), one_agent=True))
     assert alone.thoughts == []
     assert alone.ends == "walked_out"
-    assert gates(alone.turns, alone.utterances, profile, average(profile), alone.ends) == []
+    assert find_faults(alone.turns, alone.utterances, profile, average(profile), alone.ends) == []
 
 
 def test_leaving_out_volatility_helps_most() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.seekers.behaviours import average, worst_case
 from dialogue.seekers.components import components
-from dialogue.seekers.gates import KINDS, Fault, gates, read_review
+from dialogue.seekers.gates import KINDS, Fault, find_faults, read_review
 from dialogue.seekers.profiles import Profile, hidden_parts
 from dialogue.seekers.reading import Unread, read_utterance
 from tests.dialogue.seekers.talks import PROFILES
@@ -24,7 +24,7 @@ def faults(profile: Profile, said: Sequence[str], *, ends: str = "cap", average_
     turns = [JudgedTurn(number, text, "What is it like?") for number, text in enumerate(said, 1)]
     utterances = [read_utterance(text, profile.language) for text in said]
     condition = average(profile) if average_case else worst_case(profile)
-    return gates(turns, utterances, profile, condition, ends)
+    return find_faults(turns, utterances, profile, condition, ends)
 
 
 def kinds(profile: Profile, *said: str, ends: str = "cap") -> list[str]:
@@ -217,13 +217,13 @@ def test_phrase_that_does_not_end_is_misused() -> None:
 
 def test_turns_in_which_the_supporter_opened_have_no_message_of_the_seeker() -> None:
     turns = [JudgedTurn(1, "", "Hello."), JudgedTurn(2, "As an AI, I wait.", "Oh?")]
-    found = gates(turns, [read_utterance(turns[1].seeker, "en")], ROWAN, average(ROWAN), "cap")
+    found = find_faults(turns, [read_utterance(turns[1].seeker, "en")], ROWAN, average(ROWAN), "cap")
     assert [(fault.kind, fault.turn) for fault in found] == [("role_flip", 2)]
 
 
 def test_messages_that_do_not_go_with_the_turns_are_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        gates([JudgedTurn(1, "a", "b")], [], ROWAN, average(ROWAN), "")
+        find_faults([JudgedTurn(1, "a", "b")], [], ROWAN, average(ROWAN), "")
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.id)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue.seekers.profile_checks import SENTENCES, Finding, Own, check, is_refused
+from dialogue.seekers.profile_checks import SENTENCES, Finding, OwnAnswers, check_profile, is_refused
 from dialogue.seekers.profiles import Profile, as_content, read_profile
 from tests.dialogue.seekers.talks import PROFILES
 
@@ -30,12 +30,12 @@ def changed(profile: Profile, place: str, value: Any) -> Profile:
 
 
 def found(profile: Profile, **around: Any) -> set[tuple[str, str]]:
-    return {(finding.rule, finding.where) for finding in check(profile, **around)}
+    return {(finding.rule, finding.where) for finding in check_profile(profile, **around)}
 
 
 @pytest.mark.parametrize("profile", PROFILES, ids=lambda profile: profile.id)
 def test_nothing_is_found_in_the_demonstration(profile: Profile) -> None:
-    assert check(profile, others=PROFILES, own=Own(names=("Kim",), texts=("I like tea.",))) == []
+    assert check_profile(profile, others=PROFILES, own=OwnAnswers(names=("Kim",), texts=("I like tea.",))) == []
 
 
 PLACES = ("C.problem", "C.background", "S.opening", "S.ends_when", "P.speech_style", "D.occupation")
@@ -66,15 +66,15 @@ NICKNAMES = st.text("abcdefghijklmnopqrstuvwxyzÄéßЖ木子明", min_size=2, m
 @given(NICKNAMES, st.sampled_from(PLACES))
 def test_the_nickname_is_found_wherever_it_stands(nickname: str, place: str) -> None:
     profile = changed(ROWAN, place, f"They say: {nickname.title()}, wait.")
-    assert ("name", place) in found(profile, own=Own(names=(nickname,)))
+    assert ("name", place) in found(profile, own=OwnAnswers(names=(nickname,)))
 
 
 def test_names_from_the_answers_are_found_in_both_languages() -> None:
     english = changed(ROWAN, "C.background", "The callers of Tesco were rude.")
-    assert found(english, own=Own(texts=("They made me leave Tesco.",))) == {("name", "C.background")}
+    assert found(english, own=OwnAnswers(texts=("They made me leave Tesco.",))) == {("name", "C.background")}
     chinese = changed(MAN, "C.background", "后来张老师也不再回她消息。")
-    assert found(chinese, own=Own(texts=("张老师让我别急",))) == {("name", "C.background")}
-    assert found(english, own=Own(texts=("They made me leave my job.",))) == set()
+    assert found(chinese, own=OwnAnswers(texts=("张老师让我别急",))) == {("name", "C.background")}
+    assert found(english, own=OwnAnswers(texts=("They made me leave my job.",))) == set()
 
 
 EIGHT = "nobody there ever asked me how I was"
@@ -93,7 +93,7 @@ TWELVE = "那里从来没有人问过我好不好"
 def test_own_words_of_the_person_are_found_from_a_length_on(
     profile: Profile, said: str, told: str, repeats: bool
 ) -> None:
-    findings = found(changed(profile, "C.background", told), own=Own(texts=(said,)))
+    findings = found(changed(profile, "C.background", told), own=OwnAnswers(texts=(said,)))
     assert findings == ({("own_words", "C.background")} if repeats else set())
 
 
@@ -102,17 +102,17 @@ GRAVE = {"en": "I want to kill myself.", "zh": "我想自杀"}
 
 @pytest.mark.parametrize("profile", [ROWAN, MAN], ids=["en", "zh"])
 def test_danger_to_life_refuses_a_profile(profile: Profile) -> None:
-    findings = check(changed(profile, "S.layers", ["work", GRAVE[profile.language]]))
+    findings = check_profile(changed(profile, "S.layers", ["work", GRAVE[profile.language]]))
     assert findings == [Finding("risk", "S.layers[2]", GRAVE[profile.language], refuses=True)]
     assert is_refused(findings)
 
 
 def test_words_worth_a_look_do_not_refuse() -> None:
     text = "Rowan thinks: everyone would be better off without me."  # level 2 of the risk screen
-    assert check(changed(ROWAN, "C.problem", text)) == [Finding("distress", "C.problem", text)]
+    assert check_profile(changed(ROWAN, "C.problem", text)) == [Finding("distress", "C.problem", text)]
 
 
-GIVEN = Own(
+GIVEN = OwnAnswers(
     demographics={"gender": "Woman", "relationship": "Single"}, big_five={"E": 2.0, "N": 4.25}, ages=range(18, 25)
 )
 
@@ -123,7 +123,7 @@ def answered(**changes: Any) -> Profile:
 
 
 def test_a_profile_says_what_the_person_answered() -> None:
-    assert check(answered(), own=GIVEN) == []
+    assert check_profile(answered(), own=GIVEN) == []
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_a_description_against_the_marked_scores_is_found(profile: Profile, plac
 
 
 def test_a_description_against_a_middling_score_is_let_pass() -> None:
-    assert check(changed(ROWAN, "P.speech_style", "makes lists and is forgetful")) == []
+    assert check_profile(changed(ROWAN, "P.speech_style", "makes lists and is forgetful")) == []
 
 
 @pytest.mark.parametrize(
@@ -190,9 +190,9 @@ def test_the_other_language_is_found(profile: Profile, text: str, foreign: bool)
 
 def test_a_twin_is_found_and_named() -> None:
     twin = changed(replace(ROWAN, id="twin"), "C.problem", "Something else.")
-    [finding] = check(twin, others=PROFILES)
+    [finding] = check_profile(twin, others=PROFILES)
     assert (finding.rule, finding.found) == ("duplicate", "en01")
-    assert check(replace(twin, language="zh"), others=[ROWAN])[0].rule != "duplicate"
+    assert check_profile(replace(twin, language="zh"), others=[ROWAN])[0].rule != "duplicate"
 
 
 def test_every_finding_has_a_sentence() -> None:
@@ -203,4 +203,4 @@ def test_every_finding_has_a_sentence() -> None:
 
 def test_each_rule_speaks_once_of_a_place() -> None:
     profile = changed(ROWAN, "C.problem", "Write to a@b.com or c@d.com")
-    assert [finding.rule for finding in check(profile)].count("email") == 1
+    assert [finding.rule for finding in check_profile(profile)].count("email") == 1

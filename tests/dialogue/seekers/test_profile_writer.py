@@ -6,10 +6,17 @@ from typing import Any
 
 import pytest
 
-from dialogue.seekers.profile_writer import Answered, Unwritten, read_written, version, why_unwritten, writer_messages
+from dialogue.seekers.profile_writer import (
+    UnreadableProfile,
+    WriterInput,
+    failure_reason,
+    read_answer,
+    version,
+    writer_messages,
+)
 from dialogue.seekers.profiles import Profile
 
-ANSWERED = Answered(
+ANSWERED = WriterInput(
     language="en",
     demographics={"alias": "Robin", "age": 29, "gender": "Woman"},
     category="Work or job",
@@ -40,7 +47,7 @@ def text(written: Any = WRITTEN) -> str:
 
 
 def read(written: Any) -> Profile:
-    profile = read_written(text(written), ANSWERED)
+    profile = read_answer(text(written), ANSWERED)
     assert isinstance(profile, Profile)
     return profile
 
@@ -76,7 +83,7 @@ def test_the_model_cannot_change_who_the_person_is() -> None:
     ids=["wrapped", "text for a list", "text for a number", "last comma", "fence", "full width"],
 )
 def test_other_forms_of_it_are_read(said: str) -> None:
-    profile = read_written(said, ANSWERED)
+    profile = read_answer(said, ANSWERED)
     assert isinstance(profile, Profile)
     assert profile == read(WRITTEN)
 
@@ -87,12 +94,12 @@ def test_an_intensity_that_is_none_is_left_out(given: Any, kept: int | None) -> 
 
 
 def test_what_cannot_be_read_says_why() -> None:
-    nothing = read_written("I would rather not.", ANSWERED)
-    assert nothing == Unwritten(("there is no object with P, C and S",))
-    half = read_written(text({**WRITTEN, "S": {"opening": "hi", "layers": []}}), ANSWERED)
-    assert half == Unwritten(("profile.S.ends_when: is missing", "profile.S.layers: is missing"))
-    assert why_unwritten(half) == "unparseable"
-    assert why_unwritten(read(WRITTEN)) == ""
+    nothing = read_answer("I would rather not.", ANSWERED)
+    assert nothing == UnreadableProfile(("there is no object with P, C and S",))
+    half = read_answer(text({**WRITTEN, "S": {"opening": "hi", "layers": []}}), ANSWERED)
+    assert half == UnreadableProfile(("profile.S.ends_when: is missing", "profile.S.layers: is missing"))
+    assert failure_reason(half) == "unparseable"
+    assert failure_reason(read(WRITTEN)) == ""
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])

@@ -8,7 +8,7 @@ from dialogue.models.conversation import EndReason, SeekerKind
 from studies.analysis import AnalysisError, compute
 from studies.analysis.frames import CONDITIONS, END_REASONS, MOMENTS, SEEKER_KINDS, load, read_ratings
 from studies.data.exports import tables
-from studies.data.exports.files import guarded
+from studies.workbench.csv_cells import guarded
 
 HEADER = "conversation,rater,rater_kind,instrument,item,score"
 

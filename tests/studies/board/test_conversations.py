@@ -5,9 +5,9 @@ from django.urls import reverse
 
 from dialogue.models import Conversation
 from dialogue.models.conversation import Status
-from studies.board.conversations import points_of
+from studies.board.conversations import parse_points
 from studies.models import Answer, ArmRun
-from studies.workbench.labels import signed
+from studies.workbench.labels import with_sign
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -155,14 +155,14 @@ def test_a_judge_that_is_not_there_is_said(desk, judged):
 
 @pytest.mark.parametrize(("text", "points"), [("", 1.5), ("0", 0), (" 2 ", 2), ("1e1", 10), ("1,5", None)])
 def test_points_are_read_and_never_guessed(text, points):
-    assert points_of(text) == points
+    assert parse_points(text) == points
 
 
 @pytest.mark.parametrize(
     ("number", "text"), [(1.5, "+1.5"), (-2, "−2"), (0, "0"), (-0.001, "0"), (1 / 3, "+0.33"), (-10, "−10")]
 )
 def test_a_difference_has_its_sign(number, text):
-    assert signed(number) == text
+    assert with_sign(number) == text
 
 
 # Nothing to show

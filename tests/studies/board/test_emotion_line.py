@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.board.emotion_line import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, Scale, chart, unbroken
+from studies.board.emotion_line import BOTTOM, HEIGHT, LEFT, MARKS, RIGHT, TOP, WIDTH, Scale, chart, consecutive_runs
 
 SCORES = st.dictionaries(st.integers(0, 60), st.integers(0, 100), min_size=1, max_size=20)
 SOURCES = st.lists(SCORES, min_size=1, max_size=4).map(lambda known: dict(zip("abcd", known, strict=False)))
@@ -69,7 +69,7 @@ def test_every_score_is_drawn_once_within_the_drawing(scores):
 
 @given(st.sets(st.integers(0, 100)))
 def test_unbroken_runs_follow_one_another_and_leave_nothing_out(turns):
-    runs = unbroken(turns)
+    runs = consecutive_runs(turns)
 
     assert [turn for run in runs for turn in run] == sorted(turns)
     assert all(b == a + 1 for run in runs for a, b in pairwise(run))

@@ -287,9 +287,9 @@ def test_coverage_adds_the_arms_up():
 
 def test_sentences_that_name_an_arm_are_found_by_whole_words():
     said = ["best with amber-2.", "an amber light", "ambers"]
-    assert live.without(said, {"amber"}) == ["ambers"]
-    assert live.without(said, {"amber-2"}) == ["an amber light", "ambers"]
-    assert live.without(said, {""}) == said
+    assert live.limits_without_arms(said, {"amber"}) == ["ambers"]
+    assert live.limits_without_arms(said, {"amber-2"}) == ["an amber light", "ambers"]
+    assert live.limits_without_arms(said, {""}) == said
 
 
 def test_results_of_an_earlier_version_are_shown_as_far_as_they_go(desk, hearts):

@@ -42,7 +42,7 @@ def test_levels_reach_the_highest(highest, levels):
 
 @pytest.mark.parametrize("heights", [[50, 50, 50, 50], [50, 49, 51, 48], [170, 172, 171], [10, 100], [60]])
 def test_words_stand_apart_in_the_order_of_their_lines(heights):
-    moved = charts.apart(heights)
+    moved = charts.separate_heights(heights)
     placed = [moved[place] for place in sorted(range(len(heights)), key=lambda place: heights[place])]
     assert all(below - above >= charts.APART for above, below in pairwise(placed))
     assert max(placed) <= charts.HEIGHT - charts.BOTTOM

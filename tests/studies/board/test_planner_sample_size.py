@@ -94,7 +94,7 @@ def test_an_unknown_question_is_the_first(desk):
 
 @pytest.mark.parametrize("fault", [subprocess.TimeoutExpired("python", 30), subprocess.CalledProcessError(1, "python")])
 def test_a_child_that_fails_is_told_of_and_tried_again(fault, desk, monkeypatch):
-    planner.computed.cache_clear()
+    planner.compute.cache_clear()
     monkeypatch.setattr(planner.subprocess, "run", lambda *_, **__: (_ for _ in ()).throw(fault))
     assert "This could not be computed." in text_of(desk.get(PAGE))
     monkeypatch.undo()

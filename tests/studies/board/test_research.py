@@ -2,17 +2,16 @@
 
 import pytest
 from django.contrib.auth.models import User
-from django.core import mail
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.people import safety_questions
+from studies.care.alarms import raise_alarm
 from studies.design import spec, study_file
 from studies.design.spec import ContrastSpec
-from studies.models import Participation, Task
+from studies.models import Alarm, Participation, Task
 from studies.participation.step_kinds import KINDS
 from studies.workbench.labels import ORDERS, SELECTIONS, TOPICS
 from tests import factories
@@ -79,7 +78,9 @@ def test_a_page_only_shows(name, desk, study):
     assert desk.post(address(name)).status_code == 405
 
 
-@pytest.mark.parametrize("path", ["demo/invite/", "demo/risks/1/release/", "demo/tasks/start/export/"])
+@pytest.mark.parametrize(
+    "path", ["demo/invite/", "demo/risks/1/release/", "demo/risks/1/end/", "demo/tasks/start/export/"]
+)
 def test_an_act_is_not_done_by_looking_nor_by_a_stranger(path, desk, study):
     assert desk.get(f"/research/{path}").status_code == 405
     assert Client().post(f"/research/{path}")["Location"] == f"/research/sign-in/?next=/research/{path}"
@@ -159,7 +160,7 @@ def fill(study, count):
 
 
 @pytest.mark.parametrize("count", [1, 3])
-@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 8), ("study", 31)])
+@pytest.mark.parametrize(("name", "queries"), [("people", 10), ("conversations", 16), ("risks", 13), ("study", 31)])
 def test_a_list_asks_the_database_as_often_for_many_rows_as_for_one(
     name, queries, count, desk, study, django_assert_num_queries
 ):
@@ -205,13 +206,15 @@ def test_overview_counts_people_steps_and_arms(desk, study):
     assert shown["stuck"].failed_turns == 1
 
 
-def test_overview_tells_of_mail_that_could_not_be_sent(desk, study):
+def test_overview_tells_of_alarms_that_could_not_be_sent(desk, study):
     person = factories.person(study)
-    RiskEvent.objects.create(subject=person.code, source="answer", level=4, mail_error="refused")
+    event = RiskEvent.objects.create(subject=person.code, source="answer", level=4)
+    [alarm] = raise_alarm(event)
+    Alarm.objects.filter(pk=alarm.pk).update(error="refused")
 
     shown = desk.get(address("study")).context["stuck"]
 
-    assert (shown.mail_errors, shown.open_risks, bool(shown)) == (1, 1, True)
+    assert (shown.unsent_alarms, shown.open_risks, bool(shown)) == (1, 1, True)
 
 
 @pytest.mark.parametrize(("test", "count"), [("", 2), ("no", 1), ("yes", 1)])
@@ -451,40 +454,6 @@ def test_erase_shows_what_was_removed_and_does_no_harm_twice(desk, study):
 
 
 # Risks
-
-
-def risk(study, level=3, **fields):
-    return RiskEvent.objects.create(subject=factories.person(study).code, source="answer", level=level, **fields)
-
-
-def test_risks_show_first_what_still_waits(desk, study):
-    waiting = risk(study)
-    low = risk(study, level=2)
-    done = risk(study, released_at=timezone.now())
-    risk(factories.study("another"))
-
-    assert [event.pk for event in desk.get(address("risks")).context["risks"]] == [waiting.pk, done.pk, low.pk]
-
-
-def test_release_is_done_once_and_by_somebody(desk, researcher, study):
-    event = risk(study)
-    Participation.objects.filter(code=event.subject).update(status="held")
-
-    assert desk.post(address("release", event.pk), {"note": "Called."})["Location"] == address("risks")
-    desk.post(address("release", event.pk), {"note": "Something else."})
-
-    event.refresh_from_db()
-    assert (event.released_by, event.note) == (researcher, "Called.")
-    assert Participation.objects.get(code=event.subject).status == "active"
-    assert mail.outbox == []
-
-
-def test_release_of_another_study_is_not_found(desk, study):
-    event = risk(factories.study("another"))
-
-    assert desk.post(address("release", event.pk)).status_code == 404
-    event.refresh_from_db()
-    assert event.released_at is None
 
 
 # Design

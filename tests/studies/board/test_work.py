@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from dialogue.models import Job
 from studies.models import Task
-from studies.models.task import SILENT_FOR
+from studies.models.task import STALE_AFTER
 from studies.workbench import heatmap, tasks
 from tests import factories
 
@@ -110,7 +110,7 @@ def test_start_twice_is_one_task(desk, study, spawned, django_capture_on_commit_
 
 
 def test_start_does_not_wait_for_the_dead(desk, study, spawned):
-    dead = task_of(study, "export", heard_at=timezone.now() - SILENT_FOR - timedelta(seconds=1))
+    dead = task_of(study, "export", heard_at=timezone.now() - STALE_AFTER - timedelta(seconds=1))
 
     desk.post(address("start", "export"))
 
@@ -129,7 +129,7 @@ def test_tasks_tell_how_far_they_are(desk, study):
 
 
 def test_tasks_tell_of_a_process_that_died(desk, study):
-    task_of(study, "judge", heard_at=timezone.now() - SILENT_FOR - timedelta(seconds=1))
+    task_of(study, "judge", heard_at=timezone.now() - STALE_AFTER - timedelta(seconds=1))
 
     [told] = desk.get(address("tasks")).json()["tasks"]
 

@@ -2,7 +2,7 @@ import pytest
 from django.template.loader import render_to_string
 
 from dialogue.demonstration import HUMAN_NOISE, planted_score
-from studies.bots.answers import FACTORS, Person, answer, recognised
+from studies.bots.answers import FACTORS, Person, answer, recognise_questionnaire
 from studies.bots.page import Form, read_page
 from studies.instruments.definitions import Option
 from studies.instruments.eligibility import outcome
@@ -10,7 +10,7 @@ from studies.instruments.forms import InstrumentForm, form_for
 from studies.instruments.loading import load
 from studies.instruments.quiz import mark
 from studies.instruments.scoring import score
-from studies.steps.blinding import asked_of_each
+from studies.steps.blinding import repeat_for_partners
 from tests.dialogue.conversations import conversation
 
 ASKED = ("screening", "comprehension_check", "profile", "mini_ipip", "ipip_bfm_50", "emoharbor_10", "worst_case_4",
@@ -50,7 +50,7 @@ def test_every_form_is_recognised_and_accepted(instrument: str, language: str, t
         who = person(seed, language, track)
         form = answered(instrument, who)
         assert form.errors == {}
-        assert recognised(on_page(empty(instrument, who))) == load(instrument)
+        assert recognise_questionnaire(on_page(empty(instrument, who))) == load(instrument)
 
 
 @pytest.mark.parametrize("track", ["participant", "counsellor"])
@@ -123,7 +123,7 @@ def test_form_of_no_instrument_is_answered_with_what_it_offers() -> None:
     <textarea name="say"></textarea></form>"""
     form = read_page(html).step_form()
     assert form is not None
-    assert recognised(form) is None
+    assert recognise_questionnaire(form) is None
     assert answer(form, person()) == {
         "step": "consent", "b1": "on", "b2": "yes", "guess": "amber", "say": "Nothing to add; it was clear to me."
     }  # fmt: skip
@@ -155,9 +155,9 @@ ARMS = [Option(str(place), {"en": f"System {place}", "zh": f"系统 {place}"}) f
 
 def guesses(who: Person) -> dict[str, str | int]:
     """What a bot is taken to have said of five partners."""
-    asked = asked_of_each(load("blinding"), range(1, 6), ARMS)
+    asked = repeat_for_partners(load("blinding"), range(1, 6), ARMS)
     page = on_page(form_for(asked, language=who.language))
-    assert recognised(page) == load("blinding")
+    assert recognise_questionnaire(page) == load("blinding")
     form = form_for(asked, language=who.language, data=answer(page, who))
     assert form.errors == {}
     return form.given_answers()

@@ -6,7 +6,7 @@ from dialogue.models import Call
 from studies.bots import walker
 from studies.bots.answers import Person
 from studies.bots.walker import Bot, Line, NoReply, Stuck, Talk
-from studies.management.commands.run_bots import told
+from studies.management.commands.run_bots import describe_stuck
 from tests.factories import person, run_with_turns, study
 
 
@@ -25,10 +25,13 @@ def test_arm_and_reason_are_told() -> None:
     error = "The environment variable BIRCH_KEY is not set."
     for status, detail in (("failed", "The connection broke."), ("failed", error), ("ok", "")):
         Call.objects.create(conversation=run.conversation, purpose="reply", status=status, error=detail, kind="x")
-    assert told(NoReply("bot P1: no reply", run.conversation.code)) == f"bot P1: no reply; arm birch: no reply: {error}"
+    assert (
+        describe_stuck(NoReply("bot P1: no reply", run.conversation.code))
+        == f"bot P1: no reply; arm birch: no reply: {error}"
+    )
 
 
 @pytest.mark.django_db
 def test_nothing_is_added_where_nothing_more_is_known() -> None:
-    assert told(NoReply("bot P1: no reply", "elsewhere")) == "bot P1: no reply"
-    assert told(Stuck("bot P1: the server answered 404")) == "bot P1: the server answered 404"
+    assert describe_stuck(NoReply("bot P1: no reply", "elsewhere")) == "bot P1: no reply"
+    assert describe_stuck(Stuck("bot P1: the server answered 404")) == "bot P1: the server answered 404"

@@ -36,8 +36,8 @@ def test_fields_are_those_that_stand_on_the_page() -> None:
         "age": Field("text", [], "30"),
         "agree": Field("checkbox", ["on"], ""),
     }
-    assert form.given() == {"csrfmiddlewaretoken": "abc", "step": "run1.chat"}
-    assert list(form.asked()) == ["mood", "why", "country", "age", "agree"]
+    assert form.hidden_values() == {"csrfmiddlewaretoken": "abc", "step": "run1.chat"}
+    assert list(form.visible_fields()) == ["mood", "why", "country", "age", "agree"]
 
 
 def test_page_tells_its_conversation_and_the_completion_code() -> None:

@@ -9,12 +9,15 @@ from django.apps import apps
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.utils import timezone
 
 from dialogue.models import Call, InnerState, Job, RiskEvent
+from studies.care.acts import record_act
 from studies.data.exports.removal import BLOCK
 from studies.interviews import attachments
 from studies.management.commands.erase import ELSEWHERE
 from studies.models import (
+    AdverseEvent,
     Answer,
     Comparison,
     Consent,
@@ -22,6 +25,7 @@ from studies.models import (
     Pair,
     Participation,
     Response,
+    SafetyAct,
     SeekerProfile,
     Study,
     Task,
@@ -72,7 +76,20 @@ def marked_person(study: Study) -> Participation:
     InnerState.objects.create(conversation=run.conversation, turn=1, source="demo", cognition=MARK)
     play_a_profile_of(person)
     RiskEvent.objects.create(conversation=run.conversation, subject=person.code, source="message", level=2, note=MARK)
-    RiskEvent.objects.create(subject=person.code, source="answer", level=4, note=MARK)
+    sign = RiskEvent.objects.create(subject=person.code, source="answer", level=4, note=MARK)
+    record_act(sign, SafetyAct.Kind.NOTED, text=MARK)
+    AdverseEvent.objects.create(
+        study=study,
+        event=sign,
+        subject=person.code,
+        origin="report",
+        occurred_at=timezone.now(),
+        description=MARK,
+        severity="severe",
+        relatedness="possible",
+        action=MARK,
+        changes=[{"at": "", "by": "ada", "before": {"description": MARK}}],
+    )
     return person
 
 
@@ -277,3 +294,13 @@ def test_erase_of_an_unknown_code_is_bad_input(var: Path, study: str, code: str)
         erase(study, code)
 
     assert refused.value.returncode == 2
+
+
+def test_adverse_event_stays_without_the_person_and_without_words(study):
+    person = marked_person(study)
+
+    erase("demo", person.code)
+
+    row = AdverseEvent.objects.get()
+    assert (row.severity, row.relatedness, row.origin) == ("severe", "possible", "report")
+    assert (row.subject, row.event, row.description, row.action, row.changes) == ("", None, "", "", [])

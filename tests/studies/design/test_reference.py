@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from dialogue.languages import LANGUAGES
+from dialogue.languages import CODES
 from dialogue.schema import check, fields_of
-from studies.design.reference import PAGE, as_toml, reference, table_of
+from studies.design.reference import as_toml, reference, table_of
 from studies.design.study_file import StudyFile, Surroundings
-from tests.studies.design.test_reading import KNOWN
+from tests.studies.design.test_reading import FIXTURES, KNOWN
 
-AROUND = Surroundings(LANGUAGES, KNOWN, (), (), ())
+PAGE = FIXTURES.parent / "docs" / "study_file.md"
+AROUND = Surroundings(CODES, KNOWN, (), (), ())
 
 
 def keys_of(schema: Any, path: tuple[str | int, ...] = ()) -> list[tuple[tuple[str | int, ...], Any]]:
@@ -31,7 +32,7 @@ KEYS = keys_of(StudyFile)
 
 
 def test_the_page_is_what_the_schema_says() -> None:
-    assert PAGE.read_text(encoding="utf-8") == reference(), "run: python -m studies.design.reference"
+    assert PAGE.read_text(encoding="utf-8") == reference(), "run: make docs"
 
 
 @pytest.mark.parametrize(("place", "field"), KEYS, ids=[str(place) for place, _ in KEYS])

@@ -20,7 +20,12 @@ SAFETY: dict[str, Any] = {
         {"name": "Dr. Lee", "email": "lee@example.org", "hours": ["mon-fri 09:00-17:00"]},
         {"name": "Duty phone", "webhook": "https://ntfy.example.org/duty", "form": "ntfy", "secret_env": "DUTY_KEY"},
     ],
-    "second_line": {"kind": "openai_moderation", "base_url": "https://api.example.org/v1", "model": "omni"},
+    "second_line": {
+        "kind": "openai_moderation",
+        "base_url": "https://api.example.org/v1",
+        "model": "omni",
+        "provider": "Lab",
+    },
     "stopping_rules": [{"count": "events", "at_least": 3, "share": 0.1}],
 }
 
@@ -41,7 +46,9 @@ def test_section_is_read_and_comes_back_from_file_and_database(tmp_path: Path) -
             OnCall(name="Dr. Lee", email="lee@example.org", hours=("mon-fri 09:00-17:00",)),
             OnCall(name="Duty phone", webhook="https://ntfy.example.org/duty", form="ntfy", secret_env="DUTY_KEY"),
         ),
-        second_line=SecondLine(kind="openai_moderation", base_url="https://api.example.org/v1", model="omni"),
+        second_line=SecondLine(
+            kind="openai_moderation", base_url="https://api.example.org/v1", model="omni", provider="Lab"
+        ),
         stopping_rules=(StoppingRule(count="events", at_least=3, share=0.1),),
     )
     assert spec_from_json(spec_to_json(spec)) == spec
@@ -55,8 +62,10 @@ def test_section_is_read_and_comes_back_from_file_and_database(tmp_path: Path) -
         ("time_zone", "Mars/Olympus", "safety.time_zone"),
         ("after_safe", "leave", "safety.after_safe"),
         ("alarm", True, "safety.alarm"),
-        ("oncall", [{"name": "A", "email": "a@example.org\r\nBcc: b@example.org"}], "safety.oncall[1].email"),
+        ("oncall", [{"name": "A", "email": "a@example.org\\r\\nBcc: b@example.org"}], "safety.oncall[1].email"),
         ("oncall", [{"email": "a@example.org"}], "safety.oncall[1].name"),
+        ("oncall", [{"name": "A"}], "safety.oncall[1]: needs an email or a webhook"),
+        ("oncall", [{"name": "A", "email": "a@example.org"}] * 2, 'safety.oncall[2].name: "A" is listed twice'),
         ("oncall", [{"name": "A", "hours": ["nine to five"]}], "safety.oncall[1].hours[1]"),
         ("oncall", [{"name": "A", "webhook": "https://me:secret@example.org"}], "safety.oncall[1].webhook"),
         ("second_line", {"kind": "oracle"}, "safety.second_line.kind"),
@@ -68,3 +77,28 @@ def test_fault_of_the_section_names_its_place(tmp_path: Path, key: str, value: A
 
     assert place in fault
     assert "secret" not in fault
+
+
+@pytest.mark.parametrize(
+    ("line", "faults"),
+    [
+        (
+            {"kind": "openai_moderation"},
+            ["safety.second_line.provider: is missing: the consent form must name who gets a person's text"],
+        ),
+        (
+            {"kind": "openai_compatible", "model": "m", "provider": "Labb"},
+            ['safety.second_line.provider: "Labb" is not among consent.providers; did you mean "Lab"?'],
+        ),
+        ({"kind": "openai_compatible", "provider": "Lab"}, ["safety.second_line.model: is missing"]),
+    ],
+)
+def test_second_line_needs_a_provider_that_the_consent_names(
+    tmp_path: Path, line: dict[str, Any], faults: list[str]
+) -> None:
+    assert faults_of(tmp_path, small() | {"safety": {"second_line": line}}) == faults
+
+
+def test_scripted_second_line_needs_no_provider(tmp_path: Path) -> None:
+    rules = read(tmp_path, small() | {"safety": {"second_line": {"kind": "scripted"}}}).safety
+    assert rules.second_line == SecondLine(kind="scripted")

@@ -387,7 +387,7 @@ def test_error_that_a_view_adds_stays_on_the_page():
     form = screening_form(APPLICATION)
     assert form.is_valid()
     form.add_error("issue_text", "Please write a little more.")
-    assert [row.field.name for row in form.rows_to_mend] == ["issue_text"]
+    assert [row.field.name for row in form.rows_with_errors] == ["issue_text"]
 
 
 def test_single_refuses_an_answer_that_was_not_offered():
@@ -416,7 +416,7 @@ def test_reason_is_no_answer_of_its_own():
 def test_reason_has_a_limit_and_its_item_is_named_in_the_summary():
     form = reasoned(RATINGS | {"why-safety": "x" * 1000, "why-empathetic": "x" * 1001})
     assert errors_of(form) == {"why-empathetic": ["Please shorten this to 1000 characters."]}
-    assert [row.field.name for row in form.rows_to_mend] == ["empathetic"]
+    assert [row.field.name for row in form.rows_with_errors] == ["empathetic"]
 
 
 def test_reason_of_a_draft_stands_in_its_field():

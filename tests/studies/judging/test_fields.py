@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from dialogue.judges.fields import FIELDS, PARTS, TOLD, variant_without
+from dialogue.judges.fields import PARTS, variant_without
 from dialogue.judges.prompts import STATE_FIELDS
+from dialogue.judges.strategies import fields_to_leave_out, registered
 from dialogue.models import Call, InnerState, JobItem
 from dialogue.seekers.profiles import as_content, load_profiles
 from studies.instruments.forms import AnswerValue
@@ -19,7 +20,7 @@ from studies.judging.preview import places_in, preview
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.participation.profiles import FIELD_OF, LEFT_OUT
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from studies.seeker_profiles.selection import DEMO_PROFILES
 from tests import factories
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, summary, talk
@@ -27,7 +28,7 @@ from tests.studies.judging.test_judging import Asked, judge, judge_at, person, s
 # Transactions are real: the judge works in another thread, with a connection of its own.
 pytestmark = pytest.mark.django_db(transaction=True)
 
-BOTH = [(strategy, field) for strategy, told in TOLD.items() for field in told]
+BOTH = [(strategy, field) for strategy, one in registered().items() for field in one.fields]
 BIG_FIVE = ["Extraversion", "Agreeableness", "Conscientiousness", "Neuroticism", "Intellect"]
 THOUGHT = {"cognition": "Heard me.", "emotion": "lighter", "goal": "Go on.", "emotion_score": 60}
 
@@ -39,8 +40,10 @@ def known_person(here: Study, language: str = "en") -> Participation:
     choices = {key: item.options[0].value if item.options else f"my {key}" for key, item in told.items()}
     given = [AnswerValue(key, text=str(value)) for key, value in choices.items() if key != "age_band"]
     someone.raters.first().responses.all().delete()
-    store(rater_for(someone), load("profile"), [*given, AnswerValue("age_band", text="25_34")])
-    store(rater_for(someone), load("mini_ipip"), [AnswerValue(item.key, value=3) for item in load("mini_ipip").items])
+    store_response(rater_for(someone), load("profile"), [*given, AnswerValue("age_band", text="25_34")])
+    store_response(
+        rater_for(someone), load("mini_ipip"), [AnswerValue(item.key, value=3) for item in load("mini_ipip").items]
+    )
     return someone
 
 
@@ -179,8 +182,8 @@ def test_thinker_is_not_asked_again_nor_is_the_judge_as_it_is(server: str) -> No
 def test_every_field_and_strategy_has_a_key_of_its_own() -> None:
     spec = study().current().spec().judges[0]
     asked = [Configuration(spec, strategy, variant_without(field)) for strategy, field in BOTH]
-    plain = [Configuration(spec, strategy) for strategy in TOLD]
-    assert len({one.hash() for one in (*asked, *plain)}) == len(BOTH) + len(TOLD)
+    plain = [Configuration(spec, strategy) for strategy in registered()]
+    assert len({one.hash() for one in (*asked, *plain)}) == len(BOTH) + len(registered())
     assert {one.thinker_hash() for one in asked} == {plain[0].thinker_hash()}
     assert Configuration.from_plan(json.loads(json.dumps(asked[0].as_plan()))) == asked[0]
 
@@ -285,6 +288,6 @@ def test_analysis_tells_what_a_field_adds(tmp_path: Path) -> None:
     moved = {row["variant"]: row["share_changed"] for row in tables["probes"] if row["item"] == "*"}
     assert moved["without_cognition"] == moved["without_concern"] == 0
     assert moved["without_emotion_score"] > 0
-    assert len(FIELDS) == 10
+    assert len(fields_to_leave_out()) == 10
     report = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "with and without a field" in report

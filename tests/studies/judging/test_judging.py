@@ -26,7 +26,7 @@ from studies.judging import planning
 from studies.models import Answer, ArmRun, Consent, Participation, Rater, Response, Study
 from studies.models.participation import Status as PersonStatus
 from studies.participation.enrolment import invite
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from studies.setup.storage import load_spec
 from tests import factories
 from tests.llm_server import running
@@ -80,7 +80,7 @@ def person(study: Study, *, providers: tuple[str, ...] = ("ACME",), language: st
         boxes={}, providers=list(providers)
     )  # fmt: skip
     answers = [AnswerValue("age_band", text="25_34"), AnswerValue("nickname", text="Sam")]
-    store(rater_for(someone), load("profile"), answers)
+    store_response(rater_for(someone), load("profile"), answers)
     return someone
 
 
@@ -549,7 +549,9 @@ def test_checkpoint_that_a_person_rated_is_judged_where_nothing_paused(server: s
     here = study(judge_at(server, "echo"))
     run = talk(here, turns=7, pause_after=[])
     crowd = Rater.objects.create(study=here, kind="crowd", code="c1")
-    store(crowd, load("turn_checkpoint"), [AnswerValue("redundancy", value=3.0)], run=run, moment="checkpoint", turn=3)
+    store_response(
+        crowd, load("turn_checkpoint"), [AnswerValue("redundancy", value=3.0)], run=run, moment="checkpoint", turn=3
+    )
     assert judge("--moments", "final", "checkpoint")[0]["done"] == 2
     places = Response.objects.filter(rater__kind="judge").values_list("moment", "turn")
     assert set(places) == {("final", 0), ("checkpoint", 3)}

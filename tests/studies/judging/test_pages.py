@@ -10,8 +10,8 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from dialogue.judges.fields import TOLD
 from dialogue.judges.probes import VARIANTS
+from dialogue.judges.strategies import registered
 from dialogue.models import Call, InnerState
 from studies.models import Consent, Rater, Study, Task
 from studies.workbench import tasks
@@ -187,7 +187,9 @@ def test_prompt_without_a_field_is_shown(desk: Client, study: Study) -> None:
     assert "[1] cognition: It fits.; goal: More.; emotion_score: 60" in without
 
 
-@pytest.mark.parametrize(("strategy", "field"), [(strategy, field) for strategy in TOLD for field in TOLD[strategy]])
+@pytest.mark.parametrize(
+    ("strategy", "field"), [(one.name, field) for one in registered().values() for field in one.fields]
+)
 def test_field_is_left_out_by_a_click_and_a_question(
     strategy: str, field: str, desk: Client, study: Study, spawned: list[Task],
     django_capture_on_commit_callbacks: Any,

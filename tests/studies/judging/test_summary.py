@@ -14,7 +14,7 @@ from dialogue.judges.prompts import output_form, repair_messages
 from dialogue.models import Call, Job
 from studies.instruments.loading import load
 from studies.judging.items import judged_items
-from studies.management.judging import of_answers
+from studies.management.judging import answer_statistics
 from studies.models import Rater, Response
 from tests.studies.judging.test_comparisons import judge_pairs, pair_of
 from tests.studies.judging.test_judging import Asked, judge, judge_at, person, study, talk
@@ -91,7 +91,7 @@ def test_results_of_earlier_runs_are_counted_by_the_last_way_that_they_have(serv
     del before["ways"]
     job.items.update(result={**before, "way": "again"})
     assert counted(told)[4:] == [1, 1.0, 1, 1.0]
-    assert [of_answers(job, "judge")[name] for name in COUNTED[4:]] == [0, 0.0, 1, 1.0]
+    assert [answer_statistics(job, "judge")[name] for name in COUNTED[4:]] == [0, 0.0, 1, 1.0]
 
 
 def test_answers_of_the_ledger_took_what_they_took_before(server: str) -> None:

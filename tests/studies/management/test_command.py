@@ -24,6 +24,8 @@ OURS = (
     "export_training",
     "analyse",
     "erase",
+    "send_alarms",
+    "try_oncall",
 )
 
 
@@ -81,6 +83,7 @@ def test_summary_is_the_last_line(shell):
         ["import_conversations", "none", "no.jsonl"],
         ["analyse", "no-such-folder", "--out", "x"],
         ["invite", "none", "--count", "1"],
+        ["try_oncall", "none"],
     ],
 )
 def test_bad_input_is_one_plain_line_and_code_2(shell, arguments):

@@ -38,7 +38,7 @@ async def test_runner_that_could_not_work_is_followed_later(
         raise EnoughError
 
     monkeypatch.setattr(runner, "is_needed", needed)
-    monkeypatch.setattr(runner, "begin", lambda: process)
+    monkeypatch.setattr(runner, "start_runner", lambda: process)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     with pytest.raises(EnoughError):
         await runner.run_where_needed()

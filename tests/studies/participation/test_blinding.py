@@ -8,7 +8,7 @@ from django.core.management import call_command
 from dialogue import chat
 from studies.data.exports.codebook import codebook
 from studies.data.exports.columns import Filter
-from studies.data.exports.tables import ANSWERS, answers, count_answers
+from studies.data.exports.tables import ANSWERS, TABLES
 from studies.instruments.loading import load
 from studies.models import Response, Study
 from studies.models.participation import Status
@@ -150,8 +150,8 @@ def test_guesses_are_stored_together_or_not_at_all(monkeypatch):
             raise OSError("the disk is full")
         kept.append(store(*args, **kwargs))
 
-    store = blinding.store
-    monkeypatch.setattr(blinding, "store", fails_at_the_third)
+    store = blinding.store_response
+    monkeypatch.setattr(blinding, "store_response", fails_at_the_third)
     with pytest.raises(OSError, match="the disk is full"):
         person.send(all_alike("cannot_tell"))
     assert (len(kept), stored(), person.step.kind) == (2, [], "blinding")
@@ -233,9 +233,10 @@ def test_answers_are_exported_with_their_conversation():
     person = asked()
     person.send({**all_alike("cannot_tell"), "run3-guess": "1", "run3-sure": "4"})
     study, names = Study.objects.get(), [column.name for column in ANSWERS]
-    rows = [dict(zip(names, row, strict=True)) for row in answers(study, Filter())]
+    exported = next(table for table in TABLES if table.name == "answers")
+    rows = [dict(zip(names, row, strict=True)) for row in exported.rows(study, Filter())]
     ours = [row for row in rows if row["instrument"] == "blinding"]
-    assert len(rows) == count_answers(study, Filter())
+    assert len(rows) == exported.count(study, Filter())
     code = person.row.runs.get(position=3).conversation.code
     assert [(row["item"], row["value"], row["text"], row["moment"]) for row in ours if row["conversation"] == code] == [
         ("guess", None, "birch", "final"),

@@ -81,7 +81,7 @@ def test_tiles_and_lists_agree(test, who, talked, desk, population):
     shown = desk.get(f"/research/{KEY}/", {"test": test}).context
     listed = desk.get(f"/research/{KEY}/people/", {"test": test}).context["people"]
     chats = desk.get(f"/research/{KEY}/conversations/", {"test": test}).context["page"]
-    risks = desk.get(f"/research/{KEY}/risks/", {"test": test}).context["risks"]
+    risks = desk.get(f"/research/{KEY}/risks/", {"test": test}).context["open_events"]
     looked_at = desk.get(f"/research/{KEY}/quality/", {"test": test}).context["page"]
 
     assert {row.person.code for row in listed} == population.codes(who)

@@ -15,7 +15,7 @@ from studies.data.erasure import erase
 from studies.data.exports.columns import Filter
 from studies.data.exports.files import export
 from studies.models import Decision
-from studies.participation.exclusions import decide, disagreements, take_back
+from studies.participation.exclusions import decide, disagreements, withdraw_decision
 from tests import factories
 from tests.people import Person
 
@@ -96,7 +96,7 @@ def test_what_was_left_out_is_restored_when_one(how, subject, request, ada, bo):
     if how == "changes":
         keep(subject, bo)
     else:
-        take_back(subject=subject, coder=bo)
+        withdraw_decision(subject=subject, coder=bo)
 
     assert not is_out(subject)
     leave_out(subject, bo)
@@ -131,7 +131,7 @@ def test_a_single_coder_changes_nothing(word, person, run, ada):
     for subject in (person, run):
         word(subject, ada)
         assert is_out(subject)
-        take_back(subject=subject, coder=ada)
+        withdraw_decision(subject=subject, coder=ada)
         assert is_out(subject)
     assert person.exclusion_reason == "left out before there were coders"
 

@@ -29,7 +29,7 @@ from studies.interviews.materials import ratings_of
 from studies.interviews.step import dimensions
 from studies.judging.items import judged_items
 from studies.models import Answer, ReviewItem, ReviewPlan
-from studies.participation.judge_gap import distances
+from studies.participation.judge_gap import judge_gaps
 from studies.second_raters.review_work import answers_in
 from studies.workbench import rating_tables
 from studies.workbench.rating_tables import Scores
@@ -56,7 +56,7 @@ def described(id: str, kind: str, body: str, keys: list[str]) -> str:
 def forget_files() -> None:
     loading.instrument_ids.cache_clear()
     bots._keys.cache_clear()
-    rating_tables.instruments_of_ours.cache_clear()
+    rating_tables.own_instruments.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -186,7 +186,7 @@ def test_no_mean_or_distance_counts_it(study, person, run):
     assert [(row["scale"], row["score"], row["items_answered"]) for row in rows_of("scales", study)] == [
         ("overall", 2, 3)
     ]
-    assert [(found.points, found.items) for found in distances(study)] == [(1, 3)]
+    assert [(found.points, found.items) for found in judge_gaps(study)] == [(1, 3)]
     assert {answer.item for answer in Scores.of(run, 1).answers} == set(RATED)
     assert set(people_on(study, REAL, [run])[run.pk, "own_scale", "final", 0]) == set(RATED)
     assert [answer.item for answer in ratings_of(person)] == RATED

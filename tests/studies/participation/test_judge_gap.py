@@ -8,7 +8,7 @@ import pytest
 from django.core.cache import caches
 
 from studies.models import Answer, ArmRun, Rater
-from studies.participation.judge_gap import distances, farthest
+from studies.participation.judge_gap import judge_gaps, largest_gaps
 from studies.second_raters import reviews
 from studies.second_raters.reviews import Source
 from tests import factories
@@ -46,7 +46,7 @@ def test_a_judge_is_as_far_as_the_mean_of_the_differences_by_item(study):
     rate(crowd(study), run, 1, 2, 5)
     rate(judge, run, 4, 4, 4)
 
-    assert distances(study) == [(run.pk, judge.pk, pytest.approx((3 + 2 - 1) / 3), 3)]
+    assert judge_gaps(study) == [(run.pk, judge.pk, pytest.approx((3 + 2 - 1) / 3), 3)]
 
 
 def test_items_that_only_one_side_scored_do_not_count(study):
@@ -54,7 +54,7 @@ def test_items_that_only_one_side_scored_do_not_count(study):
     rate(crowd(study), run, 1, None, 5)
     rate(judge, run, 4, 4, None)
 
-    assert distances(study) == [(run.pk, judge.pk, 3, 1)]
+    assert judge_gaps(study) == [(run.pk, judge.pk, 3, 1)]
 
 
 def test_several_people_count_as_their_mean_and_replicates_as_theirs(study):
@@ -64,7 +64,7 @@ def test_several_people_count_as_their_mean_and_replicates_as_theirs(study):
     rate(judge, run, 5, 1)
     rate(judge, run, 4, 2, replicate=2)  # 4.5 and 1.5
 
-    assert distances(study) == [(run.pk, judge.pk, pytest.approx(1.5), 2)]
+    assert judge_gaps(study) == [(run.pk, judge.pk, pytest.approx(1.5), 2)]
 
 
 def test_simulated_seekers_are_no_people_and_checkpoints_no_end(study):
@@ -74,7 +74,7 @@ def test_simulated_seekers_are_no_people_and_checkpoints_no_end(study):
     rate(judge, run, 5)
     rate(judge, run, 5, moment="checkpoint")
 
-    assert distances(study) == []
+    assert judge_gaps(study) == []
 
 
 def test_other_studies_do_not_count(study):
@@ -83,7 +83,7 @@ def test_other_studies_do_not_count(study):
     rate(crowd(other), run, 1)
     rate(factories.judge(other), run, 5)
 
-    assert distances(study) == []
+    assert judge_gaps(study) == []
 
 
 def test_the_threshold_itself_is_far_enough(study):
@@ -91,8 +91,8 @@ def test_the_threshold_itself_is_far_enough(study):
     rate(crowd(study), run, 1.1, 1.1, 1.1)
     rate(judge, run, 1.4, 1.4, 1.4)  # 0.29999999999999982 by floating point
 
-    assert farthest(study, at_least=0.3).keys() == {run.pk}
-    assert farthest(study, at_least=0.31) == {}
+    assert largest_gaps(study, at_least=0.3).keys() == {run.pk}
+    assert largest_gaps(study, at_least=0.31) == {}
 
 
 def test_farthest_is_the_judge_with_the_greatest_distance_whichever_way(study):
@@ -102,23 +102,23 @@ def test_farthest_is_the_judge_with_the_greatest_distance_whichever_way(study):
     rate(kind, run, 4)
     rate(harsh, run, 1)
 
-    assert (farthest(study)[run.pk].rater, farthest(study)[run.pk].points) == (harsh.pk, -2)
-    assert farthest(study, kind)[run.pk].points == 1
-    assert farthest(study, kind, at_least=1.5) == {}
+    assert (largest_gaps(study)[run.pk].rater, largest_gaps(study)[run.pk].points) == (harsh.pk, -2)
+    assert largest_gaps(study, kind)[run.pk].points == 1
+    assert largest_gaps(study, kind, at_least=1.5) == {}
 
 
 def test_what_was_found_is_kept_until_an_answer_comes_or_goes(study, django_assert_num_queries):
     run, judge = factories.run_with_turns(study), factories.judge(study)
     rate(crowd(study), run, 1)
     rate(judge, run, 3)
-    farthest(study)
+    largest_gaps(study)
 
     with django_assert_num_queries(1):
-        assert farthest(study, at_least=3) == {}
+        assert largest_gaps(study, at_least=3) == {}
     rate(crowd(study, "W2"), run, 2)
-    assert farthest(study)[run.pk].points == 1.5
+    assert largest_gaps(study)[run.pk].points == 1.5
     Answer.objects.filter(response__rater__code="W2").delete()
-    assert farthest(study)[run.pk].points == 2
+    assert largest_gaps(study)[run.pk].points == 2
 
 
 def test_the_database_finds_what_python_finds(study):
@@ -130,7 +130,7 @@ def test_the_database_finds_what_python_finds(study):
             if chance.random() < 0.8:
                 rate(rater, run, *(chance.choice([None, 1, 2, 3, 4, 5]) for _item in ITEMS))
 
-    found = {(run, rater): points for run, rater, points, _items in distances(study)}
+    found = {(run, rater): points for run, rater, points, _items in judge_gaps(study)}
 
     assert found == {place: pytest.approx(points) for place, points in by_python(runs, judges).items()}
     for judge in judges:

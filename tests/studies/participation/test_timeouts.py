@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from dialogue import chat
 from dialogue.models import RiskEvent, Turn
-from studies.care import oncall
+from studies.care import oncall, sending
 from studies.data import erasure
 from studies.design.spec import OrderSpec
 from studies.models import Draft, Participation
@@ -66,7 +66,7 @@ def status_of(person):
 
 
 def looked_at(person):
-    timeouts.end_for_the_silent(person.study)
+    timeouts.time_out_absent(person.study)
     return status_of(person)
 
 
@@ -123,7 +123,7 @@ def test_it_is_the_same_for_all_who_are_awaited(fields, hearts):
 
 def test_another_studys_people_are_left_alone(hearts):
     other = seen(factories.study("other", gone_after_days=DAYS), 31)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     assert status_of(other) == "active"
 
 
@@ -174,7 +174,7 @@ def test_their_part_ends_as_where_a_person_leaves():
     first, second = (run.conversation for run in person.row.runs.order_by("position"))
     silent_for(person)
 
-    timeouts.end_for_the_silent(person.row.study)
+    timeouts.time_out_absent(person.row.study)
 
     person.row.refresh_from_db()
     for conversation in (first, second):
@@ -193,7 +193,7 @@ def test_the_socket_of_an_open_page_is_refused():
     person.go_to("chat", run=1)
     person.page()
     silent_for(person)
-    timeouts.end_for_the_silent(person.row.study)
+    timeouts.time_out_absent(person.row.study)
     room = person.row.runs.get().conversation_id
     with pytest.raises(chat.ChatRefused) as refused:
         chat.take_seeker_turn(room, client_id="late", text="Are you there?", owner="test")
@@ -202,10 +202,10 @@ def test_the_socket_of_an_open_page_is_refused():
 
 def test_ending_is_done_once(hearts):
     person = seen(hearts, 31)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     Participation.objects.update(ended_at=ago(1))
     was = Participation.objects.get(pk=person.pk).ended_at
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     assert Participation.objects.get(pk=person.pk).ended_at == was
 
 
@@ -221,7 +221,7 @@ def test_looking_costs_little_and_writes_nothing_where_nobody_is_due(days, queri
     for _ in range(3):
         seen(study, 3)
     with CaptureQueriesContext(connection) as asked:
-        timeouts.end_for_the_silent(study)
+        timeouts.time_out_absent(study)
     assert len(asked) == queries
     assert all(query["sql"].startswith("SELECT") for query in asked)
 
@@ -395,7 +395,7 @@ def test_the_page_for_a_break_says_by_when_to_come_back():
 
 def test_a_researcher_lets_them_go_on_after_asking_once_more(hearts, desk):
     person = seen(hearts, 31)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     assert address("let-back", person) in text_of(desk.get(address("person", person)))
     assert f"Let {person.code} continue?" in text_of(desk.get(address("let-back", person)))
     assert status_of(person) == "timed_out"
@@ -416,7 +416,7 @@ def test_a_researcher_lets_them_go_on_after_asking_once_more(hearts, desk):
 def test_who_had_signed_is_active_again_and_stands_where_they_were(desk):
     person = gone_from("questionnaire")
     step = person.step
-    timeouts.end_for_the_silent(person.row.study)
+    timeouts.time_out_absent(person.row.study)
     desk.post(address("let-back", person.row))
     assert person.step == step
     assert status_of(person.row) == "active"
@@ -430,7 +430,7 @@ def test_a_conversation_stays_ended_and_the_person_goes_on_after_it(desk):
     person.page()
     person.say()
     silent_for(person)
-    timeouts.end_for_the_silent(person.row.study)
+    timeouts.time_out_absent(person.row.study)
     desk.post(address("let-back", person.row))
     person.page()
     assert person.step.kind == "rating"
@@ -446,7 +446,7 @@ def test_a_conversation_in_which_nothing_was_said_begins_after_all(desk):
     person.go_to("chat", run=1)
     person.page()
     silent_for(person)
-    timeouts.end_for_the_silent(person.row.study)
+    timeouts.time_out_absent(person.row.study)
     desk.post(address("let-back", person.row))
     person.page()
     assert person.step.kind == "chat"
@@ -461,7 +461,7 @@ def test_a_conversation_that_the_person_ended_at_once_stays_ended(desk):
     person.page()
     chat.end(person.conversation().pk, early=True)
     silent_for(person)
-    timeouts.end_for_the_silent(person.row.study)
+    timeouts.time_out_absent(person.row.study)
     desk.post(address("let-back", person.row))
     assert person.conversation().end_reason == "early"
 
@@ -489,7 +489,7 @@ def test_nobody_is_let_back_whose_row_is_somebody_elses(desk):
 def test_nobody_is_let_back_into_results_that_are_open(hearts, ada, desk):
     person = seen(hearts, 31)
     closing.close(hearts, ada)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     assert refused(desk, person, "The study is closed and its results by arm have been shown.")
     assert not is_blinded(hearts)
 
@@ -504,7 +504,7 @@ def test_nor_where_they_were_unblinded(hearts, ada, desk):
 def test_in_a_closed_study_that_is_still_blind_they_may_finish_like_the_others(hearts, ada, desk):
     person, _late = seen(hearts, 31), seen(hearts, 1)
     closing.close(hearts, ada)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     assert "Its results by arm are shown when they have finished too" in text_of(desk.get(address("let-back", person)))
     desk.post(address("let-back", person))
     assert status_of(person) == "applied"
@@ -514,7 +514,7 @@ def test_a_rehearsal_goes_on_in_a_closed_study(hearts, ada, desk):
     person = seen(hearts, 31, is_test=True)
     seen(hearts, 1, status="completed")
     closing.close(hearts, ada)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     desk.post(address("let-back", person))
     assert status_of(person) == "applied"
     assert not is_blinded(hearts)
@@ -530,7 +530,7 @@ def test_letting_back_is_for_those_who_timed_out(status, hearts, desk):
 
 def test_letting_back_is_for_researchers(hearts):
     person = seen(hearts, 31)
-    timeouts.end_for_the_silent(hearts)
+    timeouts.time_out_absent(hearts)
     other = Client()
     other.force_login(User.objects.create(username="bob"))
     assert Client().post(address("let-back", person)).status_code == 302
@@ -560,13 +560,13 @@ def test_whose_part_is_over_stays_so_and_the_one_on_call_is_told(status, ada, ma
     closing.close(hearts, ada)
     client = Client()
     session = client.session
-    enrolment.bind(session, person)
+    enrolment.bind_session(session, person)
     session.save()
     client.cookies["emostudy_session"] = session.session_key
 
     answer = client.post("/study/role/", {"turn": "1", "answer": "me"})
 
-    oncall.send_due_mails()
+    sending.send_due()
     event.refresh_from_db()
     assert answer.json() == {"next": "/study/"}
     assert (event.role_answer, event.released_at) == ("me", None)

@@ -70,7 +70,7 @@ def test_start_of_the_door_makes_one_person_and_shows_their_link():
     page = client.get(DOOR)
     person = Participation.objects.get()
     assert page.context["link"] in page.content.decode()
-    assert enrolment.by_token(page.context["link"].split("/")[-2]) == person
+    assert enrolment.person_by_token(page.context["link"].split("/")[-2]) == person
     assert client.get("/study/").status_code == 200
 
 
@@ -115,7 +115,7 @@ def test_second_link_in_one_browser_opens_nothing_of_the_first_person():
     assert after.session_key != before.session_key
     assert not Session.objects.filter(session_key=before.session_key).exists()
     assert conversation_for({"session": after}, conversation.code) is None
-    assert enrolment.bound(after) == second.row
+    assert enrolment.person_in_session(after) == second.row
 
 
 def test_form_of_the_first_person_is_not_taken_for_the_second_one(link):

@@ -23,7 +23,7 @@ from studies.design.reading import INSTRUMENTS
 from studies.design.spec import OrderSpec
 from studies.models import Arm, Card, Participation, RolePlay, Study
 from studies.participation import enrolment, progress
-from studies.participation.chats import opened
+from studies.participation.chats import get_or_open_run
 from studies.setup import cards
 from studies.setup.card_blocks import plan_of, shown_rows
 from studies.setup.storage import load_spec
@@ -128,7 +128,7 @@ def test_import_with_a_fault_changes_nothing(tmp_path):
 
 def test_changed_card_leaves_alone_what_was_given_out(tmp_path):
     study = factories.study()
-    run = opened(counsellor(study), 1)
+    run = get_or_open_run(counsellor(study), 1)
     given = RolePlay.objects.get(run=run).card
 
     cards.store_cards(study=study, cards=[replace(each, intensities={"resistance": 3}) for each in read_cards(DEMO)])
@@ -167,7 +167,7 @@ def test_card_comes_twice_only_when_all_have_come():
 def test_participants_play_nobody():
     person = counsellor(factories.study(), track="participant")
     assert (len(person.order), person.cards) == (5, [])
-    assert not RolePlay.objects.filter(run=opened(person, 1)).exists()
+    assert not RolePlay.objects.filter(run=get_or_open_run(person, 1)).exists()
 
 
 def test_participants_of_a_study_with_a_block_plan_meet_all_arms_as_ever():
@@ -185,7 +185,7 @@ def test_conversation_keeps_card_profile_condition_and_a_copy():
     person = counsellor(study)
     for position, key in enumerate(person.cards, 1):
         card = study.cards.get(key=key)
-        run = opened(person, position)
+        run = get_or_open_run(person, position)
         assert (run.card, run.profile, run.condition) == (key, key, "worst_case")
         assert run.role_play.card == card.as_given()
         assert run.role_play.card["intensities"] == card.intensities
@@ -194,13 +194,13 @@ def test_conversation_keeps_card_profile_condition_and_a_copy():
 def test_condition_is_average_without_two_marked_behaviours():
     study = factories.study()
     study.cards.update(intensities={"resistance": 3, "low_engagement": 1})
-    assert opened(counsellor(study), 1).condition == "average"
+    assert get_or_open_run(counsellor(study), 1).condition == "average"
 
 
 def test_counsellor_without_a_card_still_plays_somebody():
     study = factories.study()
     study.cards.all().delete()
-    run = opened(counsellor(study), 1)
+    run = get_or_open_run(counsellor(study), 1)
     assert (run.card, run.condition, run.role_play.card) == ("", "", {})
 
 
@@ -208,7 +208,7 @@ def test_card_that_was_drawn_is_given_although_it_has_been_retired_since():
     study = factories.study()
     person = counsellor(study)
     study.cards.update(retired=True)
-    assert opened(person, 1).card == person.cards[0]
+    assert get_or_open_run(person, 1).card == person.cards[0]
 
 
 # The block plan
@@ -451,8 +451,8 @@ OWN = {
 
 
 def test_list_counts_what_was_given_out_and_the_arms_that_were_met(desk, study):
-    run = opened(counsellor(study), 1)
-    opened(counsellor(study, is_test=True), 1)
+    run = get_or_open_run(counsellor(study), 1)
+    get_or_open_run(counsellor(study, is_test=True), 1)
 
     def given(**query):
         rows = desk.get(f"{HERE}cards/", query).context["rows"]

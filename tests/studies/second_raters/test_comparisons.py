@@ -264,7 +264,7 @@ def test_verdict_is_kept_as_the_side_of_the_pair_wherever_it_stood(study):
     for comparison in done:
         said = dict(comparison.verdicts.values_list("question", "verdict"))
         assert said == {
-            QUESTIONS[0]: comparison.shown_second(),
+            QUESTIONS[0]: comparison.second_side(),
             QUESTIONS[1]: "tie",
             **dict.fromkeys(QUESTIONS[2:], comparison.shown_first),
         }
@@ -278,7 +278,7 @@ def test_first_conversation_of_the_page_is_the_side_that_is_shown_first(study):
     person = at_the_page()
     for _ in range(4):
         comparison = Comparison.objects.get(done_at=None)
-        for place, side in (("first", comparison.shown_first), ("second", comparison.shown_second())):
+        for place, side in (("first", comparison.shown_first), ("second", comparison.second_side())):
             run, _turn = comparison.pair.side(side)
             run.conversation.turns.filter(number=1).update(reply=f"This is {place}.")
         page = html(person.page())

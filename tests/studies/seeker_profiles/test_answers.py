@@ -3,7 +3,7 @@
 import pytest
 
 from dialogue.seekers.identifying import has_name
-from studies.seeker_profiles.answers import ALIASES, ages_of, kind_of_work, of_person
+from studies.seeker_profiles.answers import ALIASES, ages_of, kind_of_work, profile_source
 from tests import factories
 from tests.studies.seeker_profiles.people import PROFILE, person
 
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def test_demographics_are_the_answers_without_who_gave_them() -> None:
-    made = of_person(person(factories.study()))
+    made = profile_source(person(factories.study()))
     given = dict(made.answered.demographics)
     assert given.pop("alias") in ALIASES["en"]
     assert given.pop("age") in range(25, 35)
@@ -21,7 +21,7 @@ def test_demographics_are_the_answers_without_who_gave_them() -> None:
 
 def test_big_five_are_scored_from_the_answers() -> None:
     """Every answer 4: reversed ones count 2. Mini-IPIP: E and C have two of four reversed, A two, N two, O three."""
-    made = of_person(person(factories.study(), big_five=4.0))
+    made = profile_source(person(factories.study(), big_five=4.0))
     assert made.answered.big_five == {
         "scale": "1-5 mean, as scored by mini_ipip.json",
         "E": 3.0,
@@ -35,7 +35,7 @@ def test_big_five_are_scored_from_the_answers() -> None:
 def test_the_model_is_told_topic_wish_and_what_they_wrote_but_not_their_nickname() -> None:
     someone = person(factories.study())
     factories.answer(someone, "screening", {"issue_category": "family", "issue_text": "It is all too much."})
-    told = of_person(someone).answered.answers
+    told = profile_source(someone).answered.answers
     assert told == {
         "topic": "Work or job",
         "status": "It is going on",
@@ -49,13 +49,13 @@ def test_the_model_is_told_topic_wish_and_what_they_wrote_but_not_their_nickname
 def test_topic_of_the_screening_stands_in_where_the_profile_has_none() -> None:
     someone = person(factories.study(), profile={"topic": "prefer_not", "age_band": "prefer_not"})
     factories.answer(someone, "screening", {"issue_category": "loss"})
-    made = of_person(someone).answered
+    made = profile_source(someone).answered
     assert made.category == "Loss or grief"
     assert set(made.demographics) == {"alias"}
 
 
 def test_chinese_answers_are_told_in_chinese() -> None:
-    made = of_person(person(factories.study(), language="zh"))
+    made = profile_source(person(factories.study(), language="zh"))
     assert made.answered.demographics["alias"] in ALIASES["zh"]
     assert made.answered.demographics["occupation"] == "护士"
     assert made.answered.demographics["gender"] == "男"
@@ -64,13 +64,13 @@ def test_chinese_answers_are_told_in_chinese() -> None:
 
 def test_asked_twice_the_same_is_told() -> None:
     someone = person(factories.study())
-    assert of_person(someone) == of_person(someone)
+    assert profile_source(someone) == profile_source(someone)
 
 
 def test_the_alias_is_nobody_they_spoke_of() -> None:
     *used, free = ALIASES["en"]
     someone = person(factories.study(), profile={"nickname": used[0], "matter": ", ".join(used[1:]), "topic": "work"})
-    made = of_person(someone)
+    made = profile_source(someone)
     assert made.answered.demographics["alias"] == free
     assert not any(has_name(name, free) for name in made.own.names)
 
@@ -78,9 +78,9 @@ def test_the_alias_is_nobody_they_spoke_of() -> None:
 def test_a_gender_in_own_words_is_taken_and_one_without_words_left_out() -> None:
     study = factories.study()
     described = {"topic": "work", "gender": "self_described", "gender_self_described": "agender"}
-    assert of_person(person(study, profile=described)).answered.demographics["gender"] == "agender"
+    assert profile_source(person(study, profile=described)).answered.demographics["gender"] == "agender"
     del described["gender_self_described"]
-    assert "gender" not in of_person(person(study, profile=described)).answered.demographics
+    assert "gender" not in profile_source(person(study, profile=described)).answered.demographics
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from studies.data import erasure
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Participation, SeekerProfile
 from studies.seeker_profiles.planning import plan_profiles, work_for
-from studies.seeker_profiles.selection import approved_profiles
+from studies.seeker_profiles.selection import get_approved_profiles
 from tests import factories
 from tests.llm_server import running
 from tests.studies.seeker_profiles.people import AGREED, PROFILE, person, sign
@@ -64,7 +64,7 @@ def test_a_model_writes_a_draft_of_a_person_s_answers(server: str) -> None:
     profile = from_content(made.content)
     assert profile.id == made.key
     assert profile.concern["problem"] == PLAIN["matter"]
-    assert approved_profiles(study) == []
+    assert get_approved_profiles(study) == []
 
 
 def test_the_call_is_in_the_ledger_and_nothing_is_paid_twice(server: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from studies.models import SeekerProfile
-from studies.seeker_profiles.selection import DEMO_PROFILES, approved_profiles, found_profiles
+from studies.seeker_profiles.selection import DEMO_PROFILES, find_profiles, get_approved_profiles
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -45,7 +45,7 @@ def test_file_is_stored_approved_and_twice_is_once() -> None:
     study = factories.study()
     assert bring(DEMO_PROFILES) == {"study": "demo", "added": 12, "unchanged": 0, "refused": 0, "mild": []}
     assert bring(DEMO_PROFILES) == {"study": "demo", "added": 0, "unchanged": 12, "refused": 0, "mild": []}
-    assert [profile.id for profile in approved_profiles(study)] == sorted(node["id"] for node in NODES)
+    assert [profile.id for profile in get_approved_profiles(study)] == sorted(node["id"] for node in NODES)
     row = SeekerProfile.objects.get(key="zh01")
     assert (row.language, row.origin, row.state, row.checks) == ("zh", "seeker_profiles_demo.json", "approved", [])
 
@@ -85,7 +85,7 @@ def test_what_the_checks_refuse_is_stored_refused_and_not_played(tmp_path: Path)
     assert bring(file) == {"study": "demo", "added": 2, "unchanged": 0, "refused": 1, "mild": []}
     row = SeekerProfile.objects.get(key="en01")
     assert (row.state, row.checks[0]["rule"], row.checks[0]["where"]) == ("refused", "risk", "S.opening")
-    found = found_profiles(study, file)
+    found = find_profiles(study, file)
     assert ([profile.id for profile in found.profiles], found.not_played) == (["en02"], {"en01": "refused"})
 
 

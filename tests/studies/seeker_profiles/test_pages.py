@@ -11,8 +11,8 @@ from django.urls import reverse
 
 from dialogue.seekers.profiles import as_content, load_profiles
 from studies.models import SeekerProfile, Study, Task
-from studies.seeker_profiles.checking import State, checked
-from studies.seeker_profiles.selection import DEMO_PROFILES, approved_profiles, keep
+from studies.seeker_profiles.checking import State, check_row
+from studies.seeker_profiles.selection import DEMO_PROFILES, get_approved_profiles, keep
 from studies.workbench import tasks
 from tests import factories
 from tests.studies.seeker_profiles.people import PROFILE, person
@@ -24,7 +24,7 @@ PROFILES = {profile.id: profile for profile in load_profiles(DEMO_PROFILES)}
 
 def draft(study: Study, key: str = "en01", **fields: Any) -> SeekerProfile:
     row = SeekerProfile(study=study, origin="answers", **fields)
-    checked(row, PROFILES[key], [], usual=State.DRAFT).save()
+    check_row(row, PROFILES[key], [], usual=State.DRAFT).save()
     return row
 
 
@@ -146,13 +146,13 @@ def test_findings_are_told_in_sentences_at_their_places(study: Study, desk: Clie
 
 def test_approved_one_is_played(study: Study, desk: Client) -> None:
     draft(study)
-    assert approved_profiles(study) == []
+    assert get_approved_profiles(study) == []
     told = act(desk, "approve").content.decode()
     assert "Approved: simulated seekers can now use en01." in told
     row = SeekerProfile.objects.get()
     assert (row.state, row.decided_by.username) == ("approved", "ada")
     assert row.decided_at is not None
-    assert approved_profiles(study) == [PROFILES["en01"]]
+    assert get_approved_profiles(study) == [PROFILES["en01"]]
 
 
 def test_refusal_needs_a_reason_and_keeps_it(study: Study, desk: Client) -> None:
@@ -162,7 +162,7 @@ def test_refusal_needs_a_reason_and_keeps_it(study: Study, desk: Client) -> None
     told = act(desk, "refuse", reason="Everybody in the town knows this story.").content.decode()
     assert state() == "refused"
     assert "Everybody in the town knows this story." in told
-    assert approved_profiles(study) == []
+    assert get_approved_profiles(study) == []
 
 
 @pytest.mark.parametrize("decided", ["approve", "refuse"])

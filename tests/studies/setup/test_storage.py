@@ -72,6 +72,17 @@ def test_models_whose_key_is_not_set_are_named_and_the_study_is_loaded(demo, tmp
     assert Study.objects.get(key="demo").current().arms.filter(key="far").exists()
 
 
+def test_second_line_whose_key_is_not_set_is_named(demo, tmp_path, capsys):
+    text = demo.replace("providers = []", 'providers = ["Lab"]', 1)
+    line = '\n[safety.second_line]\nkind = "openai_moderation"\nprovider = "Lab"\napi_key_env = "WATCH_KEY"\n'
+    path = tmp_path / "study.toml"
+    path.write_text(text + line, encoding="utf-8")
+    call_command("load_study", str(path), "--json")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["unset_keys"] == [
+        {"model": "second line", "variable": "WATCH_KEY"}
+    ]
+
+
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
     from studies.design.writing import dump_study
 
@@ -146,7 +157,7 @@ def test_invite_writes_links_that_are_stored_hashed(demo, load, tmp_path):
         token = url.split("/j/")[1].rstrip("/")
         assert track == people[code].track == "counsellor"
         assert token not in people[code].token_hash
-        assert enrolment.by_token(token) == people[code]
+        assert enrolment.person_by_token(token) == people[code]
 
 
 @pytest.mark.parametrize("arguments", [["none", "--count", "1"], ["demo", "--count", "0"]])

@@ -20,7 +20,7 @@ from dialogue.models import Call, Conversation, Job, JobItem
 from dialogue.seekers.profiles import load_profiles
 from studies.design.spec import ArmSpec
 from studies.models import Study, Task
-from studies.models.task import SILENT_FOR
+from studies.models.task import STALE_AFTER
 from studies.seeker_profiles.selection import DEMO_PROFILES, keep
 from studies.simulation.pages import matrix
 from studies.simulation.setup import Setup
@@ -377,7 +377,7 @@ def test_page_looks_again_while_a_run_is_under_way(desk: Client, study: Study) -
     task = ran(study)
     items(simulation(study, state="done"), "amber", done=1)
     assert 'data-live="on"' in desk.get(address()).content.decode()
-    Task.objects.filter(pk=task.pk).update(heard_at=timezone.now() - SILENT_FOR - timedelta(seconds=1))
+    Task.objects.filter(pk=task.pk).update(heard_at=timezone.now() - STALE_AFTER - timedelta(seconds=1))
     assert 'data-live="off"' in desk.get(address()).content.decode()
 
 

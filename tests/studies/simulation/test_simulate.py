@@ -25,7 +25,7 @@ from studies.data.exports.columns import Filter
 from studies.data.exports.tables import CONVERSATIONS, conversations
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Response, SeekerProfile, Study
-from studies.participation.chats import frozen_supporter
+from studies.participation.chats import freeze_supporter
 from studies.participation.exclusions import decide
 from studies.seeker_profiles.selection import DEMO_PROFILES
 from studies.simulation import progress
@@ -592,7 +592,7 @@ def test_of_two_setups_held_side_by_side_one_counts_in_each_place(tmp_path: Path
 def test_conversation_that_is_imported_keeps_its_place(tmp_path: Path) -> None:
     here = study()
     protocol = here.current()
-    theirs = Conversation.objects.create(supporter=frozen_supporter(protocol.spec().arms[0], "en"))
+    theirs = Conversation.objects.create(supporter=freeze_supporter(protocol.spec().arms[0], "en"))
     ArmRun.objects.create(
         study=here, protocol=protocol, conversation=theirs, arm="delta", profile="en01", condition="average"
     )

@@ -241,6 +241,6 @@ def test_outcomes_of_the_parts_are_added_up(prices: None) -> None:
     ],
 )  # fmt: skip
 def test_task_is_told_in_words(command: str, arguments: list[str], about: str) -> None:
-    from studies.workbench.task_words import told_work
+    from studies.workbench.task_words import describe_work
 
-    assert told_work(command, arguments) == about
+    assert describe_work(command, arguments) == about

@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd  # noqa: TID253
 
+from dialogue.languages import CODES, get_language
 from studies.analysis.language import gettext as _
 from studies.analysis.language import gettext_noop
 from studies.analysis.reporting.drawing import figure
@@ -66,7 +67,6 @@ NAMES = {
     "conversations_left_out": gettext_noop("left out by decision"),
     "conversations_analysed": gettext_noop("rated and in the results"),
 }
-LANGUAGES = {"en": gettext_noop("English"), "zh": gettext_noop("Chinese")}
 ENDS = {
     "finished": gettext_noop("finished"),
     "early": gettext_noop("ended early"),
@@ -188,7 +188,7 @@ def _characteristic(instrument: str, item: str, level: str) -> str:
     if not level:
         return scale_label(instrument, item)
     question = _("Language") if item == LANGUAGE else item_name(instrument, item)
-    chosen = _(LANGUAGES[level]) if level in LANGUAGES else option_name(instrument, item, level)
+    chosen = _(get_language(level).english_name) if level in CODES else option_name(instrument, item, level)
     return f"{question}: {chosen}"
 
 

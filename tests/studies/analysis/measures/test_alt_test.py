@@ -62,7 +62,7 @@ def test_mt_bench_has_the_published_rates(judge: str, rho: float) -> None:
     found = compare(annotations, np.array([numbers[answers[item]] for item in items]), accuracy)
     assert min(len(one.items) for one in found) >= 30
     assert round(advantage(found), 2) == rho
-    assert alt_test.winning_rate(alt_test.adjusted(array(*(one.p_value(0.2) for one in found)))) == 0
+    assert alt_test.winning_rate(alt_test.adjust_p_values(array(*(one.p_value(0.2) for one in found)))) == 0
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,7 +119,7 @@ def test_one_item_has_no_p_value() -> None:
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_adjusted_is_benjamini_and_yekutielis_of_statsmodels(p_values: list[float]) -> None:
     expected = multipletests(p_values, method="fdr_by")[1]
-    assert alt_test.adjusted(np.array(p_values)) == pytest.approx(expected)
+    assert alt_test.adjust_p_values(np.array(p_values)) == pytest.approx(expected)
 
 
 def test_winning_rate_counts_who_is_rejected_at_5_percent() -> None:

@@ -31,7 +31,7 @@ def of_statsmodels(model: Model, *, restricted: bool) -> sm.regression.mixed_lin
 @pytest.mark.parametrize("own", [0.5, 2.0])
 def test_deviance_of_maximum_likelihood_is_that_of_statsmodels(own: float) -> None:
     model = unbalanced(users=25, own=own, seed=4)
-    best = model.best(restricted=False)
+    best = model.least_deviance_ratio(restricted=False)
     theirs = of_statsmodels(model, restricted=False)
     assert model.deviance(best, restricted=False) == pytest.approx(-2 * theirs.llf, abs=1e-5)
     assert best**2 == pytest.approx(float(theirs.cov_re[0, 0]) / theirs.scale, rel=1e-3)
@@ -40,9 +40,9 @@ def test_deviance_of_maximum_likelihood_is_that_of_statsmodels(own: float) -> No
 def test_fit_is_the_restricted_one_of_mixed() -> None:
     model = unbalanced(users=25, own=1.0, seed=9)
     found, reference = fit(model), mixed.fit(model.scores, model.fixed, {"user": model.users})
-    best = model.best(restricted=True)
+    best = model.least_deviance_ratio(restricted=True)
     assert model.deviance(best, restricted=True) == pytest.approx(reference.criterion, abs=1e-6)
-    for place, estimate in enumerate(reference.fixed()):
+    for place, estimate in enumerate(reference.fixed_effects()):
         assert found.coefficients[place] == pytest.approx(estimate.estimate, rel=1e-6)
         error = (estimate.high - estimate.low) / 2 / stats.t.ppf(0.975, estimate.df)
         assert found.covariance[place, place] ** 0.5 == pytest.approx(error, rel=1e-6)
@@ -86,7 +86,7 @@ def test_test_without_variance_of_users_is_that_of_least_squares() -> None:
 
 def test_users_without_variance_leave_least_squares() -> None:
     model = unbalanced(users=12, own=0.0, seed=12)
-    assert model.best(restricted=True) == 0
+    assert model.least_deviance_ratio(restricted=True) == 0
     theirs = sm.OLS(model.scores, model.fixed).fit()
     assert fit(model).coefficients == pytest.approx(theirs.params)
     assert np.sqrt(np.diag(fit(model).covariance)) == pytest.approx(theirs.bse)

@@ -24,7 +24,7 @@ def half(left_out: list[float]) -> float:
 
 def test_jackknifed_is_students_interval_of_a_mean() -> None:
     values = study(20)[:20, 0]
-    found = clustered.jackknifed(mean, np.column_stack([np.ones(20), values]))
+    found = clustered.jackknife_interval(mean, np.column_stack([np.ones(20), values]))
     expected = stats.ttest_1samp(values, 0).confidence_interval()
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
 
@@ -39,7 +39,7 @@ def test_jackknifed_is_students_interval_of_a_mean() -> None:
 )
 def test_jackknifed_has_reasons(sums: list[list[float]], reason: str) -> None:
     with pytest.raises(Undefined, match=reason), np.errstate(invalid="ignore"):
-        clustered.jackknifed(mean, np.array(sums))
+        clustered.jackknife_interval(mean, np.array(sums))
 
 
 def test_consistency_is_by_the_jackknife_of_the_logarithm_of_the_ratio() -> None:
@@ -113,7 +113,7 @@ def test_components_without_a_cluster_are_those_of_a_fit_without_it() -> None:
     scores, targets, raters = with_gaps(30, 5)
     clusters = people(30)
     found = variance.components(scores, targets, raters)
-    logs, _curvature = clustered.without_each(clustered.Criterion(found, clusters), np.log(found.relative))
+    logs, _curvature = clustered.jackknife_logs(clustered.Criterion(found, clusters), np.log(found.relative))
     assert logs is not None
     spread = logs.left_out.std(axis=0)
     for cluster in range(0, 30, 7):
@@ -125,9 +125,9 @@ def test_components_without_a_cluster_are_those_of_a_fit_without_it() -> None:
 
 def test_by_components_keeps_estimates_and_widens_intervals() -> None:
     scores, targets, raters = with_gaps(60, 6)
-    usual = variance.by_components(scores, targets, raters, 2.0)
-    alone = clustered.by_components(scores, targets, raters, 2.0, np.arange(240))
-    together = clustered.by_components(scores, targets, raters, 2.0, people(60))
+    usual = variance.two_way_by_components(scores, targets, raters, 2.0)
+    alone = clustered.two_way_by_components(scores, targets, raters, 2.0, np.arange(240))
+    together = clustered.two_way_by_components(scores, targets, raters, 2.0, people(60))
     for form, icc in usual.items():
         assert together[form].estimate == pytest.approx(icc.estimate)
         # The jackknife of single conversations gives about what the curvature does.
@@ -143,7 +143,7 @@ def test_raters_who_do_not_differ_leave_agreement_and_consistency_alike() -> Non
     there = np.ones((80, 4), dtype=bool)
     there[::5, 0] = False
     targets, raters = np.nonzero(there)
-    found = clustered.by_components(scores[there], targets, raters, 3.8, people(20))
+    found = clustered.two_way_by_components(scores[there], targets, raters, 3.8, people(20))
     for of in "1k":
         agreed, consistent = found[f"icc_a_{of}"], found[f"icc_c_{of}"]
         assert (agreed.low, agreed.high) == pytest.approx((consistent.low, consistent.high))

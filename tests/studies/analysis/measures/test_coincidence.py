@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.analysis.bootstrap import Bootstrap, weights
-from studies.analysis.measures.coincidence import Counts, alpha_of, counts
+from studies.analysis.measures.coincidence import Counts, alpha_from_sums, counts
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import _fleiss
 
@@ -77,7 +77,7 @@ def test_counts_give_the_printed_nominal_alpha(text: str, nominal: float) -> Non
 def test_alpha_of_equals_the_package_replicate_by_replicate(level) -> None:
     data = counted(table(FOUR_OBSERVERS))
     drawn = weights(len(data.counts), 25, 3)
-    fast = alpha_of(drawn @ data.coincidences().reshape(len(data.counts), -1), data.levels, level)
+    fast = alpha_from_sums(drawn @ data.coincidences().reshape(len(data.counts), -1), data.levels, level)
     for replicate, times in zip(fast, drawn.astype(int), strict=True):
         again = np.repeat(data.counts, times, axis=0)
         slow = krippendorff.alpha(value_counts=again, value_domain=data.levels, level_of_measurement=level)
@@ -105,7 +105,7 @@ def test_chance_corrected_coefficients_are_undefined_without_differences(ratings
 def test_resampled_draws_clusters_not_units() -> None:
     data = counted(table(THREE_CODERS))
     clusters = np.arange(len(data.counts)) // 2
-    resampled = data.resampled("interval", clusters, Bootstrap(100, 1))
+    resampled = data.resample_alpha("interval", clusters, Bootstrap(100, 1))
     assert len(resampled.jackknife) == clusters.max() + 1
     assert resampled.estimate == pytest.approx(data.alpha("interval"), abs=1e-12)
     first = data.counts[np.isin(clusters, clusters[2:])]
@@ -129,7 +129,7 @@ def test_fleiss_is_the_printed_kappa_of_wikipedia_and_of_fleiss_1971() -> None:
 def test_nominal_coefficients_are_those_of_units_drawn_again_one_by_one() -> None:
     diagnoses = counted(np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()]))
     clusters = np.arange(30) // 3
-    found = diagnoses.resampled_nominal(clusters, Bootstrap(25, 1))
+    found = diagnoses.resample_nominal(clusters, Bootstrap(25, 1))
     assert found.estimates.tolist() == pytest.approx([diagnoses.percent_agreement(), _fleiss(diagnoses)])
     for replicate, times in zip(found.replicates, weights(10, 25, 1).astype(int), strict=True):
         again = Counts(np.repeat(diagnoses.counts, times[clusters], axis=0), diagnoses.levels)

@@ -146,11 +146,11 @@ def test_within_persons_scores_that_rounding_alone_makes_differ_do_not_vary() ->
 def test_between_arms_correlates_the_means_of_the_arms() -> None:
     human, judge = array(1, 3, 4, 4, 1, 2, 9), array(1, 1, 5, 7, 3, 3, 0)
     arms = np.array(["a", "a", "b", "b", "c", "c", ""])
-    assert correlation.between_arms(human, judge, arms) == pytest.approx(
+    assert correlation.arm_means_correlation(human, judge, arms) == pytest.approx(
         correlation.pearson(array(2, 4, 1.5), array(1, 6, 3))
     )
     with pytest.raises(Undefined, match="fewer than three arms"):
-        correlation.between_arms(human, judge, np.array(["a", "a", "b", "b", "b", "b", ""]))
+        correlation.arm_means_correlation(human, judge, np.array(["a", "a", "b", "b", "b", "b", ""]))
 
 
 def test_concordance_falls_with_a_shift_that_leaves_r() -> None:

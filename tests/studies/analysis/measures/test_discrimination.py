@@ -13,10 +13,10 @@ from studies.analysis.bootstrap import Bootstrap, weights
 from studies.analysis.measures import mixed
 from studies.analysis.measures.discrimination import (
     TAILS,
-    corrected_separation,
     greenhouse_geisser,
     mean_squares,
     separation_by_components,
+    separation_without_noise,
 )
 from studies.analysis.measures.variance import two_way
 from studies.analysis.rows import Undefined
@@ -138,7 +138,7 @@ def outcome(statistic: Callable[[np.ndarray], float], scores: np.ndarray) -> flo
 def test_corrected_ratio_comes_back_where_the_plain_one_is_too_high() -> None:
     studies = [planted(40, 5, ratio=0.035, level=0.4, seed=seed) for seed in range(200)]
     plain = [float(mean_squares(scores).separation()) for scores in studies]
-    found = [corrected_separation(scores, Bootstrap(200, 1)) for scores in studies]
+    found = [separation_without_noise(scores, Bootstrap(200, 1)) for scores in studies]
     held = [one.interval.low <= 0.035 <= one.interval.high for one in found]
     assert np.mean([one.estimate for one in found]) == pytest.approx(0.035, abs=0.004)
     assert np.mean(plain) > 0.043
@@ -157,12 +157,12 @@ def test_interval_is_that_of_a_plain_loop_over_resamples() -> None:
         within = again.var(axis=0, ddof=1).mean() * users / (users - 1)
         between = again.mean(axis=0).var() - 2 * error * (models - 1) / (models * users)
         values.append(between / within)
-    interval = corrected_separation(scores, Bootstrap(60, 5)).interval
+    interval = separation_without_noise(scores, Bootstrap(60, 5)).interval
     assert (interval.low, interval.high) == pytest.approx(tuple(np.maximum(np.quantile(values, TAILS), 0)))
 
 
 def test_correction_below_chance_is_told_as_such() -> None:
-    found = corrected_separation(with_ratio(0.0, users=20, models=3), Bootstrap(100, 1))
+    found = separation_without_noise(with_ratio(0.0, users=20, models=3), Bootstrap(100, 1))
     assert found.estimate < 0
     assert found.interval.low == 0
     assert found.notes == ["interval: only 20 clusters, the interval may be too narrow"]

@@ -56,21 +56,21 @@ def test_statistics_of_resamples_are_those_of_rows_drawn_again_one_by_one(rows: 
     deviations = distance.deviations(human, judge)
     limits, errors = resampled(distance.lower_limit, deviations), resampled(distance.root_mean_square_error, deviations)
     ccc = resampled(distance.concordance_z, distance.common_moments(human, judge))
-    between = resampled(distance.between_arms_z, distance.of_arms(human, judge, arms))
+    between = resampled(distance.arm_means_z, distance.arm_sums(human, judge, arms))
     for place, counts in enumerate(drawn):
         again = np.repeat(np.arange(len(people)), counts[people].astype(int))
         difference = judge[again] - human[again]
         assert limits[place] == pytest.approx(difference.mean() - 1.959963984540054 * difference.std(ddof=1))
         assert errors[place] == pytest.approx(np.mean(difference**2) ** 0.5)
         assert np.tanh(ccc[place]) == pytest.approx(correlation.concordance(human[again], judge[again]))
-        of_arms = correlation.between_arms(human[again], judge[again], arms[again])
+        of_arms = correlation.arm_means_correlation(human[again], judge[again], arms[again])
         assert np.tanh(between[place]) == pytest.approx(of_arms)
 
 
 def test_between_arms_is_nothing_where_an_arm_was_not_drawn() -> None:
-    sums = distance.of_arms(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.array(["a", "b", "c"]))
-    assert np.isfinite(distance.between_arms_z(sums.sum(axis=0)))
-    assert np.isnan(distance.between_arms_z(sums[:2].sum(axis=0)))
+    sums = distance.arm_sums(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.array(["a", "b", "c"]))
+    assert np.isfinite(distance.arm_means_z(sums.sum(axis=0)))
+    assert np.isnan(distance.arm_means_z(sums[:2].sum(axis=0)))
 
 
 @settings(deadline=None, max_examples=40)
@@ -80,12 +80,12 @@ def test_reliability_is_icc_1_k_of_the_one_way_analysis_of_variance(seed: int, c
     units = np.concatenate([np.arange(count), random.integers(count, size=2 * count)])
     scores = 2 * random.normal(size=count)[units] + random.normal(size=len(units))
     expected = one_way(scores, units).mean.estimate
-    found = float(distance.reliability(distance.spread_of(scores, units, count).sum(axis=0)))
+    found = float(distance.reliability(distance.unit_sums(scores, units, count).sum(axis=0)))
     assert found == pytest.approx(expected) if expected > 0 else np.isnan(found)
 
 
 def test_reliability_is_nothing_without_repeated_scores() -> None:
-    sums = distance.spread_of(np.array([1.0, 2, 4]), np.arange(3), 3).sum(axis=0)
+    sums = distance.unit_sums(np.array([1.0, 2, 4]), np.arange(3), 3).sum(axis=0)
     assert np.isnan(distance.reliability(sums))
 
 
@@ -94,10 +94,10 @@ def test_disattenuated_is_r_over_the_root_of_both_reliabilities() -> None:
     truth, units = random.normal(size=60), np.repeat(np.arange(60), 3)
     human, judge = (truth[units] + random.normal(size=180) for _side in range(2))
     x, y = (scores.reshape(60, 3).mean(axis=1) for scores in (human, judge))
-    spreads = [distance.spread_of(scores, units, 60) for scores in (human, judge)]
+    spreads = [distance.unit_sums(scores, units, 60) for scores in (human, judge)]
     product = np.prod([one_way(scores, units).mean.estimate for scores in (human, judge)])
-    both = distance.disattenuated(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0))
+    both = distance.correlation_over_ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0))
     assert both == pytest.approx(stats.pearsonr(x, y).statistic / product**0.5)
     assert distance.ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0)) == pytest.approx(product**0.5)
-    people_alone = distance.disattenuated(1)(np.hstack([pair_moments(x, y), spreads[0]]).sum(axis=0))
+    people_alone = distance.correlation_over_ceiling(1)(np.hstack([pair_moments(x, y), spreads[0]]).sum(axis=0))
     assert people_alone == pytest.approx(stats.pearsonr(x, y).statistic / one_way(human, units).mean.estimate ** 0.5)

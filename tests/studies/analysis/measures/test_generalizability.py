@@ -13,10 +13,10 @@ from studies.analysis.measures.generalizability import (
     FACETS,
     OF_ARMS,
     Components,
-    by_totals,
-    named,
-    of_complete,
-    of_incomplete,
+    components_by_totals,
+    components_of_complete,
+    components_of_incomplete,
+    effect_name,
 )
 from studies.analysis.measures.variance import two_way
 from studies.analysis.rows import Undefined
@@ -109,7 +109,7 @@ def by_pairs_of_scores(scores: np.ndarray) -> list[float]:
 def test_of_complete_gives_brennans_printed_components() -> None:
     """Raters taken for crossed with tasks. What is theirs alone is then split in two: the components of raters within
     tasks follow from those of the crossed design by identities between the expected mean squares."""
-    person, rater, task, person_rater, person_task, rater_task, rest = of_complete(
+    person, rater, task, person_rater, person_task, rater_task, rest = components_of_complete(
         PERSONS_RATERS_TASKS
     ).variances.values()
     nested = [
@@ -124,7 +124,7 @@ def test_of_complete_gives_brennans_printed_components() -> None:
 
 def test_components_of_three_crossed_facets_are_those_that_brennan_prints() -> None:
     """Persons, occasions, items, then their crossings; E rho² and Phi of two occasions and four items."""
-    found = of_complete(PERSONS_OCCASIONS_ITEMS)
+    found = components_of_complete(PERSONS_OCCASIONS_ITEMS)
     printed = [0.5528, 0.0074, 0.4417, 0.1009, 0.5750, 0.1565, 0.9352]
     assert [round(value, 4) for value in found.variances.values()] == printed
     numbers = {"rater": 2, "item": 4}
@@ -143,7 +143,7 @@ def test_components_of_three_facets_follow_from_statsmodels_sums_of_squares() ->
     left = [smf.ols(model, frame).fit().ssr for model in models]
     freedom = np.array([3, 5, 2, 15, 6, 10, 30])
     arm, user, rater, arm_user, arm_rater, user_rater, rest = -np.diff([*left, 0]) / freedom
-    assert list(of_complete(scores, OF_ARMS).variances.values()) == pytest.approx(
+    assert list(components_of_complete(scores, OF_ARMS).variances.values()) == pytest.approx(
         [
             (arm - arm_user - arm_rater + rest) / (6 * 3),
             (user - arm_user - user_rater + rest) / (4 * 3),
@@ -159,7 +159,7 @@ def test_components_of_three_facets_follow_from_statsmodels_sums_of_squares() ->
 @pytest.mark.parametrize("shape", [(5, 4), (4, 3, 5), (3, 5, 4, 2)])
 def test_components_are_those_of_pairs_of_scores(shape: tuple[int, ...]) -> None:
     scores = drawn(np.random.default_rng(4), shape, planted_in(len(shape)))
-    found = of_complete(scores, OF_ARMS)
+    found = components_of_complete(scores, OF_ARMS)
     assert list(found.variances.values()) == pytest.approx(by_pairs_of_scores(scores), abs=1e-9)
 
 
@@ -172,7 +172,7 @@ def test_likelihood_gives_brennans_printed_components() -> None:
 
 def test_coefficients_of_brennans_components_are_those_of_their_formulas() -> None:
     """Brennan 2001, equations 4.25 to 4.28, for persons × tasks × raters crossed."""
-    found = of_complete(PERSONS_RATERS_TASKS)
+    found = components_of_complete(PERSONS_RATERS_TASKS)
     person, rater, task, person_rater, person_task, rater_task, rest = found.positive.values()
     relative = person_rater / 2 + person_task / 5 + rest / 10
     absolute = relative + rater / 2 + task / 5 + rater_task / 10
@@ -184,7 +184,7 @@ def test_coefficients_of_brennans_components_are_those_of_their_formulas() -> No
 
 @pytest.mark.parametrize("absolute", [False, True])
 def test_coefficients_of_one_item_are_shrout_and_fleiss_intraclass_correlations(absolute: bool) -> None:
-    found, icc = of_complete(SHROUT_FLEISS), two_way(SHROUT_FLEISS)
+    found, icc = components_of_complete(SHROUT_FLEISS), two_way(SHROUT_FLEISS)
     form = "a" if absolute else "c"
     printed = {"a": (0.29, 0.62), "c": (0.71, 0.91)}[form]
     estimates = [found.coefficient({"rater": k}, absolute=absolute).estimate for k in (1, 4)]
@@ -194,19 +194,22 @@ def test_coefficients_of_one_item_are_shrout_and_fleiss_intraclass_correlations(
 
 def test_components_of_a_test_of_twelve_items_are_brennans() -> None:
     """As printed there; items stand as raters here."""
-    found = of_complete(TWELVE_ITEMS)
+    found = components_of_complete(TWELVE_ITEMS)
     assert [round(value, 4) for value in found.variances.values()] == [0.0574, 0.0754, 0.1269]
     estimates = [found.coefficient({"rater": 12}, absolute=absolute).estimate for absolute in (False, True)]
     assert [round(estimate, 3) for estimate in estimates] == [0.844, 0.773]
 
 
 def test_coefficient_of_all_items_is_cronbachs_alpha() -> None:
-    found = of_complete(SHROUT_FLEISS)
+    found = components_of_complete(SHROUT_FLEISS)
     assert found.coefficient({"rater": 4}, absolute=False).estimate == pytest.approx(cronbach_alpha(SHROUT_FLEISS))
 
 
 def test_likelihood_of_complete_data_is_the_analysis_of_variance() -> None:
-    squares, likelihood = of_complete(SHROUT_FLEISS), of_incomplete(SHROUT_FLEISS.ravel(), facets_of(SHROUT_FLEISS))
+    squares, likelihood = (
+        components_of_complete(SHROUT_FLEISS),
+        components_of_incomplete(SHROUT_FLEISS.ravel(), facets_of(SHROUT_FLEISS)),
+    )
     assert likelihood.variances == pytest.approx(squares.variances, rel=1e-4)
     assert (squares.method, likelihood.method) == ("ANOVA", "REML")
     one, other = (found.coefficient({"rater": 3}, absolute=True) for found in (squares, likelihood))
@@ -216,8 +219,8 @@ def test_likelihood_of_complete_data_is_the_analysis_of_variance() -> None:
 def test_totals_of_complete_data_give_the_expected_mean_squares() -> None:
     of_four = drawn(np.random.default_rng(6), (4, 7, 3, 5), planted_in(4))
     for scores in (PERSONS_RATERS_TASKS, SHROUT_FLEISS, of_four):
-        found = by_totals(scores.ravel(), facets_of(scores))
-        complete = of_complete(scores, list(facets_of(scores)))
+        found = components_by_totals(scores.ravel(), facets_of(scores))
+        complete = components_of_complete(scores, list(facets_of(scores)))
         assert found.variances == pytest.approx(complete.variances, abs=1e-9)
 
 
@@ -232,7 +235,9 @@ def test_components_are_on_average_those_that_were_planted(shape: tuple[int, ...
         scores = drawn(random, shape, planted)
         kept = random.random(scores.size) >= share
         levels = dict(zip(OF_ARMS, np.indices(shape).reshape(len(shape), -1)[:, kept], strict=False))
-        components = by_totals(scores.ravel()[kept], levels) if share else of_complete(scores, OF_ARMS)
+        components = (
+            components_by_totals(scores.ravel()[kept], levels) if share else components_of_complete(scores, OF_ARMS)
+        )
         found.append([components.variances[effect] for effect in planted])
     errors = np.std(found, axis=0, ddof=1) / len(found) ** 0.5
     assert (np.abs(np.mean(found, axis=0) - list(planted.values())) < 4 * errors).all()
@@ -240,11 +245,13 @@ def test_components_are_on_average_those_that_were_planted(shape: tuple[int, ...
 
 def test_totals_of_gaps_keep_to_those_of_the_whole() -> None:
     """Over all ways to lose one score of a complete table the method's estimates keep to those of the whole."""
-    whole = of_complete(SHROUT_FLEISS).variances
+    whole = components_of_complete(SHROUT_FLEISS).variances
     facets = facets_of(SHROUT_FLEISS)
     left = [np.arange(SHROUT_FLEISS.size) != lost for lost in range(SHROUT_FLEISS.size)]
     found = [
-        by_totals(SHROUT_FLEISS.ravel()[kept], {name: levels[kept] for name, levels in facets.items()}).variances
+        components_by_totals(
+            SHROUT_FLEISS.ravel()[kept], {name: levels[kept] for name, levels in facets.items()}
+        ).variances
         for kept in left
     ]
     for effect, value in whole.items():
@@ -259,9 +266,11 @@ def test_of_incomplete_with_three_facets_finds_what_was_planted() -> None:
     for axes, spread in planted.items():
         drawn = random.normal(0, 1, [size if axis in axes else 1 for axis, size in enumerate(shape)])
         scores += spread * drawn
-    complete = of_complete(scores).variances
+    complete = components_of_complete(scores).variances
     kept = random.random(scores.size) > 0.4
-    gaps = of_incomplete(scores.ravel()[kept], {name: levels[kept] for name, levels in facets_of(scores).items()})
+    gaps = components_of_incomplete(
+        scores.ravel()[kept], {name: levels[kept] for name, levels in facets_of(scores).items()}
+    )
     assert gaps.method == "Henderson's method 1"
     assert gaps.variances == pytest.approx(complete, abs=0.06)
     assert np.isnan(gaps.coefficient({"rater": 3, "item": 8}, absolute=True).low)
@@ -273,7 +282,9 @@ def test_of_complete_ignores_names_order_and_a_constant(
     persons: list[int], raters: list[int], tasks: list[int], constant: float
 ) -> None:
     shuffled = PERSONS_RATERS_TASKS[persons][:, raters][:, :, tasks] + constant
-    assert of_complete(shuffled).variances == pytest.approx(of_complete(PERSONS_RATERS_TASKS).variances, abs=1e-9)
+    assert components_of_complete(shuffled).variances == pytest.approx(
+        components_of_complete(PERSONS_RATERS_TASKS).variances, abs=1e-9
+    )
 
 
 @settings(deadline=None, max_examples=20)
@@ -285,9 +296,11 @@ def test_components_of_four_facets_ignore_names_order_and_a_constant(data: st.Da
     kept = random.random(shape) > 0.2
     order = np.ix_(*(data.draw(st.permutations(range(size))) for size in shape))
     moved = scores[order] + constant
-    assert of_complete(moved, OF_ARMS).variances == pytest.approx(of_complete(scores, OF_ARMS).variances, abs=1e-9)
+    assert components_of_complete(moved, OF_ARMS).variances == pytest.approx(
+        components_of_complete(scores, OF_ARMS).variances, abs=1e-9
+    )
     first, again = (
-        by_totals(of[there], dict(zip(OF_ARMS, np.nonzero(there), strict=True)))
+        components_by_totals(of[there], dict(zip(OF_ARMS, np.nonzero(there), strict=True)))
         for of, there in ((scores, kept), (moved, kept[order]))
     )
     assert again.variances == pytest.approx(first.variances, abs=1e-8)
@@ -295,7 +308,7 @@ def test_components_of_four_facets_ignore_names_order_and_a_constant(data: st.Da
 
 def test_coefficients_of_arms_count_users_raters_and_items() -> None:
     """Brennan 2001, equations 4.25 to 4.28, with a facet more."""
-    found = of_complete(drawn(np.random.default_rng(9), (6, 30, 8, 6), planted_in(4)), OF_ARMS)
+    found = components_of_complete(drawn(np.random.default_rng(9), (6, 30, 8, 6), planted_in(4)), OF_ARMS)
     of = found.variances
     assert min(of.values()) > 0
     users, raters, items = 20, 3, 10
@@ -315,7 +328,7 @@ def test_coefficients_of_arms_count_users_raters_and_items() -> None:
 @settings(deadline=None, max_examples=20)
 @given(st.lists(st.integers(1, 5), min_size=3, max_size=12).filter(lambda scores: len(set(scores)) > 1))
 def test_coefficient_of_duplicate_raters_is_one_without_interval(scores: list[int]) -> None:
-    same = of_complete(np.repeat(np.array(scores, float)[:, np.newaxis], 3, axis=1))
+    same = components_of_complete(np.repeat(np.array(scores, float)[:, np.newaxis], 3, axis=1))
     for absolute in (False, True):
         estimate = same.coefficient({"rater": 1}, absolute=absolute)
         assert estimate.estimate == pytest.approx(1)
@@ -323,7 +336,7 @@ def test_coefficient_of_duplicate_raters_is_one_without_interval(scores: list[in
 
 def test_variances_below_zero_are_told_and_count_as_nothing() -> None:
     # The two raters are of opposite minds, so that conversations do not differ beyond chance.
-    found = of_complete(np.array([[1.0, 5.0], [2.0, 4.2], [5.0, 1.0], [4.0, 2.0]]))
+    found = components_of_complete(np.array([[1.0, 5.0], [2.0, 4.2], [5.0, 1.0], [4.0, 2.0]]))
     assert found.variances[("conversation",)] < 0
     assert found.coefficient({"rater": 1}, absolute=False).estimate == 0
     assert np.isnan(found.intervals()[("conversation",)].low)
@@ -331,7 +344,7 @@ def test_variances_below_zero_are_told_and_count_as_nothing() -> None:
 
 def test_intervals_of_the_residual_are_chi_square() -> None:
     """The residual mean square of 6 × 4 has 15 degrees of freedom: 15 s² / 27.488 and 15 s² / 6.262 (tables of χ²)."""
-    interval = of_complete(SHROUT_FLEISS).intervals()[("conversation", "rater")]
+    interval = components_of_complete(SHROUT_FLEISS).intervals()[("conversation", "rater")]
     assert interval.estimate == pytest.approx(1.02, abs=0.005)  # as Shrout and Fleiss print it
     assert (interval.low, interval.high) == pytest.approx(
         (15 * interval.estimate / 27.488, 15 * interval.estimate / 6.262), rel=1e-3
@@ -344,7 +357,7 @@ def test_delta_interval_covers_what_was_planted() -> None:
     inside = 0
     for _ in range(200):
         scores = random.normal(0, 1, (40, 1)) + random.normal(0, 0.2**0.5, (1, 8)) + random.normal(0, 0.5**0.5, (40, 8))
-        interval = of_complete(scores).coefficient({"rater": 3}, absolute=True)
+        interval = components_of_complete(scores).coefficient({"rater": 3}, absolute=True)
         inside += interval.low < truth < interval.high
     assert inside > 180
 
@@ -355,7 +368,7 @@ def test_delta_interval_covers_what_was_planted() -> None:
 )
 def test_of_complete_is_undefined_without_differences(scores: np.ndarray, reason: str) -> None:
     with pytest.raises(Undefined, match=reason):
-        of_complete(scores)
+        components_of_complete(scores)
 
 
 @pytest.mark.parametrize(("most", "method"), [(3, "REML"), (2, "Henderson's method 1")])
@@ -365,19 +378,19 @@ def test_of_incomplete_of_many_conversations_and_raters_takes_the_quick_way(
     scores = np.random.default_rng(1).normal(size=(1000, 1)) + np.random.default_rng(2).normal(size=(1000, 3))
     facets = {name: levels[1:] for name, levels in facets_of(scores).items()}
     monkeypatch.setattr(generalizability, "MOST_LEVELS", most)
-    assert of_incomplete(scores.ravel()[1:], facets).method == method
+    assert components_of_incomplete(scores.ravel()[1:], facets).method == method
 
 
 def test_by_totals_is_undefined_without_differences() -> None:
     alike = np.full((3, 4, 2), 4.0)
     with pytest.raises(Undefined, match="do not vary"):
-        by_totals(alike.ravel()[1:], {name: levels[1:] for name, levels in facets_of(alike).items()})
+        components_by_totals(alike.ravel()[1:], {name: levels[1:] for name, levels in facets_of(alike).items()})
 
 
 def test_by_totals_is_undefined_where_facets_go_together() -> None:
     same = np.array([0, 0, 1, 1, 2, 2])
     with pytest.raises(Undefined, match="cannot be told from each other"):
-        by_totals(np.array([1.0, 2.0, 4.0, 5.0, 3.0, 3.0]), {"conversation": same, "rater": same})
+        components_by_totals(np.array([1.0, 2.0, 4.0, 5.0, 3.0, 3.0]), {"conversation": same, "rater": same})
 
 
 def test_coefficient_is_undefined_where_nothing_varies() -> None:
@@ -387,5 +400,5 @@ def test_coefficient_is_undefined_where_nothing_varies() -> None:
 
 
 def test_named_tells_the_last_interaction_from_the_others() -> None:
-    assert named(("conversation", "rater"), 2) == "residual"
-    assert named(("conversation", "rater"), 3) == "conversation:rater"
+    assert effect_name(("conversation", "rater"), 2) == "residual"
+    assert effect_name(("conversation", "rater"), 3) == "conversation:rater"

@@ -80,7 +80,7 @@ def test_agreement_of_duplicate_raters_is_one(scores: list[int], raters: int) ->
 def test_resampled_draws_clusters_of_units() -> None:
     data, square = counted(table(FOUR_OBSERVERS), FIVE), gwet.quadratic(FIVE)
     clusters = np.arange(12) // 3
-    found = gwet.resampled(data, square, clusters, Bootstrap(25, 3))
+    found = gwet.resample(data, square, clusters, Bootstrap(25, 3))
     assert found.estimate == pytest.approx(gwet.agreement(data, square))
     for replicate, times in zip(found.replicates, weights(4, 25, 3).astype(int), strict=True):
         again = np.repeat(data, times[clusters], axis=0)
@@ -102,4 +102,4 @@ def test_agreement_needs_two_units_with_several_ratings() -> None:
 def test_resampled_without_differences_has_no_interval() -> None:
     data = counted(np.full((4, 2), 5.0), FIVE)
     with pytest.raises(Undefined, match="all resamples agree alike"):
-        gwet.resampled(data, gwet.quadratic(FIVE), np.arange(4), Bootstrap(20, 1))
+        gwet.resample(data, gwet.quadratic(FIVE), np.arange(4), Bootstrap(20, 1))

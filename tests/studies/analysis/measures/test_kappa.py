@@ -43,12 +43,12 @@ def test_kappa_is_that_of_cohen_1968(weights: np.ndarray, printed: float) -> Non
 
 
 def test_kappa_weighted_by_squares_is_what_irr_prints_of_its_anxiety_ratings() -> None:
-    assert round(of_scores(ANXIETY, kappa.squared), 3) == 0.297
+    assert round(of_scores(ANXIETY, kappa.quadratic), 3) == 0.297
 
 
 def test_kappas_of_many_levels_are_what_psych_prints() -> None:
     assert of_scores(NINE, kappa.nominal) == 0
-    assert round(of_scores(NINE, kappa.squared), 2) == 0.68
+    assert round(of_scores(NINE, kappa.quadratic), 2) == 0.68
 
 
 @settings(deadline=None, max_examples=30)
@@ -58,32 +58,32 @@ def test_kappas_are_sklearns_on_all_levels_and_lins_concordance(pairs: list[tupl
     if len(np.unique(scores)) < 2:
         return
     every = [1, 2, 3, 4, 5]  # sklearn would leave out levels that nobody gave, and weigh by the places of the others
-    for weigh, named in ((kappa.nominal, None), (kappa.squared, "quadratic")):
+    for weigh, named in ((kappa.nominal, None), (kappa.quadratic, "quadratic")):
         expected = cohen_kappa_score(*scores.T, labels=every, weights=named)
         assert of_scores(scores, weigh) == pytest.approx(expected, abs=1e-12)
     expected = concordance(*scores.astype(float).T)
-    assert of_scores(scores, kappa.squared) == pytest.approx(expected, abs=1e-12)
+    assert of_scores(scores, kappa.quadratic) == pytest.approx(expected, abs=1e-12)
 
 
 def test_kappa_is_undefined_where_nothing_varies() -> None:
     with pytest.raises(Undefined, match="the scores do not vary"):
-        of_scores(np.full((4, 2), 3), kappa.squared)
+        of_scores(np.full((4, 2), 3), kappa.quadratic)
 
 
 def test_kappa_of_raters_who_always_agree_has_no_interval() -> None:
     scores = np.repeat(np.arange(1, 5), 2).reshape(-1, 2)
     levels = np.unique(scores)
     tables = kappa.tables(scores, levels, np.arange(4))
-    assert kappa.kappa(tables.sum(axis=0), kappa.squared(levels)) == 1
+    assert kappa.kappa(tables.sum(axis=0), kappa.quadratic(levels)) == 1
     with pytest.raises(Undefined, match="all resamples agree alike"):
-        kappa.resampled(tables, kappa.squared(levels), Bootstrap(100, 1))
+        kappa.resample(tables, kappa.quadratic(levels), Bootstrap(100, 1))
 
 
 def test_kappa_of_each_resample_is_that_of_its_rows() -> None:
     levels, clusters = np.unique(ANXIETY), np.repeat(np.arange(5), 4)
     tables = kappa.tables(ANXIETY, levels, clusters)
-    found = kappa.resampled(tables, kappa.squared(levels), Bootstrap(100, 1))
-    left_out = [of_scores(ANXIETY[clusters != cluster], kappa.squared) for cluster in range(5)]
+    found = kappa.resample(tables, kappa.quadratic(levels), Bootstrap(100, 1))
+    left_out = [of_scores(ANXIETY[clusters != cluster], kappa.quadratic) for cluster in range(5)]
     assert found.jackknife == pytest.approx(np.array(left_out))
     interval = found.interval()
     assert interval.low < found.estimate < interval.high
@@ -117,7 +117,7 @@ def test_conger_of_duplicate_raters_is_one_and_needs_all_ratings() -> None:
 def test_conger_is_that_of_conversations_drawn_again_one_by_one() -> None:
     diagnoses = np.array([[float(digit) for digit in patient] for patient in FLEISS_DIAGNOSES.split()])
     clusters = np.arange(30) // 3
-    found = kappa.conger_resampled(diagnoses, clusters, Bootstrap(25, 1))
+    found = kappa.resample_conger(diagnoses, clusters, Bootstrap(25, 1))
     drawn = [np.repeat(np.arange(30), counts[clusters].astype(int)) for counts in weights(10, 25, 1)]
     assert found.replicates.tolist() == pytest.approx([kappa.conger(diagnoses[rows]) for rows in drawn])
 
@@ -125,6 +125,6 @@ def test_conger_is_that_of_conversations_drawn_again_one_by_one() -> None:
 def test_conger_of_many_levels_has_no_interval_and_of_alike_resamples_none() -> None:
     many = np.arange(122.0).reshape(61, 2)
     with pytest.raises(Undefined, match="more than 60 different scores"):
-        kappa.conger_resampled(many, np.arange(61), Bootstrap(25, 1))
+        kappa.resample_conger(many, np.arange(61), Bootstrap(25, 1))
     with pytest.raises(Undefined, match="all resamples agree alike"):
-        kappa.conger_resampled(np.array([[1.0, 1], [2, 2], [1, 1], [2, 2]]), np.arange(4), Bootstrap(25, 1))
+        kappa.resample_conger(np.array([[1.0, 1], [2, 2], [1, 1], [2, 2]]), np.arange(4), Bootstrap(25, 1))

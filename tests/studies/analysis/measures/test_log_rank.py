@@ -77,7 +77,7 @@ def test_variance_of_clusters_by_hand() -> None:
     assert ends.beyond_expected()[0] == pytest.approx(2 - 1 / 2 - 2 / 3)
     clusters = np.array([0, 1, 0, 1])
     variance = (brought[0] + brought[2]) ** 2 + (brought[1] + brought[3]) ** 2
-    assert ends.clustered(clusters)[0, 0] == pytest.approx(variance)
+    assert ends.variance_by_cluster(clusters)[0, 0] == pytest.approx(variance)
     assert log_rank(ends, clusters).statistic == pytest.approx(sum(brought) ** 2 / variance)
 
 
@@ -94,7 +94,7 @@ def test_what_conversations_bring_adds_up_in_strata_too() -> None:
     random = np.random.default_rng(5)
     arms, strata = random.integers(0, 3, 60), random.integers(0, 4, 60)
     ends = Ends(random.integers(1, 8, 60), random.random(60) < 0.7, arms, strata)
-    assert ends._brought().sum(axis=0) == pytest.approx(ends.beyond_expected())
+    assert ends._contributions().sum(axis=0) == pytest.approx(ends.beyond_expected())
     assert ends.beyond_expected().sum() == pytest.approx(0)
 
 

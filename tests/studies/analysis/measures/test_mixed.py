@@ -88,7 +88,7 @@ def test_twenty_thousand_conversations_of_eight_reviewers_are_fitted_in_little_m
     scores = 3 + 0.2 * arm + strict[reviewer] + own
     tracemalloc.start()
     found = mixed.fit(scores, np.eye(2)[arm], {"reviewer": reviewer, "conversation": conversation})
-    arms, reviewers, conversations = found.fixed(), found.effects("reviewer"), found.effects("conversation")
+    arms, reviewers, conversations = found.fixed_effects(), found.effects("reviewer"), found.effects("conversation")
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 200e6
@@ -156,7 +156,7 @@ def designs(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Terms]:
 
 
 def fit_or_none(scores: np.ndarray, fixed: np.ndarray, terms: Terms) -> mixed.Fit | None:
-    untold = mixed.telling(terms)
+    untold = mixed.unidentified_terms(terms)
     try:
         return mixed.fit(scores, fixed, {name: levels for name, levels in terms.items() if name not in untold})
     except Undefined:
@@ -173,7 +173,7 @@ def test_any_few_ratings_are_fitted_or_refused_with_a_reason(design: tuple[np.nd
     assert all((components[name].estimate == 0) == (name in found.absent) for name in components)
     assert components["residual"].estimate > 0
     effects = [effect for name in found.data.terms for effect in found.effects(name)]
-    for one in (*found.fixed(), *effects):
+    for one in (*found.fixed_effects(), *effects):
         assert one.low <= one.estimate <= one.high
     bounded = [one for one in components.values() if not np.isnan(one.low)]
     assert all(one.low <= one.estimate <= one.high for one in bounded)
@@ -189,8 +189,8 @@ def test_no_other_variances_are_likelier(design: tuple[np.ndarray, np.ndarray, T
     data = mixed.Data(scores, fixed, {name: terms[name] for name in found.variances if name in terms})
     relative = [(found.variances[name] / found.variances["residual"]) ** 0.5 for name in data.terms]
     others = np.stack(np.meshgrid(*[GRID] * len(relative)), axis=-1).reshape(-1, len(relative))
-    least = min(mixed.profiled(data, other) for other in others)
-    assert mixed.profiled(data, np.array(relative)) <= least + 1e-6
+    least = min(mixed.profile_deviance(data, other) for other in others)
+    assert mixed.profile_deviance(data, np.array(relative)) <= least + 1e-6
 
 
 def test_of_two_minima_the_lower_one_is_found() -> None:

@@ -9,11 +9,11 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.measures.paired import (
+    counts_by_sign,
     d_av,
     d_z,
     rank_biserial,
     rank_biserial_of,
-    signed_counts,
     t_interval,
     wilcoxon,
 )
@@ -130,7 +130,7 @@ def test_d_av_of_one_shift_for_all_has_no_interval() -> None:
 @settings(deadline=None, max_examples=50)
 @given(arrays(float, st.integers(1, 12), elements=st.integers(-4, 4).map(float)).filter(lambda values: values.any()))
 def test_rank_biserial_of_sums_is_that_of_the_rows(differences: np.ndarray) -> None:
-    sums = signed_counts(differences)
+    sums = counts_by_sign(differences)
     twice = np.concatenate([differences, differences[:1]])
     assert rank_biserial_of(sums.sum(axis=0)) == pytest.approx(rank_biserial(differences))
     assert rank_biserial_of(sums.sum(axis=0) + sums[0]) == pytest.approx(rank_biserial(twice))

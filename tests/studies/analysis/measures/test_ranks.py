@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats  # noqa: TID253
 
+from studies.analysis.measures.paired import rank_sum_chances
 from studies.analysis.measures.ranks import (
     arm_effects,
     chances_of_places,
@@ -16,7 +17,6 @@ from studies.analysis.measures.ranks import (
     places_within_users,
     pseudomedian,
     shares_of_best,
-    signed_rank_sums,
     sums_for_effects,
 )
 from studies.analysis.rows import Undefined
@@ -113,8 +113,8 @@ def test_hodges_lehmann_of_hollander_and_wolfe() -> None:
 
 
 @pytest.mark.parametrize("n", [1, 4, 9, 20])
-def test_signed_rank_sums_are_those_of_all_signs(n: int) -> None:
-    chances = signed_rank_sums(n)
+def test_rank_sum_chances_are_those_of_all_signs(n: int) -> None:
+    chances = rank_sum_chances(np.arange(1, n + 1))
     assert chances.sum() == pytest.approx(1)
     differences = np.arange(1.0, n + 1)
     differences[: n // 3] *= -1

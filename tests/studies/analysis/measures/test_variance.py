@@ -8,7 +8,7 @@ from scipy import stats  # noqa: TID253
 from scipy.special import expit, logit  # noqa: TID253
 
 from studies.analysis.measures import mixed
-from studies.analysis.measures.variance import by_components, mean_squares, of_mean, one_way, two_way
+from studies.analysis.measures.variance import mean_squares, one_way, spearman_brown, two_way, two_way_by_components
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import cronbach_alpha
 from tests.studies.analysis.published import SHROUT_FLEISS
@@ -73,8 +73,8 @@ def test_two_way_of_raters_further_apart_than_by_chance_has_no_agreement_of_thei
 
 
 def test_of_mean_at_the_least_of_all_agreement() -> None:
-    assert of_mean(-0.5, 3) == -np.inf
-    assert of_mean(-0.4, 3) == pytest.approx(-6)
+    assert spearman_brown(-0.5, 3) == -np.inf
+    assert spearman_brown(-0.4, 3) == pytest.approx(-6)
 
 
 def test_two_way_of_raters_who_differ_by_a_constant_is_consistent_without_interval() -> None:
@@ -154,7 +154,7 @@ def test_by_components_is_the_fit_of_mixed_with_its_delta_interval(of_raters: fl
     whole = random.normal(size=(60, 1)) + np.sqrt(of_raters) * random.normal(size=4) + 0.9 * random.normal(size=(60, 4))
     targets, raters = np.nonzero(random.random(whole.shape) > 0.2)
     scores = whole[targets, raters]
-    found = by_components(scores, targets, raters, 3.2)
+    found = two_way_by_components(scores, targets, raters, 3.2)
     fit = mixed.fit(scores, np.ones((len(scores), 1)), {"target": targets, "rater": raters})
     names = [name for name, value in fit.variances.items() if value]
     assert fit.covariance is not None
@@ -165,9 +165,9 @@ def test_by_components_is_the_fit_of_mixed_with_its_delta_interval(of_raters: fl
             error = of["residual"] + (of.get("rater", 0.0) if form[0] == "a" else 0.0)
             return float(logit(of["target"] / (of["target"] + error / ratings)))
 
-        slope = mixed.gradient(share, fit.kept)
+        slope = mixed.gradient(share, fit.positive_variances)
         half = 1.959964 * np.sqrt(slope @ fit.covariance @ slope)
-        expected = [expit(share(fit.kept) + move) for move in (0, -half, half)]
+        expected = [expit(share(fit.positive_variances) + move) for move in (0, -half, half)]
         icc = found[f"icc_{form}"]
         assert (icc.estimate, icc.low, icc.high) == pytest.approx(expected, rel=1e-4)
 
@@ -182,7 +182,7 @@ def test_by_components_is_the_fit_of_mixed_with_its_delta_interval(of_raters: fl
 def test_by_components_is_undefined_where_nothing_is_to_be_told(scores: list[float], reason: str) -> None:
     targets, raters = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 0])
     with pytest.raises(Undefined, match=reason):
-        by_components(np.array(scores), targets, raters, 1.7)
+        two_way_by_components(np.array(scores), targets, raters, 1.7)
 
 
 def test_by_components_of_thousands_of_targets_needs_no_matrix_of_them() -> None:
@@ -190,6 +190,6 @@ def test_by_components_of_thousands_of_targets_needs_no_matrix_of_them() -> None
     whole = random.normal(size=(20_000, 1)) + 0.5 * random.normal(size=4) + random.normal(size=(20_000, 4))
     rated, raters = np.nonzero(random.random(whole.shape) > 0.1)
     targets = np.unique(rated, return_inverse=True)[1]
-    icc = by_components(whole[rated, raters], targets, raters, 3.6)["icc_c_1"]
+    icc = two_way_by_components(whole[rated, raters], targets, raters, 3.6)["icc_c_1"]
     assert icc.estimate == pytest.approx(0.5, abs=0.02)
     assert icc.low < icc.estimate < icc.high < icc.low + 0.03

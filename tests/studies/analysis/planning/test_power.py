@@ -40,7 +40,7 @@ def test_power_is_that_of_studies_drawn_row_by_row() -> None:
 
 def test_drawn_correlations_vary_as_fishers_z_says() -> None:
     wanted = np.array([[1, 0.5, 0.3], [0.5, 1, -0.2], [0.3, -0.2, 1]])
-    drawn = power.drawn_correlations(wanted, 40, 20_000, np.random.default_rng(1))
+    drawn = power.draw_correlations(wanted, 40, 20_000, np.random.default_rng(1))
     for r, truth in zip(drawn, (0.5, 0.3, -0.2), strict=True):
         z = np.arctanh(r)
         assert z.mean() == pytest.approx(np.arctanh(truth) + truth / (2 * 39), abs=0.005)
@@ -81,7 +81,7 @@ def test_wilcoxon_p_is_that_of_the_analysis(people: int) -> None:
 
 def test_told_apart_is_holm_over_the_pairs() -> None:
     scores = np.random.default_rng(2).normal([0, 0.3, 0.6, 1.2], 1, (50, 20, 4))
-    found = power.told_apart(scores, 0.05)
+    found = power.significant_pairs(scores, 0.05)
     for study, pairs in zip(scores, found, strict=True):
         p = [paired.wilcoxon(study[:, one] - study[:, other]).p for one, other in combinations(range(4), 2)]
         assert pairs.tolist() == [adjusted < 0.05 for adjusted in holm(p)]

@@ -30,7 +30,7 @@ def ratings(*, people=80, each=3, raters=1, reliability=RELIABILITY, kind="revie
 
 
 def planned(folder, rows, **wanted):
-    return precision.precision(load(write_export(folder, rows)), wanted, Bootstrap(1000, 1))
+    return precision.compute_precision(load(write_export(folder, rows)), wanted, Bootstrap(1000, 1))
 
 
 def cell(plan, more, second):
@@ -39,7 +39,7 @@ def cell(plan, more, second):
 
 def test_the_interval_now_is_that_of_the_report(tmp_path):
     export = load(write_export(tmp_path, ratings()))
-    now = precision.precision(export, {}, Bootstrap(1000, 1))["now"]
+    now = precision.compute_precision(export, {}, Bootstrap(1000, 1))["now"]
     *_others, (_what, [row]) = agreement(export, Bootstrap(1000, 1))
     assert (now["r"], now["low"], now["high"]) == (row["pearson"], row["pearson_low"], row["pearson_high"])
     assert now["half_width"] == pytest.approx((row["pearson_high"] - row["pearson_low"]) / 2)

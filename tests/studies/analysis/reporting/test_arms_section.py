@@ -9,7 +9,7 @@ import pytest
 
 from studies.analysis import compute, load
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.reporting.drawing import Figure, style
 from studies.analysis.reporting.parts import Excerpt, Part, Section
 from studies.analysis.reporting.sections.arms import arms, primary
@@ -17,6 +17,7 @@ from studies.analysis.reporting.sections.coverage import sensitivity
 from studies.analysis.reporting.sections.people import people
 from studies.analysis.results import Results
 from studies.analysis.run import TABLES
+from tests.languages import CHINESE
 from tests.studies.analysis.builders import experts, six_people, write_export
 
 RNG = 3

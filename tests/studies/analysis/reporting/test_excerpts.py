@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd  # noqa: TID253
 import pytest
 
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.reporting import notes
 from studies.analysis.reporting.excerpts import excerpt, gaps, left_out, named, told_apart, with_intervals
 from studies.analysis.reporting.naming import contestant_name, scale_name, thinker_name
@@ -28,6 +28,7 @@ from studies.analysis.reporting.sections.reliability import reliability
 from studies.analysis.reporting.sections.turns import over_turns
 from studies.analysis.reporting.study import who_took_part
 from studies.analysis.tables import discrimination, rater_effects
+from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import six_people, write_export
 from tests.studies.analysis.reporting.test_sections import results_of, text_of

@@ -10,12 +10,13 @@ import pandas as pd  # noqa: TID253
 import pytest
 from matplotlib.figure import Figure as Canvas  # noqa: TID253
 
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.reporting.curves import Course, curves
 from studies.analysis.reporting.dots import NOTHING, Line, dot_panels, heat_map
 from studies.analysis.reporting.drawing import Figure, figure, style
 from studies.analysis.reporting.flowchart import Box, flow_chart
 from studies.analysis.reporting.scatter import MOST, bland_altman, scatter
+from tests.languages import CHINESE
 
 pytestmark = pytest.mark.with_pdfs
 

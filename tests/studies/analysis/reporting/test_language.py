@@ -1,9 +1,10 @@
 import pytest
 
 from studies.analysis import language
-from studies.analysis.language import CHINESE, ENGLISH, gettext, ngettext, speaking, spoken
+from studies.analysis.language import ENGLISH, gettext, ngettext, speaking, spoken
 from studies.analysis.reporting.naming import in_order, item_name, listed, of_all, raters_name
 from studies.analysis.reporting.numbers import bounds, count, decimal, p_value, percent, signed
+from tests.languages import CHINESE
 
 
 def test_a_text_is_in_the_language_that_is_spoken_and_in_english_after() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from studies import analysis
 from studies.analysis.bootstrap import Resampled
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.reporting import notes
 from studies.analysis.reporting.notes import BETWEEN, SENTENCES, sentence, told
+from tests.languages import CHINESE
 
 ROOT = Path(analysis.__file__).parent
 SOURCES = [ROOT / "bootstrap.py", ROOT / "scales.py", *sorted((ROOT / "tables").glob("*.py"))]

@@ -14,7 +14,7 @@ import pytest
 
 from studies.analysis import analyse, load
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.reporting.drawing import Figure, figure, style
 from studies.analysis.reporting.parts import Folded, Part, Section
 from studies.analysis.reporting.radar import LOOKS, TOGETHER, WIDTH, corners, radar, rings
@@ -22,6 +22,7 @@ from studies.analysis.reporting.sections.arms import arms
 from studies.analysis.results import Results
 from studies.analysis.run import TABLES, compute
 from studies.analysis.scales import Scale
+from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_table
 from tests.studies.analysis.builders import write_export
 

@@ -10,7 +10,7 @@ import pytest
 
 from studies.analysis import load
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.language import CHINESE, ENGLISH, speaking
+from studies.analysis.language import ENGLISH, speaking
 from studies.analysis.reporting.limits import limits_of, restricted_items
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.parts import Excerpt, Folded, Section, figures_in, first_unfolded, prose, with_own_names
@@ -23,6 +23,7 @@ from studies.analysis.reporting.sections.people import boxes, flow
 from studies.analysis.results import Results, Table
 from studies.analysis.run import TABLES
 from studies.analysis.tables.quality import FLAGS
+from tests.languages import CHINESE
 from tests.studies.analysis.builders import six_people, write_export
 
 ExportOf = Callable[[Any], Path]

@@ -10,7 +10,7 @@ import pytest
 
 from studies.analysis import compute, load
 from studies.analysis.bootstrap import Bootstrap
-from studies.analysis.language import CHINESE, speaking
+from studies.analysis.language import speaking
 from studies.analysis.measures import coincidence, correlation, discrimination, libraries, mixed, variance
 from studies.analysis.reporting.page import page
 from studies.analysis.reporting.sections import sections_of
@@ -22,6 +22,7 @@ from studies.analysis.run import TABLES
 from studies.analysis.tables import cross_check as module
 from studies.analysis.tables import reliability
 from studies.analysis.tables.cross_check import COLUMNS, Check, cross_check, reduced, sample_of
+from tests.languages import CHINESE
 from tests.studies.analysis.benchmark import write_benchmark, write_table
 from tests.studies.analysis.builders import experts, six_people, write_export
 
@@ -311,7 +312,7 @@ def test_a_variance_of_zero_has_no_maximum_inside() -> None:
     levels = np.repeat(np.arange(6), 4)
     scores = np.tile([1.0, 2.0, 3.0, 4.0], 6)
     with pytest.raises(Undefined, match="does not converge"):
-        libraries.mixed_model(mixed.Data(scores, np.ones((24, 1)), {"user": levels}))
+        libraries.fit_mixed_model(mixed.Data(scores, np.ones((24, 1)), {"user": levels}))
 
 
 @pytest.mark.parametrize(("ours", "spread", "tolerance"), [(0.5, None, 1e-6), (-40.0, None, 4e-5), (0.001, 1.0, 1e-4)])

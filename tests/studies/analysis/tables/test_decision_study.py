@@ -8,7 +8,7 @@ import pytest
 
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
-from studies.analysis.measures.generalizability import OF_ARMS, by_totals, of_complete
+from studies.analysis.measures.generalizability import OF_ARMS, components_by_totals, components_of_complete
 from studies.analysis.measures.variance import two_way
 from studies.analysis.tables.decision_study import COLUMNS, METHODS, NUMBERS, USERS, decision_study
 from tests.studies.analysis.measures.test_generalizability import (
@@ -62,7 +62,7 @@ def test_decision_study_of_one_item_is_that_of_shrout_and_fleiss(export_of: Expo
 
 def test_decision_study_of_all_items_counts_raters_and_items(export_of: ExportOf) -> None:
     table = table_of(export_of(rated(PERSONS_RATERS_TASKS)))
-    found = of_complete(PERSONS_RATERS_TASKS)
+    found = components_of_complete(PERSONS_RATERS_TASKS)
     for statistic, absolute in (("erho2", False), ("phi", True)):
         for k in NUMBERS:
             raters, items = one(table, statistic, k, "*"), one(table, f"{statistic}_items", k, "*")
@@ -149,7 +149,7 @@ def test_decision_study_of_arms_counts_the_users_that_tell_them_apart(export_of:
         single = icc[form].estimate
         assert curve.index.tolist() == list(USERS)
         assert curve[10] == pytest.approx(10 * single / (1 + 9 * single))
-    found = of_complete(SHROUT_FLEISS).variances
+    found = components_of_complete(SHROUT_FLEISS).variances
     assert one(table, "variance_arm")["estimate"] == pytest.approx(found[("conversation",)])
     assert one(table, "variance_user")["estimate"] == pytest.approx(found[("rater",)])
     assert table[["n", "clusters"]].drop_duplicates().to_numpy().tolist() == [[6, 4]]
@@ -210,7 +210,7 @@ def test_decision_study_of_rated_arms_of_one_item_has_brennans_printed_component
 
 def test_decision_study_of_rated_arms_counts_users_and_raters_together(export_of: ExportOf) -> None:
     table = by_raters(table_of(export_of(judged(FOUR))))
-    found = of_complete(FOUR, OF_ARMS)
+    found = components_of_complete(FOUR, OF_ARMS)
     for statistic, absolute in (("erho2_users_raters", False), ("phi_users_raters", True)):
         rows = table[(table["statistic"] == statistic) & (table["item"] == "*")]
         assert sorted(set(rows["k"])) == sorted({*USERS, 8})
@@ -230,13 +230,13 @@ def test_decision_study_of_rated_arms_counts_one_of_the_two_for_single_items(exp
     rows = table[(table["statistic"] == "phi_users_raters") & (table["item"] == "item1")]
     pairs = set(zip(rows["k"], rows["k_raters"], strict=True))
     assert pairs == {(users, 3) for users in (*USERS, 8)} | {(8, raters) for raters in NUMBERS}
-    found = of_complete(FOUR[..., 1], OF_ARMS).coefficient({"user": 8, "rater": 2}, absolute=True)
+    found = components_of_complete(FOUR[..., 1], OF_ARMS).coefficient({"user": 8, "rater": 2}, absolute=True)
     assert rows[rows["k_raters"] == 2]["estimate"].tolist() == [pytest.approx(found.estimate)]
 
 
 def test_decision_study_of_rated_arms_tells_what_comes_out_below_0(export_of: ExportOf) -> None:
     row = one(by_raters(table_of(export_of(judged(FOUR)))), "variance_user", None, "*")
-    assert row["estimate"] == pytest.approx(of_complete(FOUR, OF_ARMS).variances["user",])
+    assert row["estimate"] == pytest.approx(components_of_complete(FOUR, OF_ARMS).variances["user",])
     assert row["estimate"] < 0
     assert "below 0: counts as 0 in erho2 and phi" in row["note"]
 
@@ -245,7 +245,7 @@ def test_decision_study_of_rated_arms_leaves_out_users_with_gaps(export_of: Expo
     gaps = FOUR.copy()
     gaps[1, 2, 0, 1] = np.nan
     row = one(by_raters(table_of(export_of(judged(gaps)))), "variance_arm:user", None, "*")
-    kept = of_complete(np.delete(FOUR, 2, axis=1), OF_ARMS)
+    kept = components_of_complete(np.delete(FOUR, 2, axis=1), OF_ARMS)
     assert row["estimate"] == pytest.approx(kept.variances["arm", "user"])
     assert (row["clusters"], row["method"][:5]) == (7, "ANOVA")
     assert "35 of 287 scores of users or raters with gaps are left out" in row["note"]
@@ -255,7 +255,7 @@ def test_decision_study_of_rated_arms_leaves_out_raters_with_gaps(export_of: Exp
     gaps = FOUR.copy()
     gaps[0, :, 2] = np.nan
     row = one(by_raters(table_of(export_of(judged(gaps)))), "variance_arm:user", None, "*")
-    assert row["estimate"] == pytest.approx(of_complete(FOUR[:, :, :2], OF_ARMS).variances["arm", "user"])
+    assert row["estimate"] == pytest.approx(components_of_complete(FOUR[:, :, :2], OF_ARMS).variances["arm", "user"])
     assert row["clusters"] == 8
 
 
@@ -263,7 +263,7 @@ def test_decision_study_of_rated_arms_with_many_gaps_has_estimates_without_inter
     gaps = np.where(np.random.default_rng(2).random(FOUR.shape) < 0.3, np.nan, FOUR)
     table = by_raters(table_of(export_of(judged(gaps))))
     scored = ~np.isnan(gaps)
-    found = by_totals(gaps[scored], dict(zip(OF_ARMS, np.nonzero(scored), strict=True)))
+    found = components_by_totals(gaps[scored], dict(zip(OF_ARMS, np.nonzero(scored), strict=True)))
     for name, effect in (("arm", ("arm",)), ("user:rater", ("user", "rater")), ("residual", OF_ARMS)):
         row = one(table, f"variance_{name}", None, "*")
         assert row["estimate"] == pytest.approx(found.variances[effect])
@@ -287,7 +287,7 @@ def test_decision_study_of_rated_arms_keeps_conditions_and_strategies_apart(expo
     arms = rows[(rows["statistic"] == "variance_arm") & (rows["item"] == "*")]
     told = arms[["raters", "condition"]].to_numpy().tolist()
     assert told == [["judge:standard", "average"], ["judge:standard", "worst_case"], ["judge:user_aware", "average"]]
-    assert arms["estimate"].tolist() == pytest.approx([of_complete(FOUR, OF_ARMS).variances["arm",]] * 3)
+    assert arms["estimate"].tolist() == pytest.approx([components_of_complete(FOUR, OF_ARMS).variances["arm",]] * 3)
 
 
 def test_decision_study_of_rated_arms_ignores_names_and_order(export_of: ExportOf) -> None:
@@ -321,7 +321,7 @@ def test_decision_study_of_rated_arms_leaves_out_who_rated_too_little_to_tell(ex
     """The third rater saw one user only."""
     table = np.where(np.arange(8)[:, np.newaxis, np.newaxis] < [[8], [8], [1]], FOUR, np.nan)
     row = one(by_raters(table_of(export_of(judged(table)))), "variance_rater", None, "*")
-    assert row["estimate"] == pytest.approx(of_complete(FOUR[:, :, :2], OF_ARMS).variances["rater",])
+    assert row["estimate"] == pytest.approx(components_of_complete(FOUR[:, :, :2], OF_ARMS).variances["rater",])
     assert "12 of 204 scores of users or raters with gaps are left out" in row["note"]
 
 

@@ -146,7 +146,7 @@ def test_the_model_is_the_one_that_is_named(tmp_path: Path) -> None:
     fixed = [scores["arm"] == arm for arm in "abcd"] + [scores["position"]]
     fixed += [(before == arm).astype(float) - (before == "d") for arm in "abc"]
     user = np.unique(scores["participant"], return_inverse=True)[1]
-    fitted = mixed.fit(scores["score"].to_numpy(), np.column_stack(fixed).astype(float), {"user": user}).fixed()
+    fitted = mixed.fit(scores["score"].to_numpy(), np.column_stack(fixed).astype(float), {"user": user}).fixed_effects()
     table = table_of(folder)
     assert of(table, "position_slope")["estimate"].iloc[0] == pytest.approx(fitted[4].estimate, rel=1e-5)
     effects = [fit.estimate for fit in fitted[5:]]

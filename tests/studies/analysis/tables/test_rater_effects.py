@@ -34,7 +34,11 @@ def fit_table(matrix: np.ndarray, rows: str, columns: str) -> mixed.Fit:
 def test_fit_is_that_of_lme4_for_penicillin() -> None:
     found = fit_table(PENICILLIN, "plate", "sample")
     deviations = {name: round(value**0.5, 4) for name, value in found.variances.items()}
-    printed = {"criterion": round(found.criterion, 4), "mean": round(found.fixed()[0].estimate, 4), **deviations}
+    printed = {
+        "criterion": round(found.criterion, 4),
+        "mean": round(found.fixed_effects()[0].estimate, 4),
+        **deviations,
+    }
     assert printed == PENICILLIN_FIT
 
 
@@ -45,7 +49,7 @@ def test_satterthwaite_is_that_of_the_mean_squares_of_a_balanced_table() -> None
     residual = (left**2).sum() / 115
     squares = plates + samples - residual
     df = squares**2 / (plates**2 / 23 + samples**2 / 5 + residual**2 / 115)
-    mean = fit_table(PENICILLIN, "plate", "sample").fixed()[0]
+    mean = fit_table(PENICILLIN, "plate", "sample").fixed_effects()[0]
     assert mean.df == pytest.approx(df, rel=1e-3)
     assert round(df, 1) == 5.5
     half = (mean.high - mean.low) / 2
@@ -75,7 +79,7 @@ def test_fit_equals_statsmodels_on_an_unbalanced_table() -> None:
     assert [ours.variances["one"], ours.variances["other"]] == pytest.approx(list(theirs.vcomp), rel=2e-3)
     assert ours.variances["residual"] == pytest.approx(theirs.scale, rel=2e-3)
     assert ours.criterion == pytest.approx(-2 * theirs.llf, abs=1e-3)
-    assert ours.fixed()[0].estimate == pytest.approx(theirs.params["Intercept"], abs=1e-3)
+    assert ours.fixed_effects()[0].estimate == pytest.approx(theirs.params["Intercept"], abs=1e-3)
 
 
 def test_effects_are_shrunken_towards_nothing() -> None:
@@ -122,7 +126,7 @@ def test_fit_is_undefined_where_nothing_is_left(scores: np.ndarray, reason: str)
 def test_telling_names_terms_that_cannot_be_told_apart() -> None:
     counsellor, alone = np.array([0, 0, 1, 1, 2, 2]), np.arange(6)
     terms = {"counsellor": counsellor, "card": counsellor[::-1].copy(), "chat": alone, "site": np.zeros(6, dtype=int)}
-    assert mixed.telling(terms) == {
+    assert mixed.unidentified_terms(terms) == {
         "card": "card and counsellor go together",
         "chat": "every rating has its own chat",
         "site": "one site only",

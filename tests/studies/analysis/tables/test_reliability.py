@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from studies.analysis.bootstrap import Bootstrap
 from studies.analysis.frames import load
 from studies.analysis.measures import clustered, gwet
-from studies.analysis.measures.variance import FORMS, by_components, two_way
+from studies.analysis.measures.variance import FORMS, two_way, two_way_by_components
 from studies.analysis.rows import Undefined
 from studies.analysis.tables.reliability import (
     COLUMNS,
@@ -80,7 +80,7 @@ def test_reliability_of_a_gap_is_by_variance_components_and_alpha_of_all(export_
     assert row["n"] == 7  # the conversation with one rating tells nothing
     rated = with_gap[:7]
     targets, raters = np.nonzero(~np.isnan(rated))
-    found = by_components(rated[targets, raters], targets, raters, (27 - (6 * 16 + 9) / 27) / 6)
+    found = two_way_by_components(rated[targets, raters], targets, raters, (27 - (6 * 16 + 9) / 27) / 6)
     for form in ("icc_a_1", "icc_c_1", "icc_a_k", "icc_c_k"):
         assert row[f"{form}_low"] < row[form] < row[f"{form}_high"]
         assert row[form] == pytest.approx(found[form].estimate)

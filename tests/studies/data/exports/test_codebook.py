@@ -80,14 +80,19 @@ def test_codebook_lists_items_and_scales_under_their_instrument():
         "Don't talk a lot. (reversed in its scale)",
     )
     scale, meaning = rows["E"], "Extraversion: mean of mini_01, mini_06, mini_11, mini_16"
-    assert (scale.type, scale.unit, scale.label_en, scale.meaning) == ("scale score", "points", "Extraversion", meaning)
+    assert (scale.type, scale.unit, scale.labels["en"], scale.meaning) == (
+        "scale score",
+        "points",
+        "Extraversion",
+        meaning,
+    )
 
 
 def test_codebook_calls_an_item_by_its_short_name_in_both_languages():
     item = load("emoharbor_10").items[0]
     rows = {entry.column: entry for entry in codebook([], [load("emoharbor_10")])}
 
-    assert (rows[item.key].label_en, rows[item.key].label_zh) == (item.label["en"], item.label["zh"])
+    assert rows[item.key].labels == item.label
     assert rows[item.key].meaning == item.text["en"]
 
 

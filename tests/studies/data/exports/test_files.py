@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import json
+import re
 import tomllib
 from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,10 +22,12 @@ from hypothesis import strategies as st
 
 from dialogue.models import Turn
 from studies.data.exports import files
-from studies.data.exports.files import AT_ONCE, cell, guarded, snapshot, unguarded, write_rows
+from studies.data.exports.files import AT_ONCE, snapshot, write_rows
 from studies.data.exports.tables import TABLES
+from studies.design.safety_rules import OnCall, SafetyRules
 from studies.participation import closing
 from studies.participation.unblinding import unblind, unblinding_of
+from studies.workbench.csv_cells import cell, guarded, unguarded
 from tests import factories
 
 
@@ -181,7 +184,8 @@ def test_the_study_of_each_version_lies_beside_the_manifest_without_a_secret(tmp
     served = {"kind": "openai_compatible", "base_url": "https://me:hush@x.example/v1?api-key=hush", "model": "m"}
     extra = {"max_completion_tokens": 300, "headers": {"X-Api-Key": "hush"}}
     arm = replace(spec.arms[0], **served, extra=extra, prompt="kind.md", prompt_text={"en": "Be kind."})
-    study = factories.study(arms=(arm, *spec.arms[1:]), oncall_email="ada@x.example")
+    safety = SafetyRules(oncall=(OnCall(name="Ada Okafor", email="ada2@x.example"),), officer_email="bob@x.example")
+    study = factories.study(arms=(arm, *spec.arms[1:]), oncall_email="ada@x.example", safety=safety)
 
     run_export(tmp_path / "out")
 
@@ -193,7 +197,7 @@ def test_the_study_of_each_version_lies_beside_the_manifest_without_a_secret(tmp
     assert first["extra"] == {"max_completion_tokens": 300, "headers": {"X-Api-Key": "(left out)"}}
     assert told["study"]["order"] == json.loads(json.dumps(asdict(spec.order)))
     assert "hush" not in text
-    assert "ada@x.example" not in text
+    assert not re.search("ada|bob@", text, re.IGNORECASE)
 
 
 @pytest.mark.django_db

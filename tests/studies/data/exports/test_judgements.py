@@ -18,7 +18,7 @@ from studies.data.exports.judgements import samples
 from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.models import ArmRun, Rater
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from tests import factories
 from tests.studies.judging.test_judging import FINAL_ITEMS, judge, judge_at, person, study, summary, talk
 
@@ -37,7 +37,7 @@ def exported(folder: Path, *arguments: str) -> list[dict[str, Any]]:
 
 
 def rated(run: ArmRun, rater: Rater, safety: float, *, moment: str = "final") -> None:
-    store(rater, load("emoharbor_10"), [AnswerValue("safety", value=safety)], run=run, moment=moment)
+    store_response(rater, load("emoharbor_10"), [AnswerValue("safety", value=safety)], run=run, moment=moment)
 
 
 def test_line_has_question_answer_scores_and_what_people_said(server: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from studies.instruments.forms import AnswerValue
 from studies.instruments.loading import load
 from studies.models import Answer, Consent, Response, Study
 from studies.participation import progress
-from studies.participation.responses import rater_for, store
+from studies.participation.responses import rater_for, store_response
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -179,7 +179,7 @@ def test_ratings_say_who_what_and_about_whom():
     study = factories.study()
     person, reviewer = factories.person(study), factories.person(study, track="reviewer")
     run = factories.run_with_turns(study, person, condition="average")
-    given = store(
+    given = store_response(
         rater_for(reviewer),
         load("turn_checkpoint"),
         [AnswerValue("empathetic", value=2.0)],
@@ -363,8 +363,8 @@ def test_rows_take_one_query_and_are_as_many_as_counted(
     fill(study, people=people)
     each = {"turns": 4, "ratings": 10, "answers": 3, "scales": 11, "reviews": 2}.get(table.name, 1)
 
-    # for the seekers' own faults and for holds, and for what judges have not answered
-    with django_assert_num_queries({"conversations": 3, "ratings": 2}.get(table.name, 1)):
+    # for the seekers' own faults and for holds, for what judges have not answered, and for the numbers of coders
+    with django_assert_num_queries({"conversations": 3, "ratings": 2, "decisions": 2}.get(table.name, 1)):
         found = list(table.rows(study, REAL))
 
     assert len(found) == each * people

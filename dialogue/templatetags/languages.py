@@ -1,0 +1,36 @@
+"""Languages in templates."""
+
+from collections.abc import Mapping, Sequence
+
+from django import template
+from django.utils.translation import get_language as get_active_language
+
+from dialogue.languages import FIRST, LANGUAGES, Language, get_language
+
+register = template.Library()
+
+
+@register.filter
+def html_language(code: str) -> str:
+    """Return what belongs into the attribute `lang` for one of our codes, or one of Django's."""
+    return get_language(code).html
+
+
+@register.filter
+def in_language(text: Mapping[str, str] | str) -> str:
+    """Return the text in the language of the page. A text may also be one plain string."""
+    if isinstance(text, str):
+        return text
+    return text.get(get_language(get_active_language() or FIRST.code).code) or next(iter(text.values()), "")
+
+
+@register.simple_tag
+def known_languages() -> Sequence[Language]:
+    return LANGUAGES
+
+
+@register.simple_tag
+def other_languages() -> Sequence[Language]:
+    """Return the languages that this page is not in."""
+    active = get_language(get_active_language() or FIRST.code)
+    return [language for language in LANGUAGES if language != active]

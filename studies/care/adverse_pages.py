@@ -1,0 +1,78 @@
+"""Adverse events: list, form, a printable page and a CSV file for an ethics board."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import get_object_or_404, redirect
+from django.utils import timezone
+from django.utils.http import content_disposition_header
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from dialogue.incoming import LARGEST_KEY, int_from
+from dialogue.models import RiskEvent
+from studies.care import adverse_events
+from studies.care.adverse_events import AdverseEventForm
+from studies.models import AdverseEvent, Study
+from studies.participation import counts
+from studies.workbench.access import show, study_page
+
+
+@require_GET
+@study_page
+def adverse_list(request: HttpRequest, study: Study) -> HttpResponse:
+    rows = [(row, adverse_events.is_overdue(row)) for row in adverse_events.list_adverse_events(study)]
+    return show(request, study, "adverse_events", {"rows": rows})
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def adverse_new(request: HttpRequest, study: Study) -> HttpResponse:
+    """A form for a new one; `?event=` fills in what a sign of danger tells."""
+    event = _event_of(request, study)
+    form = AdverseEventForm(study, request.POST or None, initial=_initial(event))
+    if request.method == "POST" and form.is_valid():
+        row = adverse_events.create_adverse_event(form, by=request.user, event=event)
+        messages.success(request, _("Stored. Please report it before the deadline below."))
+        return redirect("research-adverse-event", study.key, row.pk)
+    context = {"form": form, "event": event}
+    return show(request, study, "adverse_form", context, status=422 if form.errors else 200)
+
+
+def _event_of(request: HttpRequest, study: Study) -> RiskEvent | None:
+    number = int_from(request.GET.get("event"), 1, LARGEST_KEY)
+    return get_object_or_404(counts.risks_of(study), pk=number) if number else None
+
+
+def _initial(event: RiskEvent | None) -> dict[str, object]:
+    return {"subject": event.subject, "occurred_at": event.created_at} if event else {"occurred_at": timezone.now()}
+
+
+@require_http_methods(["GET", "POST"])
+@study_page
+def adverse_event(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    """One adverse event to be changed, with what it said before."""
+    row = get_object_or_404(study.adverse_events, pk=number)
+    form = AdverseEventForm(study, request.POST or None, instance=row)
+    if request.method == "POST" and form.is_valid():
+        adverse_events.change_adverse_event(form, by=request.user)
+        messages.success(request, _("Stored."))
+        return redirect("research-adverse-event", study.key, row.pk)
+    context = {"form": form, "row": row, "is_overdue": adverse_events.is_overdue(row), "event": row.event}
+    return show(request, study, "adverse_form", context, status=422 if form.errors else 200)
+
+
+@require_GET
+@study_page
+def adverse_print(request: HttpRequest, study: Study, number: int) -> HttpResponse:
+    row: AdverseEvent = get_object_or_404(study.adverse_events.select_related("study", "created_by"), pk=number)
+    return show(request, study, "adverse_print", {"row": row, "contact": study.current().spec().contact})
+
+
+@require_GET
+@study_page
+def adverse_csv(request: HttpRequest, study: Study) -> StreamingHttpResponse:
+    rows = adverse_events.list_adverse_events(study).select_related("study", "created_by")
+    response = StreamingHttpResponse(adverse_events.write_csv(rows.iterator()), content_type="text/csv; charset=utf-8")
+    name = f"adverse_events_{study.key}.csv"
+    response["Content-Disposition"] = content_disposition_header(as_attachment=True, filename=name)
+    return response

@@ -1,0 +1,161 @@
+"""The safety desk: events that wait for somebody, what led to them, and what can be done about them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, QuerySet, Subquery, When
+from django.utils import timezone
+
+from dialogue import chat
+from dialogue.models import RiskEvent, Turn
+from studies.care import alarms, oncall
+from studies.care.acts import record_act
+from studies.models import Alarm, Participation, SafetyAct, Study
+from studies.participation import counts
+
+Kind = SafetyAct.Kind
+AROUND = 6  # turns before the sign, and two after it, that the desk shows
+AFTER = 2
+
+
+class State(NamedTuple):
+    """What the desk's page watches: it is loaded anew when one of them changes."""
+
+    open: int
+    unacknowledged: int
+    newest_event: int
+    newest_act: int
+
+
+def get_state(study: Study) -> State:
+    """Return what has changed whenever a row of the desk has. Three queries."""
+    events = counts.risks_of(study)
+    open_events = counts.open_risks(study)
+    return State(
+        open=open_events.count(),
+        unacknowledged=_with_acknowledgement(open_events).filter(acknowledged=None).count(),
+        newest_event=events.aggregate(newest=Max("pk"))["newest"] or 0,
+        newest_act=SafetyAct.objects.filter(event__in=events).aggregate(newest=Max("pk"))["newest"] or 0,
+    )
+
+
+def get_open_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
+    """Return the events that wait, unacknowledged first, the oldest first; `acknowledged` is a time or None."""
+    events = _with_acknowledgement(counts.open_risks(study, test=test)).select_related("conversation")
+    return events.order_by(F("acknowledged").asc(nulls_first=True), "created_at", "pk")
+
+
+def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
+    """Return all other events, the latest first."""
+    events = counts.risks_of(study, test=test).select_related("conversation", "released_by")
+    return events.exclude(pk__in=counts.open_risks(study).values("pk")).order_by("-created_at", "-pk")
+
+
+def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
+    """With an alarm that nobody has answered, a new round say, an event is unacknowledged again."""
+    acknowledgements = SafetyAct.objects.filter(event=OuterRef("pk"), kind=Kind.ACKNOWLEDGED)
+    last = acknowledgements.order_by().values("event").annotate(last=Max("at")).values("last")
+    pending = Exists(Alarm.objects.filter(event=OuterRef("pk"), acknowledged_at=None))
+    return events.annotate(
+        acknowledged=Case(When(pending, then=None), default=Subquery(last), output_field=DateTimeField())
+    )
+
+
+@dataclass(frozen=True)
+class Sign:
+    """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased."""
+
+    event: RiskEvent
+    person: Participation | None
+    turns: Sequence[Turn]
+    acts: Sequence[SafetyAct]
+    alarms: Sequence[Alarm]
+    acknowledged: datetime | None
+
+    def is_open(self) -> bool:
+        return self.event.level >= 3 and self.event.released_at is None
+
+    def can_be_ended(self) -> bool:
+        return self.person is not None and not self.person.is_over()
+
+    def is_answered(self) -> bool:
+        return bool(self.event.safe_answer)
+
+
+def get_sign(event: RiskEvent) -> Sign:
+    """Return what somebody on call needs to know of an event, without what was said elsewhere."""
+    [acknowledged] = _with_acknowledgement(RiskEvent.objects.filter(pk=event.pk)).values_list("acknowledged", flat=True)
+    return Sign(
+        event=event,
+        person=Participation.objects.filter(code=event.subject).first() if event.subject else None,
+        turns=_turns_around(event),
+        acts=list(event.acts.select_related("by")),
+        alarms=list(event.alarms.all()),
+        acknowledged=acknowledged,
+    )
+
+
+def _turns_around(event: RiskEvent) -> list[Turn]:
+    if event.conversation is None:
+        return []
+    turns = event.conversation.turns.order_by("number")
+    if event.turn is None:
+        return list(turns.reverse()[:AROUND])[::-1]
+    return list(turns.filter(number__gt=event.turn - AROUND, number__lte=event.turn + AFTER))
+
+
+def acknowledge(event: RiskEvent, *, by: AbstractBaseUser) -> None:
+    """Store that `by` looks after this event; no further contact is alarmed."""
+    if not alarms.acknowledge(event, by=by) and not event.acts.filter(kind=Kind.ACKNOWLEDGED).exists():
+        record_act(event, Kind.ACKNOWLEDGED, by=by)  # nobody had been alarmed: a test person's event
+
+
+@transaction.atomic
+def write_to_person(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> None:
+    """Store a message that the person reads on their page. Who wrote it is not told them."""
+    record_act(event, Kind.WROTE, by=by, text=text)
+
+
+@transaction.atomic
+def release(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
+    """Settle the event; where the person waits because of it, they can continue."""
+    oncall.release(event, by=by, note=reason)
+
+
+@transaction.atomic
+def end_kindly(event: RiskEvent, *, by: AbstractBaseUser, reason: str) -> None:
+    """End the study for the person with care and full pay, and settle the event."""
+    person = Participation.objects.select_for_update().filter(code=event.subject).first()
+    if person is None or person.is_over():
+        return
+    oncall.stop(person)
+    if event.conversation_id:
+        chat.stop(event.conversation_id, chat.EndReason.SAFETY)
+    fresh = RiskEvent.objects.select_for_update().get(pk=event.pk)
+    if fresh.released_at is None:
+        fresh.released_at, fresh.released_by, fresh.note = timezone.now(), by, reason
+        fresh.save(update_fields=["released_at", "released_by", "note"])
+    record_act(event, Kind.ENDED, by=by, text=reason)
+
+
+@transaction.atomic
+def add_note(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> None:
+    """Store a note for colleagues, which the person never sees."""
+    record_act(event, Kind.NOTED, by=by, text=text)
+
+
+class Message(NamedTuple):
+    """What the person reads of a message: when it was written, and its words."""
+
+    at: datetime
+    text: str
+
+
+def get_messages(person: Participation) -> list[Message]:
+    """Return what the research team wrote to the person, the latest first."""
+    acts = SafetyAct.objects.filter(event__subject=person.code, kind=Kind.WROTE).order_by("-at", "-pk")
+    return [Message(act.at, act.text) for act in acts]

@@ -1,0 +1,35 @@
+"""Whether somebody would come: no real person is invited to talk with a model before a drill was acknowledged."""
+
+from studies.care.alarms import has_acknowledged_drill
+from studies.models import Arm, Participation, Study
+from studies.models.participation import TRACKS_OF_PEOPLE
+
+SCRIPTED = "scripted"
+DAYS = 30  # since the last drill
+
+
+def lacks_drill(study: Study) -> bool:
+    """Return whether nobody may be invited yet because nobody on call has acknowledged a drill of the last days.
+
+    The demonstration and studies whose arms are all scripts need none. A study in which real people have begun
+    stays open: nobody finds a closed door because a drill has become old.
+    """
+    if study.is_demo() or not study.current().arms.exclude(kind=SCRIPTED).exists():
+        return False
+    begun = study.participations.people().filter(protocol__arms__in=Arm.objects.exclude(kind=SCRIPTED))
+    return not begun.exists() and not has_acknowledged_drill(study, within_days=DAYS)
+
+
+def may_not_begin(person: Participation) -> bool:
+    """Return whether this person has to wait with their first visit until a drill was acknowledged."""
+    is_real = not person.is_test and person.track in TRACKS_OF_PEOPLE
+    return is_real and not person.has_begun() and lacks_drill(person.study)
+
+
+def get_advice(study: Study) -> str:
+    """Return what a researcher runs, for commands; pages have the same sentence in both languages."""
+    return (
+        f"Nobody on call has acknowledged a drill of {study.key} in the last {DAYS} days, so no real people can be "
+        f"invited. Run `manage.py try_oncall {study.key} --wait 10` and press the button behind its link. "
+        "Links for trying out (--test) need no drill."
+    )

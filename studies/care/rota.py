@@ -1,0 +1,78 @@
+"""Whom an alarm reaches, and in which order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from studies.design.safety_rules import DAYS, HOURS
+from studies.design.spec import StudySpec
+
+DAY = 24 * 60  # minutes
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Somebody on call. Unlike the study file's own type it checks nothing: an alarm never fails on an odd value."""
+
+    name: str
+    email: str = ""
+    webhook: str = ""
+    form: str = "json"
+    secret_env: str = ""
+    hours: tuple[str, ...] = ()
+
+
+def get_contacts(spec: StudySpec) -> tuple[Contact, ...]:
+    """Return the contacts of a study in the order of its file; without a rota, the study's `oncall_email` alone."""
+    names = Contact.__dataclass_fields__
+    contacts = tuple(Contact(**{name: getattr(one, name) for name in names}) for one in spec.safety.oncall)
+    return contacts or (Contact("on call", email=spec.oncall_email),)
+
+
+def get_order(spec: StudySpec, now: datetime) -> tuple[Contact, ...]:
+    """Return the contacts in the order in which they are alarmed now.
+
+    Those whose hours include `now` come first. The others follow, because an alarm that reaches nobody is worse than
+    one that wakes somebody.
+    """
+    local = now.astimezone(ZoneInfo(spec.safety.time_zone))
+    return tuple(sorted(get_contacts(spec), key=lambda contact: not is_within(contact.hours, local)))
+
+
+def get_next(order: Sequence[Contact], done: Sequence[str]) -> tuple[Contact, bool]:
+    """Return the next contact after those named in `done`, and whether the order begins again with them."""
+    for contact in order:
+        if contact.name not in done:
+            return contact, False
+    return order[0], True
+
+
+def is_within(hours: Sequence[str], local: datetime) -> bool:
+    """Return whether a local time lies in one of the hours of a week. No hours at all mean always."""
+    return not hours or any(includes(text, local) for text in hours)
+
+
+def includes(text: str, local: datetime) -> bool:
+    """Return whether "mon-fri 22:00-06:00" includes a local time. Hours past midnight belong to the day they begin."""
+    match = HOURS.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not hours of a week")
+    first, last, *numbers = match.groups()
+    from_hour, from_minute, to_hour, to_minute = map(int, numbers)
+    begin, end = from_hour * 60 + from_minute, to_hour * 60 + to_minute
+    days = get_days(first, last)
+    minute = local.hour * 60 + local.minute
+    yesterday = (local - timedelta(days=1)).weekday()
+    if begin < end:
+        return local.weekday() in days and begin <= minute < end
+    return (local.weekday() in days and minute >= begin) or (yesterday in days and minute < end)
+
+
+def get_days(first: str | None, last: str | None) -> set[int]:
+    """Return the numbers of the weekdays from one to another, over the weekend too; all without a first one."""
+    if first is None:
+        return set(range(len(DAYS)))
+    begin = DAYS.index(first)
+    length = (DAYS.index(last or first) - begin) % len(DAYS)
+    return {(begin + number) % len(DAYS) for number in range(length + 1)}

@@ -1,0 +1,16 @@
+from typing import Any
+
+from studies.care import alarms, sending
+from studies.management.command import Command as Base
+from studies.models import Alarm
+
+
+class Command(Base):
+    help = "Sends the alarms that are due and alarms the next contact where nobody has answered. Servers do so already."
+
+    def work(self, **_options: Any) -> dict[str, Any]:
+        climbed = alarms.climb_overdue()
+        sent = sending.send_due()
+        left = Alarm.objects.unsent().count()
+        self.say(f"{climbed} alarmed further, {sent} sent, {left} not sent yet.")
+        return {"climbed": climbed, "sent": sent, "left": left}

@@ -1,0 +1,20 @@
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+
+from studies.data.exports.guide import build_guide
+from studies.design.reference import reference
+
+PAGES = {"columns.md": build_guide, "study_file.md": reference}
+
+
+class Command(BaseCommand):
+    help = "Writes the pages of docs/ that are made from the code. `make docs` calls it."
+    requires_system_checks = []
+
+    def handle(self, *_args: Any, **_options: Any) -> None:
+        for name, build in PAGES.items():
+            path = settings.BASE_DIR / "docs" / name
+            path.write_text(build(), encoding="utf-8")
+            self.stdout.write(f"{path.relative_to(settings.BASE_DIR)}: written")

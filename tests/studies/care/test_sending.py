@@ -1,0 +1,89 @@
+"""Alarms on their way, against a real mail server."""
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from dialogue.models import RiskEvent
+from studies.care import clock, sending
+from studies.models import Alarm, Participation, SafetyAct
+from tests.studies.care.servers import free_port
+
+pytestmark = pytest.mark.django_db
+GRAVE = "I want to kill myself"
+
+
+def test_mail_reaches_the_one_on_call_without_a_word_of_the_conversation(
+    box, person, django_capture_on_commit_callbacks
+):
+    with django_capture_on_commit_callbacks(execute=True):
+        person.say(GRAVE)
+    assert box.recipients() == ["oncall@example.org"]
+    assert person.row.code in box.texts()[0]
+    assert "kill" not in box.mails[0][1]
+    alarm = Alarm.objects.get()
+    assert (alarm.event, alarm.attempts, alarm.error) == (RiskEvent.objects.get(), 1, "")
+    assert alarm.sent_at is not None
+    assert [(act.kind, act.by_name) for act in SafetyAct.objects.all()] == [("alarmed", "on call")]
+
+
+def test_mail_that_no_server_takes_stays_due_and_is_sent_later(
+    box, person, settings, django_capture_on_commit_callbacks
+):
+    right, settings.EMAIL_PORT = settings.EMAIL_PORT, free_port()
+    with django_capture_on_commit_callbacks(execute=True):
+        person.say(GRAVE)
+    alarm = Alarm.objects.get()
+    assert alarm.sent_at is None
+    assert "refused" in alarm.error.lower()
+    assert person.step.kind == "held"
+    settings.EMAIL_PORT = right
+    assert sending.send_due(timezone.now()) == 0
+    later = timezone.now() + timedelta(seconds=sending.WAITS[0] + 1)
+    assert [sending.send_due(later), sending.send_due(later)] == [1, 0]
+    assert len(box.mails) == 1
+    assert Alarm.objects.get().error == ""
+    assert list(SafetyAct.objects.values_list("kind", flat=True)) == ["failed", "alarmed"]
+
+
+def test_waits_between_tries_grow_up_to_five_minutes(person, settings, django_capture_on_commit_callbacks):
+    settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", free_port()
+    person.say(GRAVE)
+    waits = []
+    for _ in range(6):
+        before = timezone.now()
+        sending.send_due(before + timedelta(days=1))
+        waits.append(round((Alarm.objects.get().due_at - before).total_seconds()))
+    assert waits == [15, 60, 120, 300, 300, 300]
+    assert SafetyAct.objects.filter(kind="failed").count() == 1
+
+
+def test_what_a_dead_process_had_claimed_is_due_again_when_the_only_process_starts(box, person):
+    person.say(GRAVE)
+    assert sending.claim(Alarm.objects.get())
+    assert sending.send_due() == 0
+    sending.free_claims()
+    assert sending.send_due() == 1
+    assert len(box.mails) == 1
+
+
+def test_address_from_before_it_was_checked_adds_no_line_to_the_head_of_a_mail(
+    box, person, django_capture_on_commit_callbacks
+):
+    protocol = Participation.objects.get().protocol
+    protocol.design["oncall_email"] = "oncall@example.org\r\nBcc: stranger@example.org"
+    protocol.save()
+    with django_capture_on_commit_callbacks(execute=True):
+        person.say(GRAVE)
+    alarm = Alarm.objects.get()
+    assert (box.mails, alarm.sent_at) == ([], None)
+    assert alarm.error.startswith("Invalid address")
+
+
+def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):
+    def fail() -> None:
+        raise RuntimeError("odd")
+
+    clock.look(fail)
+    assert "this look failed" in caplog.text

@@ -315,7 +315,7 @@ def called(conversation: Conversation, turn: Turn, past: Sequence[Turn], numbers
         kind=answering(supporter.kind),
         provider=supporter.provider,
         model=supporter.model,
-        parameters={"temperature": supporter.temperature, "max_tokens": supporter.max_tokens, **supporter.extra},
+        parameters={**supporter.settings().parameters(), **supporter.extra},
         request=[{"role": message.role, "text": message.text} for message in messages],
     )
     return Assignment(

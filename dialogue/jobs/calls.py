@@ -85,7 +85,7 @@ class Question:
     def key(self) -> str:
         """The same for the same words to the same model with the same settings."""
         asked = self.settings
-        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.said_to_model()]
+        who = [*asked.identity(), asked.said_to_model()]
         said = [[message.role, message.text] for message in self.messages]
         whole = orjson.dumps([who, said, self.replicate], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(whole).hexdigest()
@@ -338,7 +338,7 @@ def under_way() -> Q:
 def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
     """The columns OPENED, as the database takes them from a statement that Django has not made."""
     question, asked = attempt.question, attempt.question.sent()
-    parameters = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, **asked.extra, **question.noted}
+    parameters = {**asked.parameters(), **asked.extra, **question.noted}
     return (
         question.purpose,
         question.conversation,

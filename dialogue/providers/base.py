@@ -10,6 +10,7 @@ Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], None]
 BUDGETS = ("requests_per_minute", "tokens_per_minute")
 KINDS = ["openai_compatible", "scripted"]  # of models; a package that brings a kind adds its name
+WHICH = ("kind", "model", "base_url", "api_key_env", "extra")  # settings that are no parameter of an answer
 MOST_TOKENS = 2**31 - 1  # what the database has room for
 OURS = ("gap_timeout", "total_timeout", *BUDGETS)  # of `extra`: never sent
 
@@ -52,9 +53,20 @@ class ModelSettings:
         about("Further parameters, sent as they are. For its own keys see [models](models.md).", {"top_p": 0.9}),
     ] = field(default_factory=dict)
 
+    def parameters(self) -> dict[str, Any]:
+        """Return how the model is to answer, by name: what the ledger keeps, None where the server decides."""
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def identity(self) -> list[Any]:
+        """Return what tells one model with its settings from another, without `extra` and the name of the key."""
+        return [self.kind, self.base_url, self.model, *self.parameters().values()]
+
     def said_to_model(self) -> dict[str, Any]:
         """What of `extra` goes into the request: not how long we wait, nor how often we may ask."""
         return {name: value for name, value in self.extra.items() if name not in OURS}
+
+
+PARAMETERS = tuple(each.name for each in fields(ModelSettings) if each.name not in WHICH)
 
 
 def copy_settings(source: Any, **changes: Any) -> ModelSettings:

@@ -143,10 +143,9 @@ def wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) -> Wan
 def hash_of(judge: ArmSpec) -> str:
     """The same for the same questions to the same model."""
     asked = judge_settings(judge)
-    model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
     versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in CODES]
     versions += ways_of_sending(judge, redacts=judge.redact)
-    return digest([judge.key, KIND, model, asked.said_to_model(), versions])
+    return digest([judge.key, KIND, asked.identity(), asked.said_to_model(), versions])
 
 
 # Asking

@@ -48,7 +48,7 @@ class CardSpec:
 def check_end(text: str, info: ValidationInfo) -> str:
     """Return when the person leaves, where that is no turn before the least number of a conversation."""
     least: int = info.context or 0
-    if early := [turn for turn in turns_named(text) if turn < least]:
+    if early := [turn for turn in turns_in(text) if turn < least]:
         said = _(
             "lets the talk end at turn %(turn)s, but a conversation has at least %(least)s", turn=early[0], least=least
         )
@@ -212,17 +212,17 @@ def card_from(card: Mapping[str, Any]) -> CardSpec:
     behaviour = card.get("worst_case_default", {})
     intensities = {key: behaviour.get(key, 0) for key in behaviour_keys()}
     belongings = {key: behaviour[key] for key in BELONGINGS if behaviour.get(key)}
-    parts = {part: filled_in(card.get(part, {})) for part in "DPCS"}
+    parts = {part: without_blanks(card.get(part, {})) for part in "DPCS"}
     return CardSpec(card["id"], card["lang"], {"id": card["id"], **parts, **belongings}, intensities)
 
 
-def filled_in(values: Mapping[str, Any]) -> dict[str, Any]:
+def without_blanks(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a table without what is blank, at every depth."""
-    found = {key: filled_in(value) if isinstance(value, dict) else value for key, value in values.items()}
+    found = {key: without_blanks(value) if isinstance(value, dict) else value for key, value in values.items()}
     return {key: value for key, value in found.items() if value not in (None, "", [], {})}
 
 
-def turns_named(text: str) -> list[int]:
+def turns_in(text: str) -> list[int]:
     """Return the places in a talk that a text names: turn 6, after 6 turns, 第6轮, 六轮之后."""
     return [_number(digits) for match in TURN.finditer(text) for digits in match.groups() if digits]
 

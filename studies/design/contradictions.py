@@ -50,7 +50,8 @@ CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
 
 
 def contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Rule]:
-    """`instruments` are the ids that a study may use; their files are in `instrument_folder`."""
+    """Return what does not go together, with its place. `instruments` are the ids that a study may use; their files are
+    in `instrument_folder`."""
     yield from _twice("arms", spec.arms)
     yield from _twice("judges", spec.judges)
     if not spec.arms:
@@ -158,7 +159,7 @@ def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: st
 
 
 def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: str, name: str) -> Iterator[Rule]:
-    """That it comes before the debrief follows from the debrief's being the last step."""
+    """Return what is wrong with the place of a step that comes once, after the chats. The debrief is last anyway."""
     chats = [number for number, step in walk if step.kind == "chats"]
     found = [number for number, step in walk if step.kind == kind]
     for number in found[:1]:
@@ -186,7 +187,8 @@ def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -
 
 
 def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:
-    """People choose among the titles: each must name one arm, and none may be a key, which no page of theirs shows."""
+    """Return arms that nobody could guess. People choose among the titles: each must name one arm, and none may be a
+    key, which no page of theirs shows."""
     for number, arm in enumerate(spec.arms):
         if arm.key == CANNOT_TELL:
             yield ("arms", number, "key"), f'"{CANNOT_TELL}" is an answer to the blinding question'
@@ -263,8 +265,8 @@ def _way_out(form: Mapping[str, Any], name: str) -> str:
 
 
 def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:
-    """The placeholders of a consent form that are left once its switched-off parts are gone, sorted. A part that hangs
-    on whether there is a value needs it to be said, and so counts as switched on."""
+    """Return the placeholders of a consent form that are left once its switched-off parts are gone, sorted. A part that
+    hangs on whether there is a value needs it to be said, and so counts as switched on."""
     switches = {flag for flag in form["flags"] if flag not in flags}
     sections = [text for section in form["sections"] for text in section["text"].values()]
     boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in CODES]

@@ -194,8 +194,8 @@ class ChatSpec:
             yield ("every",), "give checkpoints or every, not both"
 
     def for_track(self, track: str) -> "ChatSpec":
-        """As people of this track have it. Counsellors are asked more afterwards, and nothing that would break their
-        role while they play (PROTOCOL §2); their topic is the role card, so none is asked."""
+        """Return the section as people of this track have it. Counsellors are asked more afterwards, and nothing that
+        would break their role while they play (PROTOCOL §2); their topic is the role card, so none is asked."""
         if track != COUNSELLOR:
             return replace(self, counsellor_instruments=(), de_roling_instrument="")
         final = dict.fromkeys((*self.final_instruments, *self.counsellor_instruments))
@@ -209,7 +209,7 @@ class ChatSpec:
         )
 
     def pauses(self) -> tuple[int, ...]:
-        """The turn counts after which the conversation waits for a rating, ascending, up to `max_turns`."""
+        """Return the turn counts after which the conversation waits for a rating, ascending, up to `max_turns`."""
         if not self.checkpoint_instrument:
             return ()
         if self.checkpoint_every:
@@ -217,7 +217,7 @@ class ChatSpec:
         return tuple(sorted(turn for turn in self.checkpoints if turn <= self.max_turns))
 
     def checkpoint_interval(self) -> int | None:
-        """Every how many turns a checkpoint comes; `None` where there is none or they are not evenly spread."""
+        """Return the number of turns between checkpoints; `None` where there are none or they are not evenly spread."""
         if self.checkpoint_every or not self.checkpoints:
             return self.checkpoint_every
         first, last = min(self.checkpoints), max(self.checkpoints)
@@ -322,16 +322,16 @@ class StudySpec:
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
 
     def records_timings(self) -> bool:
-        """Whether the page measures how people type, read and answer. The consent form then says so."""
+        """Return whether the page measures how people type, read and answer. The consent form then says so."""
         return bool(self.display.get("timings"))
 
     def characters_per_second(self, language: str) -> float | None:
-        """How fast a reply is shown at most; `None` for as fast as it comes."""
+        """Return how fast a reply is shown at most; `None` for as fast as it comes."""
         rate: float | None = self.display.get("characters_per_second", {}).get(language)
         return rate
 
     def names(self) -> tuple[str, ...]:
-        """What must not be read in a reply: the names of the models under study and of their makers."""
+        """Return what must not be read in a reply: the names of the models under study and of their makers."""
         of_arms = [
             name
             for arm in self.arms
@@ -344,14 +344,14 @@ class StudySpec:
         return track == COUNSELLOR and self.order.counsellors is not None
 
     def arms_per_person(self, track: str = "participant") -> int:
-        """By the block plan at most so many: some may have one less."""
+        """Return how many arms a person meets at most. In a block plan some may have one less."""
         if self.has_block_plan(track):
             return ceil(len(self.arms) * (self.order.raters_per_arm or 0) / (self.order.counsellors or 1))
         return self.order.arms_per_person or len(self.arms)
 
     def consent_flags(self, track: str) -> set[str]:
-        """The parts that the consent form keeps: those that the study's file names, and what the design implies for
-        this track."""
+        """Return the parts that the consent form keeps: those that the study's file names, and what the design implies
+        for this track."""
         chat = self.chat.for_track(track)
         implied = {
             TIMINGS: self.records_timings(),
@@ -364,8 +364,8 @@ class StudySpec:
         return named | {flag for flag, holds in implied.items() if holds}
 
     def consent_values(self, track: str = "participant") -> dict[str, Text]:
-        """What fills the consent form's placeholders: what the design implies, then what the study itself says. Of what
-        the study says that there is none, there is no value."""
+        """Return what fills the consent form's placeholders: what the design implies, then what the study itself says.
+        Of what the study says that there is none, there is no value."""
         providers = self.consent.providers if self.consent else ()
         implied: dict[str, Text] = {}
         if providers:
@@ -385,5 +385,5 @@ class StudySpec:
 
 
 def until_gone(days: int) -> Text:
-    """As the consent form goes on after "come back until"."""
+    """Return how the consent form goes on after "come back until"."""
     return {"en": f"{days} {'day' if days == 1 else 'days'} after your last visit", "zh": f"您上次来访后满 {days} 天"}

@@ -13,7 +13,7 @@ DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
 
 
 def dump_study(spec: StudySpec) -> str:
-    """The study as a file that `read_study` reads back as the same; prompts stay file names."""
+    """Return the study as a file that `read_study` reads back as the same; prompts stay file names."""
     document = {
         "key": spec.key,
         "title": _plainly(spec.title, spec.languages),
@@ -47,21 +47,21 @@ def _given(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plainly(text: Text, languages: Sequence[str]) -> str | dict[str, str]:
-    """One string where every language of the study, and no other, has the same."""
+    """Return one string where every language of the study, and no other, has the same."""
     if set(text) == set(languages) and len(set(text.values())) == 1:
         return text[languages[0]]
     return dict(text)
 
 
 def _safety_table(rules: SafetyRules) -> dict[str, Any]:
-    """What differs from the usual."""
+    """Return what differs from the usual."""
     usual = asdict(SafetyRules())
     table: dict[str, Any] = _plain({key: value for key, value in asdict(rules).items() if value != usual[key]})
     return table
 
 
 def _plain(value: Any) -> Any:
-    """Tables and lists without the keys that are not given, at every depth."""
+    """Return tables and lists without the keys that are not given, at every depth."""
     if isinstance(value, Mapping):
         return _given({key: _plain(member) for key, member in value.items()})
     return [_plain(member) for member in value] if isinstance(value, list | tuple) else value

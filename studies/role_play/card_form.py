@@ -23,7 +23,7 @@ NEEDED = ("id", "lang", "D.alias", "C.problem", "C.goals", "S.opening", "S.layer
 
 
 def labels() -> dict[str, dict[str, str]]:
-    """Group → place → label."""
+    """Return the labels by group and place."""
     return {
         _("The person"): {
             "id": _("Key"),

@@ -9,7 +9,7 @@ import pytest
 
 from dialogue.seekers.components import is_worst_case
 from studies.design.behaviours import behaviour_keys, levels, presets
-from studies.design.card_files import CardFileError, parse_cards, read_cards, turns_named
+from studies.design.card_files import CardFileError, parse_cards, read_cards, turns_in
 from studies.design.reading import INSTRUMENTS
 
 DEMO = INSTRUMENTS / "seeker_profiles_demo.json"
@@ -117,7 +117,7 @@ def test_card_is_refused_with_the_place_of_its_fault(path: str, value: Any, faul
     ],
 )
 def test_turns_that_an_end_names_are_read(ends_when: str, turns: list[int]) -> None:
-    assert turns_named(ends_when) == turns
+    assert turns_in(ends_when) == turns
 
 
 def test_role_may_not_end_before_the_conversation_may() -> None:

@@ -1,4 +1,4 @@
-"""Which conversations a browser may open: those that its session was granted, and no others."""
+"""Access to conversations: a browser may open those granted to its session, and no others."""
 
 from collections.abc import Mapping, MutableMapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""For looking: what was collected is read-only here."""
+"""Read-only pages of the collected data in the admin site."""
 
 from typing import Any
 

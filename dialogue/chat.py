@@ -17,7 +17,7 @@ from dialogue import frames
 from dialogue.compiled import Compiled
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
-from dialogue.naming import names_itself
+from dialogue.pacing import Pacing
 from dialogue.prices import FREE, Price, PriceFileError, Prices, load_prices
 from dialogue.providers.base import TOO_LONG, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.registry import answering
@@ -34,7 +34,7 @@ from dialogue.safety.second_line import (
     question_about,
     question_about_reply,
 )
-from dialogue.showing import Evenness
+from dialogue.self_identification import names_itself
 from dialogue.supporters import messages_for
 
 log = logging.getLogger(__name__)
@@ -87,7 +87,7 @@ class Assignment:
     settings: ModelSettings
     language: str
     unpaced: bool
-    evenness: Evenness
+    evenness: Pacing
     level: int  # of the message that is answered
     holds_from: int  # the level from which a message holds its conversation
     second_line: SecondLine | None = None
@@ -428,9 +428,9 @@ def note_second_level(assignment: Assignment, levels: dict[str, Any]) -> None:
         same.update(second_level=levels["second_level"], second_screen=levels["second_screen"])
 
 
-def evenness_of(conversation: Conversation) -> Evenness:
+def evenness_of(conversation: Conversation) -> Pacing:
     paced = not conversation.unpaced
-    return Evenness(
+    return Pacing(
         floor=(conversation.first_piece_ms or 0) / 1000 if paced else 0.0,
         rate=conversation.characters_per_second if paced else None,
         mask=conversation.mask_names,
@@ -486,7 +486,7 @@ def record_reply(
     `heard`: what the second line has answered meanwhile."""
     conversation = locked(assignment.conversation)
     Call.close(assignment.call, reply)
-    shown, now = assignment.evenness.shown(reply.text), timezone.now()
+    shown, now = assignment.evenness.visible_text(reply.text), timezone.now()
     if not store_reply(assignment, reply, shown=shown, seq=seq, now=now, heard=heard):
         return []
     if conversation.status == Status.OPEN:

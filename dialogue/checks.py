@@ -1,4 +1,4 @@
-"""Misconfiguration that is better told at the start than found by a person in the middle of a conversation."""
+"""System checks that report misconfiguration at the start, before it breaks a conversation."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Statements whose SQL is made once, for paths where to make it anew is most of the work."""
+"""Statements whose SQL is compiled once, for paths where compiling is most of the work."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
@@ -11,7 +11,8 @@ Row = TypeVar("Row", bound=Model)
 
 
 class Compiled(Generic[Row]):
-    """`build` gives the query with any values in it; `rows` takes the real ones, in the order of the SQL."""
+    """A query compiled once. `build` gives the query with any values in it; `rows` takes the real ones, in the order of
+    the SQL."""
 
     def __init__(self, model: type[Row], build: Callable[[], QuerySet[Row]]) -> None:
         self.model, self.build = model, build
@@ -23,12 +24,12 @@ class Compiled(Generic[Row]):
         return list(self.model._default_manager.raw(self.sql[connection.vendor], values))
 
 
-# Rows without the arrays and objects that `bulk_create` makes of them. PostgreSQL takes them by COPY: nothing is
-# quoted, and nothing is parsed.
+# These insert rows without the arrays and objects that `bulk_create` makes. PostgreSQL takes them by COPY, which quotes
+# and parses nothing.
 
 
 def insert_plain(model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Many rows of text and numbers, all columns but the id."""
+    """Insert many rows of text and numbers, all columns but the id."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             _copy(cursor, model, columns, rows)
@@ -37,7 +38,7 @@ def insert_plain(model: type[Model], columns: Sequence[str], rows: Sequence[Sequ
 
 
 def insert_numbered(model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[int]:
-    """As `insert_plain`; returns the ids, in the order of the rows."""
+    """Insert rows as `insert_plain`, and return the ids in the order of the rows."""
     with connection.cursor() as cursor:
         if connection.vendor != "postgresql":
             statement = _insertion(model, columns) + " RETURNING id"
@@ -48,8 +49,10 @@ def insert_numbered(model: type[Model], columns: Sequence[str], rows: Sequence[S
 
 
 def update_plain(model: type[Model], columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Each row: the new values of the columns, and last the id. PostgreSQL takes all of them as one JSON text: psycopg
-    works longer on a statement than it takes to run one."""
+    """Update many rows; each holds the new values of the columns, and last the id.
+
+    PostgreSQL takes them as one JSON text, because psycopg needs longer for a statement than PostgreSQL to run it.
+    """
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             told = [dict(zip((*columns, "id"), row, strict=True)) for row in rows]

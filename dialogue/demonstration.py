@@ -1,9 +1,9 @@
-"""Judge, Thinker and raters of the demonstration study: no model, but numbers with a known truth in them.
+"""Scripted judge, Thinker and raters of the demonstration study, whose numbers have a known truth.
 
 A conversation has one planted quality, which people (bots) and the scripted judge both see through noise. So the
 analysis of a demonstration study has something to find, and what it should find is known: over conversations with the
-five demonstration supporters, Pearson r between one bot and the judge is about .45 (standard), .50 (user_aware) and
-.55 (state_aware) for each item on a 1–5 scale (600 simulated conversations of ten turns: see the tests).
+five demonstration supporters, Pearson r between one bot and the judge is about .45 (standard), .50 (user_aware) and .55
+(state_aware) for each item on a 1–5 scale (600 simulated conversations of ten turns: see the tests).
 
 The judge also has planted biases, for probes to find: see PLANTED_BIAS and FIRST_BIAS. Rubric paraphrases, the order of
 the items, asking each by itself and a higher temperature leave its scores as they are. Of what it is told of the seeker
@@ -30,13 +30,13 @@ JUDGE_NOISE = {"standard": 1.22, "user_aware": 1.02, "state_aware": 0.84}
 # Quality in z units: what the supporter does, each as the share of its replies (of its sentences: repetition).
 PLAIN = -0.6
 WEIGHTS = {"quoting": 0.95, "asking": 0.8, "advising": -0.15, "repeating": -0.9}
-CONVERSATION_SD = 0.6  # what lies in this conversation and in no feature of the text
+CONVERSATION_SD = 0.6  # the part of a conversation's quality that no feature of the text shows
 ITEM_SD = 0.35
 SLOPE = 0.9  # scale points, on a 1–5 scale, for one unit of quality
 SEEDING_TURNS = 3
 
-# By how many points of a 1–5 scale the judge scores otherwise than it should, by what it is shown. About four fifths of
-# it are left in its scores, which are whole numbers and end at 1 and 5.
+# The bias of the judge in points of a 1–5 scale, by what it is shown. About four fifths of it remain in the scores,
+# which are whole numbers from 1 to 5.
 PLANTED_BIAS = {"padding": 0.3, "reversed_scale": -0.3, "arm_name": 0.4, "language": -0.3}
 FIRST_BIAS = 0.3  # of two conversations side by side: for the first one, in z units of quality
 PAIR_NOISE = 0.8
@@ -44,14 +44,14 @@ TIE = 0.25  # and below: no difference
 FIRST, NEITHER, SECOND = 1, 2, 3
 
 
-def _between(tag: str) -> re.Pattern[str]:
+def _tagged_block(tag: str) -> re.Pattern[str]:
     return re.compile(rf"^<{tag}>\s*$(.*?)^</{tag}>\s*$", re.DOTALL | re.MULTILINE)
 
 
-DIALOGUE = _between("dialogue")
-SIDES = _between("first_dialogue"), _between("second_dialogue")
+DIALOGUE = _tagged_block("dialogue")
+SIDES = _tagged_block("first_dialogue"), _tagged_block("second_dialogue")
 UTTERANCE = re.compile(r"^\[\d+\] (Seeker|Supporter): ?", re.MULTILINE)
-ITEMS = _between("items")
+ITEMS = _tagged_block("items")
 TOLD_FEELING = "; emotion_score: "
 ANCHOR = re.compile(r"^(-?\d+) = ", re.MULTILINE)
 HAN = re.compile("[\u4e00-\u9fff]")
@@ -75,7 +75,8 @@ class Item:
 
 
 def planted_quality(turns: Turns) -> float:
-    """How good a conversation is, in z units: about −1.2 (formula) to 1.2 (attuned), SD about .6 within one supporter.
+    """Return how good a conversation is, in z units: about −1.2 (formula) to 1.2 (attuned), SD about .6 within one
+    supporter.
 
     Part of it is in the supporter's words: it quotes the seeker, asks open questions, does not repeat itself and does
     not number its advice. The rest is drawn from the text of the first turns, so it stays as the conversation grows.
@@ -94,8 +95,10 @@ def planted_quality(turns: Turns) -> float:
 def planted_score(
     turns: Turns, *, item: str, rater: str, noise: float, leniency: float = 0.0, minimum: int = 1, maximum: int = 5
 ) -> int:
-    """What a rater who sees the planted quality through `noise` (SD, in points of a 1–5 scale) gives for an item.
-    `leniency`: by how many points this rater is above others, whatever is rated."""
+    """Return the score of a rater who sees the planted quality through `noise` (SD, in points of a 1–5 scale).
+
+    `leniency`: by how many points this rater is above others.
+    """
     text = _flat(turns)
     quality = planted_quality(turns) + ITEM_SD * _draw("item", item, _flat(turns[:SEEDING_TURNS]))
     points = SLOPE * quality + leniency + noise * _draw("rater", text, rater, item)
@@ -104,14 +107,14 @@ def planted_score(
 
 
 class DemonstrationJudge:
-    """Answers a judge's prompt; the profile and the inner states in it make it see better."""
+    """Answer a judge's prompt; the profile and the inner states in it reduce the noise."""
 
     demonstration = True
 
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         prompt = _prompt(messages)
         if all(side.search(prompt) for side in SIDES):
-            return await self.compared(prompt, on_text)
+            return await self.compare_sides(prompt, on_text)
         strategy = _strategy(prompt)
         shown = read_dialogue(prompt)
         turns = [(seeker, without_padding(reply)) for seeker, reply in shown]
@@ -138,7 +141,7 @@ class DemonstrationJudge:
         analysis = f"A scripted judge ({strategy}) for demonstration; no model has read these {len(turns)} turns."
         return await spoken(_output({"analysis": analysis, "evaluation": scores}), "judge", on_text)
 
-    async def compared(self, prompt: str, on_text: OnText | None) -> Reply:
+    async def compare_sides(self, prompt: str, on_text: OnText | None) -> Reply:
         sides = [read_dialogue(prompt, side) for side in SIDES]
         scores = {item.key: planted_preference(*sides, item=item.key) for item in read_items(prompt)}
         analysis = "A scripted judge for demonstration; no model has read these conversations."
@@ -146,8 +149,10 @@ class DemonstrationJudge:
 
 
 def planted_preference(first: Turns, second: Turns, *, item: str) -> int:
-    """FIRST, NEITHER or SECOND: by planted quality through noise that does not depend on their order, and with a bias
-    for the first that does."""
+    """Return FIRST, NEITHER or SECOND by planted quality.
+
+    The noise does not depend on the order of the two; the bias for the first does.
+    """
     texts = _flat(first), _flat(second)
     noise = PAIR_NOISE * _draw("pair", *sorted(texts), item) * (1 if texts[0] <= texts[1] else -1)
     ahead = planted_quality(first) - planted_quality(second) + noise + FIRST_BIAS
@@ -155,7 +160,7 @@ def planted_preference(first: Turns, second: Turns, *, item: str) -> int:
 
 
 class DemonstrationThinker:
-    """Answers a Thinker's prompt: what the seeker makes of the supporter's last reply."""
+    """Answer a Thinker's prompt: the seeker's view of the supporter's last reply."""
 
     demonstration = True
 
@@ -170,7 +175,7 @@ class DemonstrationThinker:
         return await spoken(_output(state), "thinker", on_text)
 
 
-# By how the last reply was received: badly, neither, well.
+# By how the last reply was received: badly, neutrally, well.
 THOUGHTS = {
     "en": (
         ("This could have been said to anyone.", "let down", "To end this soon."),
@@ -186,7 +191,7 @@ THOUGHTS = {
 
 
 def read_dialogue(prompt: str, between: re.Pattern[str] = DIALOGUE) -> list[tuple[str, str]]:
-    """The turns between the `<dialogue>` lines; a seeker's message without a reply has an empty one."""
+    """Return the turns between the `<dialogue>` lines; a seeker's message without a reply has an empty one."""
     block = between.search(prompt)
     if block is None:
         raise _unreadable("dialogue")
@@ -226,14 +231,14 @@ def _strategy(prompt: str) -> str:
 
 
 def _around(prompt: str) -> str:
-    """Without what was said: nobody who speaks in it can pass for a part of the prompt."""
+    """Return the prompt without the conversation, so that nobody's words can pass for a part of it."""
     for between in (DIALOGUE, *SIDES):
         prompt = between.sub("", prompt)
     return prompt
 
 
 def _is_foreign(messages: Sequence[Message], turns: Turns) -> bool:
-    """Whether a judge's standing text is in another language than the conversation."""
+    """Return whether a judge's standing text is in another language than the conversation."""
     standing = " ".join(message.text for message in messages if message.role == "system")
     return "<dialogue>" in standing and _is_chinese(standing) != _is_chinese(_flat(turns))
 
@@ -256,7 +261,8 @@ def _unreadable(tag: str) -> ProviderError:
 
 
 def _quotes(reply: str, seeker: str) -> bool:
-    """Whether four words (Chinese: characters) in a row of the seeker's, or a shorter message's all, come back."""
+    """Return whether four words (Chinese: characters) in a row of the seeker, or all of a shorter message,
+    come back."""
     asked, said = TOKEN.findall(seeker.lower()), TOKEN.findall(reply.lower())
     length = min(SHARED_TOKENS, len(asked))
     return length > 1 and not _runs(asked, length).isdisjoint(_runs(said, length))
@@ -267,7 +273,7 @@ def _runs(tokens: Sequence[str], length: int) -> set[tuple[str, ...]]:
 
 
 def _repetition(replies: Sequence[str]) -> float:
-    """The share of sentences that the supporter had said before in this conversation."""
+    """Return the share of sentences that the supporter had said before in this conversation."""
     sentences = [" ".join(sentence.split()) for reply in replies for sentence in SENTENCE.findall(reply)]
     told = [sentence for sentence in sentences if LETTER.search(sentence)]
     return 1 - len(set(told)) / len(told) if told else 0.0
@@ -279,11 +285,11 @@ def _share(happened: Iterable[bool]) -> float:
 
 
 def _flat(turns: Turns) -> str:
-    """Line breaks and runs of spaces do not count: people's and judges' transcripts differ in them."""
+    """Return the text without line breaks and runs of spaces, because transcripts differ in them."""
     return "\n".join(" ".join(text.split()) for turn in turns for text in turn)
 
 
 def _draw(*parts: str) -> float:
-    """A standard normal draw that is the same for the same parts, in every process."""
+    """Return a standard normal draw that is the same for the same parts, in every process."""
     number = int.from_bytes(hashlib.sha256("\0".join(parts).encode()).digest()[:6])
     return NormalDist().inv_cdf((number + 0.5) / 2**48)

@@ -1,5 +1,4 @@
-"""The demonstration's writer of profiles: no model, but a profile that fits the answers in the prompt, the same for the
-same answers.
+"""The demonstration's scripted writer of profiles. The same answers always give the same profile.
 
 It takes nothing from what people wrote in words of their own, so nobody can be recognised by what it writes: the story
 comes from the topic, the wishes from the goal, the manner from the Big Five.
@@ -24,7 +23,7 @@ INTENSITIES = (3, 4)  # by neuroticism: low, high
 
 
 class ScriptedProfileWriter:
-    """Answers the prompt of `dialogue.seekers.profile_writer`."""
+    """Answer the prompt of `dialogue.seekers.profile_writer`."""
 
     demonstration = True
 
@@ -35,14 +34,14 @@ class ScriptedProfileWriter:
         prompt = next((message.text for message in reversed(messages) if message.role == "user"), "")
         if "<person>" not in prompt:
             raise ProviderError("client_error", "The prompt has no <person> block.", permanent=True)
-        profile = written(dict(LINE.findall(prompt)), self._texts)
+        profile = write_profile(dict(LINE.findall(prompt)), self._texts)
         return await spoken(f"<output>{json.dumps(profile, ensure_ascii=False)}</output>", NAME, on_text)
 
 
-def written(told: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]:
-    """`told`: the lines of the prompt, by key."""
-    topic = _chosen(texts["topics"], told.get("topic", ""))
-    wish = _chosen(texts["goals"], told.get("goal", ""))
+def write_profile(told: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a profile; `told`: the lines of the prompt, by key."""
+    topic = _option_for(texts["topics"], told.get("topic", ""))
+    wish = _option_for(texts["goals"], told.get("goal", ""))
     habits = [texts["habits"]["C"][_is_high(told, "C")], texts["habits"]["N"][_is_high(told, "N")]]
     happened = [topic["background"], texts["statuses"].get(told.get("status", ""), "")]
     return {
@@ -69,8 +68,8 @@ def written(told: Mapping[str, str], texts: Mapping[str, Any]) -> dict[str, Any]
     }
 
 
-def _chosen(options: Mapping[str, Any], said: str) -> Any:
-    """The last one is for whoever said something else, or nothing."""
+def _option_for(options: Mapping[str, Any], said: str) -> Any:
+    """Return the option for an answer; the last one for other answers, or none."""
     return options.get(said, list(options.values())[-1])
 
 

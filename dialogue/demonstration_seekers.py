@@ -1,4 +1,4 @@
-"""Simulated seekers of the demonstration: no model, but answers with a known truth to the prompts of seekers.
+"""Scripted seekers of the demonstration, whose answers have a known truth.
 
 What is planted, so that a benchmark run of the five demonstration supporters finds it again:
 - A seeker's feeling goes from reply to reply towards what the conversation's planted quality (`dialogue.demonstration`)
@@ -44,8 +44,8 @@ TEXTS = Path(__file__).resolve().parents[1] / "fixtures" / "demonstration" / "se
 START, START_SD = 42.0, 4.0  # points of 0 to 100, before the first reply; one draw for each profile
 NEUTRAL, GAIN = 50.0, 22.0  # the feeling that a quality of 0 leads to, and points for one unit of quality
 VIEWS = 3
-STALE, FRESH_AFTER = 12.0, 6  # points that a reply costs whose every sentence was in one of so many before it
-PACE = 0.35  # of the way there with each reply
+STALE, FRESH_AFTER = 12.0, 6  # points lost by a reply whose every sentence was in one of so many earlier replies
+PACE = 0.35  # share of the way to the target with each reply
 BURDEN = {  # points that each behaviour takes, for one step of intensity
     "low_engagement": 1.0,
     "resistance": 1.2,
@@ -69,7 +69,7 @@ LEVEL = re.compile(r"(\d)$")
 
 
 class ScriptedSeeker:
-    """Answers one of the five prompts, with `answer` from the system text and the user text of it."""
+    """Answer one of the five prompts, from its system text and its user text."""
 
     demonstration = True
 
@@ -84,19 +84,19 @@ class ScriptedSeeker:
 
 
 def thought(_: str, prompt: str, language: str) -> str:
-    """A Thinker's answer."""
+    """Return a Thinker's answer."""
     turns = _turns(prompt, "memory")
-    score = _now(turns, prompt, language)
-    options = _texts(language)["thoughts"][_received(score)]
+    score = _present_score(turns, prompt, language)
+    options = _texts(language)["thoughts"][_reception(score)]
     cognition, emotion, goal = options[len(turns) % len(options)]
     return _output({"cognition": cognition, "emotion": emotion, "goal": goal, "emotion_score": score})
 
 
 def utterance(system: str, prompt: str, language: str) -> str:
-    """A Talker's answer, or, where the prompt has no thought, that of the one agent."""
+    """Return a Talker's answer, or that of the one agent if the prompt has no thought."""
     turns = _turns(prompt, "dialogue")
     told = SCORE.search(_block(prompt, "thought"))
-    score = int(told[1]) if told else _now(turns, prompt, language)
+    score = int(told[1]) if told else _present_score(turns, prompt, language)
     end = _end(turns, prompt, language) if _may_end(system, language) else ""
     if end:
         lines = _texts(language)["leaving"][end]
@@ -105,15 +105,15 @@ def utterance(system: str, prompt: str, language: str) -> str:
 
 
 def review(_: str, prompt: str, language: str) -> str:
-    """A reviewer's answer: helper's phrases and repetitions, by the rules of the gates."""
-    numbered = [(number, text) for number, role, text in _spoken(prompt, "dialogue") if role == "Seeker"]
+    """Return a reviewer's answer: helper's phrases and repetitions, by the rules of the gates."""
+    numbered = [(number, text) for number, role, text in _lines_of(prompt, "dialogue") if role == "Seeker"]
     said = [(number, read_utterance(text, language)) for number, text in numbered]
     faults = [*role_flips(said, language), *repetitions(said, language)]
     return _output({"faults": [{"kind": f.kind, "turn": f.turn, "evidence": f.evidence} for f in faults]})
 
 
 def evaluation(_: str, prompt: str, __: str) -> str:
-    """An Evaluator's answer to a judge's prompt: the seeker looks back, with its first feelings."""
+    """Return an Evaluator's answer to a judge's prompt: the seeker looks back, with its first feelings."""
     turns, felt = read_dialogue(prompt), [int(score) for score in STATE.findall(prompt)[:FIRST_FELT]]
     leniency = (fmean(felt) - START) / FELT if felt else 0.0
     scores = {
@@ -141,11 +141,11 @@ SEEKER_MODELS: Mapping[str, Callable[[str, str, str], str]] = {
 
 
 def feelings(turns: Turns, profile_text: str, intensities: Mapping[str, int]) -> list[float]:
-    """What the seeker feels after each reply, 0 to 100, without the swings of arousal."""
+    """Return the seeker's feeling after each reply, 0 to 100, without the swings of arousal."""
     feeling = START + START_SD * random.Random(profile_text).gauss(0, 1)
     path = []
     for count in range(1, len(turns) + 1):
-        deserved = _deserved(_quality(tuple(turns[:count])), intensities) - STALE * _stale(turns[:count])
+        deserved = _target_feeling(_quality(tuple(turns[:count])), intensities) - STALE * _stale(turns[:count])
         feeling += PACE * (deserved - feeling)
         path.append(min(100.0, max(0.0, feeling)))
     return path
@@ -153,25 +153,27 @@ def feelings(turns: Turns, profile_text: str, intensities: Mapping[str, int]) ->
 
 @lru_cache(maxsize=4096)
 def _quality(turns: tuple[tuple[str, str], ...]) -> float:
-    """The planted quality, also as it would be had the conversation begun a turn or two later: the part of it that is
-    drawn by chance then weighs less against what the supporter does."""
+    """Return the mean planted quality, starting from each of the first turns.
+
+    The random part then weighs less against what the supporter does.
+    """
     return fmean(planted_quality(turns[start:]) for start in range(min(VIEWS, len(turns))))
 
 
 def _stale(turns: Turns) -> float:
-    """The share of the last reply's sentences that were there shortly before: what one notices first in a formula."""
+    """Return the share of the last reply's sentences that occurred shortly before."""
     *earlier, last = [[part.strip() for part in SENTENCE.findall(reply)] for _, reply in turns]
     recent = {sentence for sentences in earlier[-FRESH_AFTER:] for sentence in sentences}
     return fmean(sentence in recent for sentence in last) if last else 0.0
 
 
-def _deserved(quality: float, intensities: Mapping[str, int]) -> float:
+def _target_feeling(quality: float, intensities: Mapping[str, int]) -> float:
     burden = sum(BURDEN[key] * intensity for key, intensity in intensities.items())
     openness = 1 - CLOSED * sum(intensities.values()) if quality > 0 else 1.0
     return NEUTRAL + GAIN * openness * quality - burden
 
 
-def _now(turns: Turns, prompt: str, language: str) -> int:
+def _present_score(turns: Turns, prompt: str, language: str) -> int:
     behaviour = _block(prompt, "behaviour")
     intensities = _intensities(behaviour, language)
     path = feelings(turns, _block(prompt, "profile"), intensities)
@@ -194,7 +196,7 @@ def _may_end(system: str, language: str) -> bool:
 
 
 def _message(turns: Turns, prompt: str, language: str, score: int) -> str:
-    """A reaction and a line of the story, with what shows of the behaviours instead or beside."""
+    """Return a reaction and a line of the story, with or replaced by visible behaviours."""
     texts, turn = _texts(language), len(turns) + 1
     story: str = texts["story"][turn % len(texts["story"])]
     if not any(seeker for seeker, _ in turns):
@@ -203,7 +205,7 @@ def _message(turns: Turns, prompt: str, language: str, score: int) -> str:
     shown = [key for key, at in _intensities(behaviour, language).items() if _shows(key, at, turn, profile)]
     if "low_engagement" in shown:
         return _short(turns, language)
-    reactions = texts["reactions"][_received(score)]
+    reactions = texts["reactions"][_reception(score)]
     samples = {key: components()[key].samples[language] for key in shown}
     first = samples.get("resistance", reactions)
     parts = [first[turn % len(first)]]
@@ -217,14 +219,14 @@ def _message(turns: Turns, prompt: str, language: str, score: int) -> str:
 
 
 def _outburst(samples: Sequence[str], arousal: int, said: str) -> list[str]:
-    """Upset, or sorry for having been so; each once."""
+    """Return an upset line, or an apology for one; each once."""
     upset, sorry, despair = samples
     due = (upset, despair) if arousal > CALM_AROUSAL else (sorry,) if upset in said else ()
     return [line for line in due if line not in said][:1]
 
 
 def _short(turns: Turns, language: str) -> str:
-    """A few words; now and then nothing at all, but never in two turns running."""
+    """Return a few words, now and then nothing, but never in two turns running."""
     options: list[str] = [*_texts(language)["short"], SILENCE]
     return options[len(turns) % len(options)]
 
@@ -233,13 +235,13 @@ def _shows(key: str, intensity: int, turn: int, profile: str) -> bool:
     return random.Random(f"{key}/{turn}/{profile}").random() < SHOWN[intensity]
 
 
-def _received(score: int) -> int:
-    """Badly, neither, well."""
+def _reception(score: int) -> int:
+    """Return how the reply was received: 0 badly, 1 neutrally, 2 well."""
     return 0 if score < 40 else 1 if score < 56 else 2
 
 
 def _intensities(behaviour: str, language: str) -> dict[str, int]:
-    """Read back from the block that `behaviours.instruction` wrote."""
+    """Return the intensities in the block that `behaviours.instruction` wrote."""
     return {
         key: next((at for at in range(1, STRONGEST + 1) if _is_told(key, at, behaviour, language)), 0)
         for key in components()
@@ -262,21 +264,21 @@ def _opening(prompt: str, language: str) -> str:
 
 
 def _turns(prompt: str, tag: str) -> list[tuple[str, str]]:
-    """(seeker, supporter) of each turn; either may be empty."""
+    """Return (seeker, supporter) of each turn; either may be empty."""
     turns: dict[int, dict[str, str]] = {}
-    for number, role, text in _spoken(prompt, tag):
+    for number, role, text in _lines_of(prompt, tag):
         turns.setdefault(number, {})[role] = text
     return [(said.get("Seeker", ""), said.get("Supporter", "")) for said in turns.values()]
 
 
-def _spoken(prompt: str, tag: str) -> Iterator[tuple[int, str, str]]:
+def _lines_of(prompt: str, tag: str) -> Iterator[tuple[int, str, str]]:
     if f"<{tag}>" not in prompt:
         raise ProviderError("client_error", f"The prompt has no <{tag}> block.", permanent=True)
     return ((int(number), role, text) for number, role, text in LINE.findall(_block(prompt, tag)))
 
 
 def _block(prompt: str, tag: str) -> str:
-    """What stands between the lines `<tag>` and `</tag>`; empty where there is no such block."""
+    """Return the text between the lines `<tag>` and `</tag>`; empty if there is no such block."""
     found = re.search(rf"^<{tag}>$\n(.*?)\n?^</{tag}>$", prompt, re.DOTALL | re.MULTILINE)
     return found[1] if found else ""
 

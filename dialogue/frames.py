@@ -1,4 +1,4 @@
-"""Every websocket frame, both directions (docs/interfaces.md). Nothing in them names the supporter. Pure."""
+"""All websocket frames, both directions (docs/interfaces.md). None names the supporter. Pure."""
 
 import json
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Resume:
 
 @dataclass(frozen=True)
 class Timing:
-    """How the message was written, as the page measured it: milliseconds, a count, a truth value."""
+    """The timing of a message as the page measured it: milliseconds, a count, a truth value."""
 
     reading_ms: int
     typing_ms: int
@@ -53,7 +53,7 @@ Incoming = Resume | SeekerMessage | Retry | Seen | End
 
 
 class BadFrame(ValueError):
-    """The frame is none of ours; the text says what is wrong with it."""
+    """The frame is unknown or malformed; the text says what is wrong."""
 
 
 def parse(text: str | None) -> Incoming:
@@ -112,7 +112,7 @@ def _identifier(frame: dict[str, Any]) -> str:
 
 
 def _text(frame: dict[str, Any]) -> str:
-    """The message as it can be stored: databases take neither NUL nor a lone surrogate."""
+    """Return the message as it can be stored: databases accept neither NUL nor a lone surrogate."""
     value = frame.get("text")
     if not isinstance(value, str):
         raise BadFrame("'text' must be a text.")
@@ -159,7 +159,7 @@ class StoredReply(Outgoing):
     seq: int
     turn: int
     text: str
-    sent_at: str | None = None  # when the whole of it was stored, likewise
+    sent_at: str | None = None  # when the whole reply was stored, likewise
 
 
 @dataclass(frozen=True)
@@ -212,5 +212,5 @@ class Error(Outgoing):
     detail: str
 
 
-# What comes again on `resume`.
+# Frames that are sent again on `resume`.
 Numbered = StoredMessage | StoredReply | Help

@@ -17,14 +17,14 @@ def is_storable(text: str) -> bool:
 
 
 def storable(text: str) -> str:
-    """The text without what cannot be stored; people paste it from elsewhere and do not see it."""
+    """Return the text without characters that cannot be stored; people paste them without seeing them."""
     return UNSTORABLE.sub("", text)
 
 
 def int_from(text: object, minimum: int, maximum: int) -> int | None:
-    """The whole number that a text writes in the digits 0 to 9; `None` where it is none, or beyond the limits.
+    """Return the whole number in the digits 0 to 9; `None` if it is none, or beyond the limits.
 
-    `int` by itself takes other digits, spaces and signs, and fails on a text of thousands of digits.
+    `int` by itself accepts other digits, spaces and signs, and fails on a text of thousands of digits.
     """
     if not isinstance(text, str) or not re.fullmatch("[0-9]{1,19}", text):
         return None
@@ -32,8 +32,11 @@ def int_from(text: object, minimum: int, maximum: int) -> int | None:
 
 
 class StorableJSON(json.JSONDecoder):
-    """JSON that every database stores and every reader reads: Python's own reads NaN, 1e999, integers of thousands of
-    digits, and "\\u0000" besides. Raises JSONDecodeError alone, as Django's field of a form expects."""
+    """A JSON decoder for values that every database stores and every reader reads.
+
+    Python's own also reads NaN, 1e999, integers of thousands of digits, and "\\u0000". It raises JSONDecodeError alone,
+    as Django's form field expects.
+    """
 
     def decode(self, text: str) -> Any:  # type: ignore[override]
         try:

@@ -1,5 +1,4 @@
-"""What calls cost: a table of prices that the lab enters itself, and estimates before a call is made. Pure but for
-reading the file."""
+"""Prices of calls: a table that the lab maintains, and estimates before a call. Pure but for reading the file."""
 
 import difflib
 import math
@@ -43,8 +42,8 @@ class BatchPrice(NamedTuple):
 
 @dataclass(frozen=True)
 class Price:
-    """In `currency` per million tokens, by the table of this `version`. `batch`: what a batch of requests costs, where
-    that differs."""
+    """A price in `currency` per million tokens, from the table of this `version`. `batch`: the price in a batch, if it
+    differs."""
 
     input: Decimal
     cached_input: Decimal
@@ -54,7 +53,7 @@ class Price:
     batch: BatchPrice | None = None
 
     def in_batch(self) -> "Price":
-        """Without a reduction for what the provider had read before: it would be a guess that there is one."""
+        """Return the price in a batch, without a discount for cached input, because nothing guarantees one."""
         if self.batch is None:
             return self
         return replace(self, input=self.batch.input, cached_input=self.batch.input, output=self.batch.output)
@@ -62,7 +61,8 @@ class Price:
     def cost(
         self, input_tokens: int | None, output_tokens: int | None, cached_tokens: int | None = 0
     ) -> Decimal | None:
-        """`None` where tokens are not known, unless they cost nothing. `cached_tokens` are part of `input_tokens`."""
+        """Return the cost; `None` if tokens are not known, unless they cost nothing. `cached_tokens` are part of
+        `input_tokens`."""
         if not (self.input or self.cached_input or self.output):
             return Decimal(0).quantize(SMALLEST)
         if input_tokens is None or output_tokens is None:
@@ -72,20 +72,23 @@ class Price:
         return (total / MILLION).quantize(SMALLEST, ROUND_HALF_UP)
 
     def reserve(self, input_tokens: int, max_tokens: int | None) -> Decimal:
-        """What to set aside before the call: nothing cached, or the dearer of the two, and all that the model may
-        write; USUAL_OUTPUT where that has no end."""
+        """Return the amount to set aside before the call.
+
+        It assumes nothing cached, or the dearer of the two, and as much output as the model may write; USUAL_OUTPUT
+        without a limit.
+        """
         output_tokens = USUAL_OUTPUT if max_tokens is None else max_tokens
         total = input_tokens * max(self.input, self.cached_input) + output_tokens * self.output
         return (total / MILLION).quantize(SMALLEST, ROUND_CEILING)
 
 
-# What scripted models cost. A table knows models by name, not by kind, so who calls a scripted one takes this.
+# The price of scripted models. The table knows models by name, not by kind, so callers use this for scripted ones.
 FREE = Price(input=Decimal(0), cached_input=Decimal(0), output=Decimal(0), version="free", currency="")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One price, from a day on. `model` is a name, or the beginning of names and `*`; `base_url` "" is any."""
+    """A price from a day on. `model` is a name, or the beginning of names and `*`; `base_url` "" is any."""
 
     model: str
     base_url: str
@@ -101,7 +104,7 @@ class Entry:
         return self.model.endswith("*")
 
     def rank(self) -> tuple[bool, bool, int, date]:
-        """The higher, the nearer to a model that it is for."""
+        """Return a sort key that is higher for an entry closer to the model."""
         return bool(self.base_url), not self.is_prefix(), len(self.model), self.since
 
 
@@ -112,15 +115,21 @@ class Prices:
     entries: tuple[Entry, ...]
 
     def price_of(self, model: str, base_url: str, on: date) -> Price | None:
-        """`None` where the table has no price yet. Entries for this very server come before those for any, then the
-        whole name before the longest beginning, then the newest that is not after `on`."""
+        """Return the price of a model; `None` if the table has none yet.
+
+        Entries for this very server come before those for any, then the whole name before the longest beginning, then
+        the newest that is not after `on`.
+        """
         fitting = [entry for entry in self.entries if entry.since <= on and entry.is_for(model, base_url)]
         return max(fitting, key=Entry.rank).price if fitting else None
 
 
-def estimated_tokens(messages: Iterable[Message]) -> int:
-    """Rough, for limits and budgets only: 4 characters to a token, 1.5 where writing is Chinese, Japanese or Korean,
-    and 4 tokens around each message. Real tokenizers may differ by a third; what was used is told by the reply."""
+def estimate_tokens(messages: Iterable[Message]) -> int:
+    """Estimate tokens roughly, for limits and budgets: 4 characters to a token, and 4 tokens around each message.
+
+    Chinese, Japanese and Korean count 1.5 characters to a token. Real tokenizers may differ by a third; the reply tells
+    the actual number.
+    """
     return math.ceil(sum(TOKENS_AROUND_A_MESSAGE + _tokens(message.text) for message in messages))
 
 
@@ -129,8 +138,8 @@ def _tokens(text: str) -> float:
     return (len(text) - wide) / LATIN_CHARACTERS + wide / WIDE_CHARACTERS
 
 
-def told_amount(amount: Decimal) -> str:
-    """At least two decimals, and two digits of what is small: 12.50, 0.0012; at most the six that are kept."""
+def format_amount(amount: Decimal) -> str:
+    """Return an amount with two decimals or two significant digits, at most six decimals: 12.50, 0.0012."""
     digits = min(max(2, 1 - amount.adjusted()), 6) if amount else 2
     return f"{amount:.{digits}f}"
 
@@ -139,7 +148,7 @@ def told_amount(amount: Decimal) -> str:
 
 
 def load_prices(path: Path | str) -> Prices:
-    """Raises PriceFileError with every fault."""
+    """Read a price file. Raises PriceFileError with every fault."""
     path = Path(path)
     document = _document(path)
     faults = [f"{key}: unknown key{_suggestion(key, TABLE_KEYS)}" for key in document if key not in TABLE_KEYS]

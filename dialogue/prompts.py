@@ -1,4 +1,4 @@
-"""Prompt files: what a supporter, a judge or a Thinker is told, and the version of it. Pure."""
+"""Prompt files of supporters, judges and Thinkers, with their versions. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ class PromptFile:
 
 
 def read_prompt(path: Path) -> PromptFile:
-    """A prompt file's text without its first line where that one is `version: …`."""
+    """Read a prompt file; a first line `version: …` is its version and not part of the text."""
     text = path.read_text(encoding="utf-8-sig").strip()
     first, _, rest = text.partition("\n")
     if first.startswith(VERSION):

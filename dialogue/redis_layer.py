@@ -1,4 +1,4 @@
-"""Notices between server processes over Redis, without which the conversations of each process go on."""
+"""Notices between server processes over Redis. Without Redis, the conversations of each process continue."""
 
 import asyncio
 import logging
@@ -25,7 +25,7 @@ MISSED = {"type": "conversation.changed", "owner": ""}  # makes a socket look in
 
 
 class PatientLock(ChannelLock):
-    """Channels' own keeps a lock for good once somebody was cancelled while they waited for it."""
+    """A channel lock that is released if a waiting task is cancelled; Channels' own then keeps it for good."""
 
     async def acquire(self, channel: str) -> bool:
         try:
@@ -38,8 +38,11 @@ class PatientLock(ChannelLock):
 
 
 class RedisLayer(RedisChannelLayer):
-    """Channels' own layer raises when Redis is away, and whoever used it is closed. This one leaves the notice out,
-    says so once, and when Redis is back joins all groups again and lets each socket look for what it missed."""
+    """A channel layer that survives the loss of Redis.
+
+    Channels' own layer raises when Redis is away, and its user is disconnected. This one drops the notice and says so
+    once. When Redis is back, it joins all groups again and lets each socket look for what it missed.
+    """
 
     def __init__(self, **config: Any) -> None:
         super().__init__(**config)
@@ -49,7 +52,7 @@ class RedisLayer(RedisChannelLayer):
         self.watching: asyncio.Task[None] | None = None
 
     def create_pool(self, index: int) -> ConnectionPool:
-        """Retries once, on a new connection, since the one at hand may have broken while nobody used it."""
+        """Return a pool that retries once on a new connection, because an idle one may have broken."""
         host = {"socket_timeout": LONGEST_SILENCE, "retry": Retry(NoBackoff(), 1)} | self.hosts[index]
         return ConnectionPool.from_url(host.pop("address"), **host)
 
@@ -74,7 +77,7 @@ class RedisLayer(RedisChannelLayer):
                 await asyncio.wait([self.watch()])
 
     async def _clean_receive_backup(self, index: int, channel: str) -> None:
-        """Runs in a task of its own, whose error nobody would take."""
+        """Clean up in a task of its own, whose error nobody would handle."""
         await self.attempt(super()._clean_receive_backup, index, channel)
 
     async def attempt(self, command: Callable[..., Awaitable[None]], *arguments: Any) -> None:
@@ -87,15 +90,15 @@ class RedisLayer(RedisChannelLayer):
             self.watch()
 
     def watch(self) -> asyncio.Task[None]:
-        """The one task that waits until Redis is back."""
+        """Return the one task that waits until Redis is back."""
         if self.watching is None or self.watching.done():
             self.watching = asyncio.create_task(self.wait_until_back())
         return self.watching
 
     async def wait_until_back(self) -> None:
-        """Says nothing where only a connection broke."""
+        """Wait until Redis answers. It logs nothing if only a connection broke."""
         since = time.monotonic()
-        while not await self.answers():  # noqa: ASYNC110 — it asks, nobody tells
+        while not await self.answers():  # noqa: ASYNC110 — Redis sends no notice when it is back
             await asyncio.sleep(AGAIN)
         if self.is_away:
             self.is_away = False
@@ -103,7 +106,7 @@ class RedisLayer(RedisChannelLayer):
             log.warning("Redis answers again, after %.0f s", time.monotonic() - since)
 
     async def answers(self) -> bool:
-        """Whether it runs a script that writes, as all that is asked of it here does."""
+        """Return whether Redis runs a script that writes, like all commands used here."""
         script, key = "return redis.call('SET', ARGV[1], 1, 'EX', 60)", f"{self.prefix}:probe"
         try:
             async with asyncio.timeout(PATIENCE):
@@ -117,8 +120,8 @@ class RedisLayer(RedisChannelLayer):
         return True
 
     async def come_back(self) -> None:
-        """What was sent meanwhile is lost, and so are the groups, where it was Redis itself that had died."""
-        await self.connection(0).connection_pool.disconnect()  # those that still wait for an answer wait in vain
+        """Join all groups again and make sockets look for missed messages, because a restart of Redis loses both."""
+        await self.connection(0).connection_pool.disconnect()  # open requests would wait for ever
         for group, channels in list(self.joined.items()):
             for channel in tuple(channels):
                 await self.attempt(super().group_add, group, channel)

@@ -18,12 +18,12 @@ from django.db import InterfaceError, OperationalError
 
 from dialogue import chat, frames
 from dialogue.chat import Assignment, Heard, Inquiry
+from dialogue.pacing import Pace, PacedReply
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.providers.registry import model_for
 from dialogue.safety import second_line
 from dialogue.safety.screening import Verdict, screen_reply
 from dialogue.safety.second_line import Answer, Finding
-from dialogue.showing import Pace, Showing
 
 log = logging.getLogger(__name__)
 
@@ -123,7 +123,7 @@ class LiveReply:
 
     def begin(self, assignment: Assignment) -> None:
         self.assignment = assignment
-        self.showing = Showing(assignment.evenness, self.pace)
+        self.showing = PacedReply(assignment.evenness, self.pace)
         self.told = False  # the number of what comes after the pieces is given away
         self.screened = 0  # code points that the safety screen has passed
         self.next_seq = assignment.seq

@@ -1,12 +1,15 @@
-"""A simulated seeker talks with a supporter (EmoHarbor, arXiv:2601.01530, Algorithm 1; the seeker speaks first, as
-people do here). Each step is stored before the next, so whoever takes up a conversation goes on where it stands."""
+"""Run a conversation between a simulated seeker and a supporter (EmoHarbor, arXiv:2601.01530, Algorithm 1).
+
+The seeker speaks first, as people do here. Each step is stored before the next, so another process can continue a
+conversation.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from dialogue import simulated
+from dialogue import simulated_dialogue
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.group_commit import in_database
@@ -19,19 +22,20 @@ from dialogue.seekers import prompts
 from dialogue.seekers.behaviours import VOLATILITY, Condition, instruction, mood
 from dialogue.seekers.profiles import Detail, Profile, known_to_seeker
 from dialogue.seekers.reading import Thought, Unread, Utterance, read_thought, read_utterance
-from dialogue.simulated import SoFar
-from dialogue.supporters import told
+from dialogue.simulated_dialogue import SimulatedDialogue
+from dialogue.supporters import messages_from_pairs
 
 THINKER_TEMPERATURE = 0.1  # EmoHarbor, Section 4.1
 TALKER_TEMPERATURE = 0.7
-FOR_GOOD = (*OF_QUESTION, "empty")  # a supporter that says nothing to this, and will not
+FOR_GOOD = (*OF_QUESTION, "empty")  # the supporter will never answer this message
 Stored = TypeVar("Stored")
 ENDS = {"walked_out": EndReason.WALKED_OUT, "satisfied": EndReason.SATISFIED}
 
 
 @dataclass(frozen=True)
 class Seeker:
-    """Who talks. `thinks`: a Thinker before the Talker; else one agent, an ablation of EmoHarbor's Section 4.1.1."""
+    """A simulated seeker. `thinks`: a Thinker before the Talker; else one agent, an ablation of EmoHarbor's Section
+    4.1.1."""
 
     profile: Profile
     condition: Condition
@@ -41,7 +45,8 @@ class Seeker:
     detail: Detail = "full"
 
     def settings(self, name: str) -> ModelSettings:
-        """Of seeker_thinker, seeker_talker or seeker_one_agent. Where the model is a script, that script."""
+        """Return the settings of seeker_thinker, seeker_talker or seeker_one_agent; for a scripted model, of that
+        script."""
         temperature = THINKER_TEMPERATURE if name == "seeker_thinker" else TALKER_TEMPERATURE
         model = name if self.model.kind == "scripted" else self.model.model
         chosen = temperature if self.model.temperature is None else self.model.temperature
@@ -50,8 +55,10 @@ class Seeker:
 
 @dataclass
 class Simulation:
-    """One conversation. `supporter`: what it is called where it fails. `question` bears what the ledger is to know of
-    each of its calls, `owner` holds its item."""
+    """One conversation.
+
+    `supporter`: its name in error messages. `question`: the ledger's fields of each call. `owner` holds the item.
+    """
 
     seeker: Seeker
     conversation: int
@@ -67,10 +74,13 @@ class Simulation:
     def language(self) -> str:
         return self.seeker.profile.language
 
-    async def run(self) -> SoFar:
-        """To its end. Raises ProviderError where a model cannot be reached, then it can be gone on with later; and Lost
-        where the item was lost, for then somebody else goes on with it."""
-        known = await in_database(simulated.so_far, self.conversation)
+    async def run(self) -> SimulatedDialogue:
+        """Run the conversation to its end.
+
+        Raises ProviderError if a model cannot be reached; the conversation can continue later. Raises Lost if another
+        process took over the item.
+        """
+        known = await in_database(simulated_dialogue.load_dialogue, self.conversation)
         while not known.end_reason:
             try:
                 await self.step(known)
@@ -80,50 +90,52 @@ class Simulation:
                 await self.give_up(known)
         return known
 
-    async def step(self, known: SoFar) -> None:
-        """The next thing that is due: a reply, a thought, the end, or a message."""
+    async def step(self, known: SimulatedDialogue) -> None:
+        """Do the next thing that is due: a reply, a thought, the end, or a message."""
         if known.due:
             await self.hear(known)
         elif self.has_to_think(known):
             await self.think(known)
         elif len(known.turns) >= self.max_turns:
             known.end_reason = EndReason.CAP
-            await self.stored(simulated.finish, self.conversation, EndReason.CAP)
+            await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.CAP)
         else:
             await self.speak(known)
 
-    async def give_up(self, known: SoFar) -> None:
-        """The conversation has grown too long for the seeker's own model."""
+    async def give_up(self, known: SimulatedDialogue) -> None:
+        """End the conversation, because it has grown too long for the seeker's own model."""
         known.end_reason = EndReason.TECHNICAL
-        await self.stored(simulated.finish, self.conversation, EndReason.TECHNICAL)
+        await self.store_while_owned(simulated_dialogue.finish, self.conversation, EndReason.TECHNICAL)
 
-    def has_to_think(self, known: SoFar) -> bool:
+    def has_to_think(self, known: SimulatedDialogue) -> bool:
         if not (self.seeker.thinks and known.turns):
             return False
         return known.thoughts[-1] is None and known.turns[-1].number not in self.unread
 
-    async def think(self, known: SoFar) -> None:
-        """A thought that cannot be read is missing; the Talker then goes on without one."""
+    async def think(self, known: SimulatedDialogue) -> None:
+        """Ask for a thought. One that cannot be read is missing, and the Talker continues without it."""
         messages = prompts.thinker_messages(
             self.profile, self.behaviour(known), known.turns, known.thoughts[:-1], self.language
         )
         number = known.turns[-1].number
         ask = self.ask("seeker_thinker", Call.Purpose.THINKER, number)
-        thought = await readable(ask, messages, read_thought, why_no_thought, self.language)
+        thought = await readable(ask, messages, read_thought, unread_reason, self.language)
         if isinstance(thought, Unread):
             self.unread.add(number)
         else:
             known.thoughts[-1] = thought
-            await self.stored(simulated.think, self.conversation, number, thought)
+            await self.store_while_owned(simulated_dialogue.store_thought, self.conversation, number, thought)
 
-    async def speak(self, known: SoFar) -> None:
+    async def speak(self, known: SimulatedDialogue) -> None:
         said = await self.utterance(known)
         leaves = ENDS[said.end] if said.end else ""
-        known.end_reason = await self.stored(simulated.say, known, said.text, leaves=leaves)
+        known.end_reason = await self.store_while_owned(
+            simulated_dialogue.store_message, known, said.text, leaves=leaves
+        )
         words = JudgedTurn(len(known.turns) + 1, said.text, "")
         known.due, known.last_words = (None, words) if known.end_reason else (words, None)
 
-    async def utterance(self, known: SoFar) -> Utterance:
+    async def utterance(self, known: SimulatedDialogue) -> Utterance:
         behaviour, can_end, number = self.behaviour(known), bool(known.turns), len(known.turns) + 1
         if self.seeker.thinks:
             newest = known.thoughts[-1] if known.thoughts else None
@@ -132,37 +144,37 @@ class Simulation:
         else:
             name = "seeker_one_agent"
             messages = prompts.one_agent_messages(self.profile, behaviour, known.turns, self.language, can_end)
-        reply = await self.ask(name, Call.Purpose.SEEKER, number)(messages, always_ok)
+        reply = await self.ask(name, Call.Purpose.SEEKER, number)(messages, accept_any_reply)
         return read_utterance(reply.text, self.language)
 
-    async def hear(self, known: SoFar) -> None:
+    async def hear(self, known: SimulatedDialogue) -> None:
         assert known.due is not None  # noqa: S101 - looked at by `step`
         number = known.due.number
         try:
             reply = await self.caller.ask(self.supporter_question(known, known.due))
         except ProviderError as error:
             if error.status == TOO_LONG and not known.turns:
-                error.status = "client_error"  # the arm takes no first message: it is set up wrongly, for all of them
+                error.status = "client_error"  # the arm accepts no first message at all, so its settings are wrong
             if error.status not in FOR_GOOD:
                 raise
-            await self.stored(simulated.break_off, self.conversation, number, error)
+            await self.store_while_owned(simulated_dialogue.break_off, self.conversation, number, error)
             known.end_reason, known.last_words, known.due = EndReason.TECHNICAL, known.due, None
         else:
-            shown = await self.stored(simulated.answer, self.conversation, number, reply)
-            known.heard(shown)
+            shown = await self.store_while_owned(simulated_dialogue.store_reply, self.conversation, number, reply)
+            known.add_reply(shown)
             known.end_reason = EndReason.SAFETY if shown != reply.text else ""
 
-    async def stored(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
+    async def store_while_owned(self, rule: Callable[..., Stored], *args: Any, **kwargs: Any) -> Stored:
         assert self.question.item is not None  # noqa: S101 - a simulation is an item of a job
         return await in_database(store.while_owned, self.owner, self.question.item, rule, *args, **kwargs)
 
-    def supporter_question(self, known: SoFar, due: JudgedTurn) -> Question:
+    def supporter_question(self, known: SimulatedDialogue, due: JudgedTurn) -> Question:
         supporter = known.conversation.supporter
         past = [(turn.seeker, turn.supporter) for turn in known.turns]
         return replace(
             self.question,
             purpose=Call.Purpose.REPLY,
-            messages=tuple(told(known.conversation, past, due.seeker)),
+            messages=tuple(messages_from_pairs(known.conversation, past, due.seeker)),
             settings=supporter.settings(),
             provider=supporter.provider,
             who=self.supporter,
@@ -174,8 +186,8 @@ class Simulation:
     def profile(self) -> str:
         return known_to_seeker(self.seeker.profile, detail=self.seeker.detail)
 
-    def behaviour(self, known: SoFar) -> str:
-        """As it is before the next message."""
+    def behaviour(self, known: SimulatedDialogue) -> str:
+        """Return the instruction for the behaviour before the next message."""
         condition = self.seeker.condition
         now = mood(self.seed, len(known.turns) + 1, condition.intensities[VOLATILITY])
         return instruction(condition, self.language, now)
@@ -193,9 +205,9 @@ class Simulation:
         return self.caller.asking(question)
 
 
-def always_ok(_: Reply) -> str:
+def accept_any_reply(_: Reply) -> str:
     return "ok"
 
 
-def why_no_thought(found: Thought | Unread) -> str:
+def unread_reason(found: Thought | Unread) -> str:
     return found.reason if isinstance(found, Unread) else ""

@@ -1,4 +1,4 @@
-"""A conversation as the supporter sees it: its prompt, and what was said so far."""
+"""The messages for a supporter: its prompt and the conversation so far."""
 
 from collections.abc import Iterable
 
@@ -10,7 +10,7 @@ SLOT = "{profile}"
 
 
 def system_prompt(prompt: str, profile: str) -> str:
-    """The prompt with the seeker's profile in its place; without one, the line that would introduce it goes too."""
+    """Return the prompt with the seeker's profile in its place; without one, its introducing line is removed too."""
     if profile or SLOT not in prompt:
         return prompt.replace(SLOT, profile)
     paragraphs = prompt.split("\n\n")
@@ -18,13 +18,17 @@ def system_prompt(prompt: str, profile: str) -> str:
 
 
 def messages_for(conversation: Conversation, past: Iterable[Turn], text: str) -> list[Message]:
-    """`text` is the message to be answered. A masked reply goes back as it was shown: the supporter must not build on
-    what nobody saw."""
-    return told(conversation, ((turn.text, turn.reply) for turn in past if turn.state == TurnState.ANSWERED), text)
+    """Return the messages for a reply to `text`.
+
+    A masked reply is sent as it was shown, because the supporter must not build on what nobody saw.
+    """
+    return messages_from_pairs(
+        conversation, ((turn.text, turn.reply) for turn in past if turn.state == TurnState.ANSWERED), text
+    )
 
 
-def told(conversation: Conversation, past: Iterable[tuple[str, str]], text: str) -> list[Message]:
-    """The same from pairs of message and reply."""
+def messages_from_pairs(conversation: Conversation, past: Iterable[tuple[str, str]], text: str) -> list[Message]:
+    """Return the same messages from pairs of message and reply."""
     prompt = system_prompt(conversation.supporter.prompt, conversation.profile) if conversation.supporter else ""
     messages = [Message("system", prompt)] if prompt else []
     for message, reply in past:

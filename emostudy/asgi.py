@@ -36,6 +36,6 @@ if settings.REPLAY:
 
 load_screen()
 
-# What is loaded by now stays: to look through all of it for cycles again and again held up whoever was chatting.
+# Objects loaded by now stay. Scanning them for cycles again and again delayed running chats.
 gc.collect()
 gc.freeze()

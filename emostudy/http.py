@@ -24,10 +24,10 @@ from emostudy.pulse import Pulse
 from studies.participation.language import quiet_headers
 from studies.person.broken import HEALTH, HELP, page_without_database
 
-# More would not make pages faster, since Python runs one at a time, but conversations slower.
+# More threads would not make pages faster, because Python runs one at a time, but conversations slower.
 THREADS = 4
-PATIENCE = 2.0  # seconds until the database is looked at
-HELP_PATIENCE = 0.5  # seconds for who asks for help and in which country they are
+PATIENCE = 2.0  # seconds until the database is checked
+HELP_PATIENCE = 0.5  # seconds for the help page and its country
 FILES = f"/{settings.STATIC_URL.lstrip('/')}"
 
 
@@ -37,7 +37,7 @@ class Handler(ASGIHandler):
         self.threads = ThreadPoolExecutor(THREADS, thread_name_prefix="http")
         self.spare = ThreadPoolExecutor(THREADS, thread_name_prefix="spare")
         self.pulse = Pulse()
-        # They would tidy the connections of another thread than the one that answers; `respond` tidies the right ones.
+        # They would close the connections of another thread than the one that answers; `respond` closes the right ones.
         request_started.disconnect(reset_queries)
         request_started.disconnect(close_old_connections)
         request_finished.disconnect(close_old_connections)

@@ -55,7 +55,7 @@ class PatientServer(Server):
         clock.start()
 
     def run_jobs_beside(self) -> None:
-        from studies.management.runner import run_where_needed  # Django is set up by now
+        from studies.management.runner_process import run_where_needed  # Django is set up by now
 
         self.beside = asyncio.get_event_loop().create_task(run_where_needed())
 

@@ -16,7 +16,7 @@ from emostudy import env
 BASE_DIR = Path(__file__).resolve().parent.parent
 FIXTURES = BASE_DIR / "fixtures"
 VAR = Path(env.envtext("VAR_DIR", str(BASE_DIR / "var")))
-os.umask(0o077)  # what people said, and keys: of no other account of this machine
+os.umask(0o077)  # people's texts and keys must not be readable by other accounts
 VAR.mkdir(parents=True, exist_ok=True)
 TESTING = "pytest" in sys.modules
 
@@ -122,10 +122,10 @@ if _database["ENGINE"].endswith("sqlite3"):
         "transaction_mode": "IMMEDIATE",
         "timeout": 20,
         "init_command": "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA foreign_keys=ON;"
-        # What a person had erased must not stay in the file's free pages.
+        # Erased data must not stay in the file's free pages.
         "PRAGMA secure_delete=ON",
     }
-    # Threads here are few and stay; a connection made anew for every message cost more than what was asked of it.
+    # Threads are few and permanent. A new connection for every message cost more than its queries.
     _database["CONN_MAX_AGE"] = None
     _database["TEST"] = {"NAME": str(VAR / f"test_emostudy_{os.getpid()}.sqlite3")}
 else:
@@ -133,7 +133,7 @@ else:
     _database["CONN_MAX_AGE"] = 0
     _database["CONN_HEALTH_CHECKS"] = True
     _database["OPTIONS"] = {
-        # A database that has gone without a goodbye is given up after some 15 s, not after the system's two hours.
+        # A database that vanished is given up after about 15 s, not after the system's two hours.
         **{"connect_timeout": 5, "tcp_user_timeout": 15_000},
         **{"keepalives_idle": 5, "keepalives_interval": 5, "keepalives_count": 2},
         **_database.get("OPTIONS", {}),
@@ -144,7 +144,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = env.envurl("REDIS_URL", ("redis", "rediss", "unix"))
 SINGLE_PROCESS = not REDIS_URL  # the in-process channel layer cannot reach another process
-# Notices only, never text of a conversation: what is durable is in the database, pieces of replies go straight out.
+# It carries notices only, never text of a conversation: texts are in the database, and pieces go directly to sockets.
 CHANNEL_LAYERS = {
     "default": {"BACKEND": "channels.layers.InMemoryChannelLayer", "CONFIG": {"capacity": 1000}}
     if SINGLE_PROCESS
@@ -154,7 +154,7 @@ CHANNEL_LAYERS = {
     }
 }
 
-# What all processes must agree on, such as how often a password was guessed, stands in Redis or in a table.
+# State that all processes share, such as the number of wrong passwords, is in Redis or in a table.
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
@@ -167,7 +167,7 @@ CACHES = {
         "LOCATION": REDIS_URL,
         "KEY_PREFIX": f"{env.envtext('REDIS_PREFIX', 'emostudy')}:cache",
     },
-    # What each process may work out for itself.
+    # Results that each process may compute for itself.
     "own": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
 }
 
@@ -220,7 +220,7 @@ LOGOUT_REDIRECT_URL = "research-sign-in"
 HTTPS = env.envbool("HTTPS")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
-# The last address that the header names is the one that the proxy saw; those before it anybody can write.
+# The last address in the header is the one that the proxy saw; anybody can forge those before it.
 ALLAUTH_TRUSTED_PROXY_COUNT = 1 if HTTPS else 0
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SESSION_COOKIE_AGE = 60 * 24 * 3600  # people come back on another day
@@ -239,10 +239,10 @@ SPECTACULAR_SETTINGS = {"TITLE": "emostudy", "DESCRIPTION": "Read-only access fo
 
 METRICS_TOKEN = env.envtext("METRICS_TOKEN")
 
-# dialogue knows nothing of studies: this names who is told when a conversation shows a risk.
+# dialogue knows nothing about studies. This function is called when a conversation shows a risk.
 RISK_HANDLER = "studies.care.oncall.risk_raised"
 
-# Nor does it know what jobs are about: this names who does the work, by kind of job.
+# The classes that do the work, by kind of job.
 JOB_HANDLERS = {
     "judge": "studies.judging.handler.JudgeHandler",
     "pairs": "studies.judging.comparisons.PairHandler",

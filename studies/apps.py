@@ -6,6 +6,7 @@ class StudiesConfig(AppConfig):
     verbose_name = "Studies"
 
     def ready(self) -> None:
+        from studies.care import checks  # noqa: F401
         from studies.steps import load_kinds
 
         load_kinds()

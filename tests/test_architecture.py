@@ -33,9 +33,9 @@ PURE = (
     "dialogue/demonstration.py",
     "dialogue/demonstration_seekers.py",
     "dialogue/demonstration_profiles.py",
-    "dialogue/naming.py",
+    "dialogue/self_identification.py",
     "dialogue/prompts.py",
-    "dialogue/showing.py",
+    "dialogue/pacing.py",
 )
 
 

@@ -16,7 +16,7 @@ import pytest
 from django.db import DataError, IntegrityError
 
 from emostudy.discreet_log import Formatter, Stream, scrub
-from studies.bots.page import read_page
+from studies.bots.page_reader import read_page
 from tests.faults.database import POSTGRES, Postgres
 from tests.server import ROOT, Server, free_port, serving
 
@@ -161,7 +161,7 @@ class Visitor:
         """Send the first form that the page at this path has, but for the choice of a language in its foot."""
         page = read_page(self.ask(path)[1])
         form = page.step_form() or page.forms[0]
-        return self.ask(form.action or path, {**form.given(), **fields})
+        return self.ask(form.action or path, {**form.hidden_values(), **fields})
 
 
 def invited(server: Server, folder) -> str:
@@ -198,7 +198,7 @@ def test_server_tells_of_a_row_that_postgresql_refuses_without_the_answer(tmp_pa
             connection.execute("ALTER TABLE studies_draft ADD CHECK (answers::text NOT LIKE '%sister%')")
         assert visitor.press("/study/", language="en")[0] == 200
         page = read_page(visitor.ask("/study/")[1]).step_form()
-        draft = {**page.given(), "issue_text": ANSWER}
+        draft = {**page.hidden_values(), "issue_text": ANSWER}
         assert visitor.ask("/study/draft/", draft)[0] == 500
         said = server.log.read_text()
     assert "sister" not in said

@@ -16,7 +16,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from dialogue.incoming import int_from, is_storable, storable
-from studies.bots.page import Form, read_page
+from studies.bots.page_reader import Form, read_page
 from studies.workbench import tasks
 from tests import factories
 from tests.people import Person

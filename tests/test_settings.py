@@ -31,6 +31,7 @@ def started(tmp_path, **env):
         ("DATABASE_URL", "oracle://host/name"),
         ("REDIS_URL", "http://host"),
         ("EMAIL_URL", "imap://host"),
+        ("BASE_URL", "study.example.org"),
         ("EMAIL_URL", "smtp://"),
         ("HTTPS", "2"),
         ("SECRET_KEY_FILE", "/no/such/file"),
@@ -63,6 +64,30 @@ def test_value_may_stand_in_a_file(tmp_path):
     secret.write_text("a long key of one's own, long enough for anybody to be content with\n")
     result = started(tmp_path, SECRET_KEY_FILE=str(secret), ALLOWED_HOSTS="study.example.org")
     assert result.returncode == 0, result.stderr
+
+
+OWN_KEY = "a long key of one's own, long enough for anybody to be content with"
+
+
+@pytest.mark.parametrize(
+    ("env", "address"),
+    [
+        ({"PORT": "8123"}, "http://127.0.0.1:8123"),
+        ({"BASE_URL": "https://study.example.org/"}, "https://study.example.org"),
+        ({"SECRET_KEY": OWN_KEY, "TRUSTED_ORIGINS": "https://*.a.org,https://b.org"}, "https://b.org"),
+        ({"SECRET_KEY": OWN_KEY, "ALLOWED_HOSTS": "study.example.org"}, ""),
+    ],
+)
+def test_links_in_alarms_lead_to_the_address_that_is_known(tmp_path, env, address):
+    given = {"PATH": os.environ["PATH"], "VAR_DIR": str(tmp_path), **env}
+    code = "from emostudy import settings; print(settings.BASE_URL)"
+    told = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=given, capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == address
+
+
+def test_server_without_an_address_says_that_alarms_hold_no_link(tmp_path):
+    result = started(tmp_path, SECRET_KEY=OWN_KEY, ALLOWED_HOSTS="study.example.org")
+    assert "(studies.W001) Alarms to the people on call hold no whole link." in result.stderr
 
 
 def test_key_made_here_is_kept_and_only_ours_to_read(tmp_path):

@@ -21,7 +21,7 @@ from dialogue.jobs.calls import Attempt, BudgetReached, Closing, NotYet, Opened,
 from dialogue.jobs.handlers import BatchHandler
 from dialogue.models import Batch, Call, Job, JobItem
 from dialogue.models.job import FOR_BATCH, LEASE
-from dialogue.prices import Price, Prices, estimated_tokens
+from dialogue.prices import Price, Prices, estimate_tokens
 from dialogue.providers.base import ModelSettings, ProviderError, Reply
 from dialogue.providers.batches import NotRun, Standing, request_line
 
@@ -121,7 +121,7 @@ def opened_for(questions: Iterable[Question], prices: Prices) -> dict[str, Any]:
     """By key, as `open_attempts` has it: the same question is asked once."""
     by_key = {question.key(): question for question in questions}
     attempts = [
-        Attempt(question, key, 1, price_of(question.settings, prices), estimated_tokens(question.messages))
+        Attempt(question, key, 1, price_of(question.settings, prices), estimate_tokens(question.messages))
         for key, question in by_key.items()
     ]
     return dict(zip(by_key, open_attempts(attempts), strict=True))

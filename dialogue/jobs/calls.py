@@ -24,7 +24,7 @@ from dialogue.jobs.group_commit import GroupCommit, in_database
 from dialogue.jobs.store import today
 from dialogue.judges.judge import Ask
 from dialogue.models import Call, Job, JobItem, Spending
-from dialogue.prices import FREE, Price, Prices, estimated_tokens, load_prices
+from dialogue.prices import FREE, Price, Prices, estimate_tokens, load_prices
 from dialogue.providers.base import BUDGETS, Message, ModelSettings, ProviderError, Reply
 from dialogue.providers.limits import Limit, PausedTooLongError, limit_for
 from dialogue.providers.registry import answering, is_free, is_replayed, model_for
@@ -200,7 +200,7 @@ class Caller:
     def attempt(self, question: Question, key: str, number: int) -> Attempt:
         asked = question.settings
         price = FREE if is_free(asked.kind) else self.prices.price_of(asked.model, asked.base_url, today())
-        return Attempt(question, key, number, price, estimated_tokens(question.messages))
+        return Attempt(question, key, number, price, estimate_tokens(question.messages))
 
     async def opened(self, attempt: Attempt) -> Opened | Reply:
         while True:

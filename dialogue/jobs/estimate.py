@@ -17,7 +17,7 @@ from dialogue.jobs.calls import Caller, Question
 from dialogue.judges.prompts import items_of_form
 from dialogue.languages import get_language
 from dialogue.models import Call, Job, JobItem
-from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimated_tokens
+from dialogue.prices import FREE, LATIN_CHARACTERS, WIDE_CHARACTERS, Prices, estimate_tokens
 from dialogue.providers.base import ModelSettings, Reply
 from dialogue.providers.registry import is_free
 
@@ -121,7 +121,7 @@ class DryCaller(Caller):
     async def ask(self, question: Question, status_of: Callable[[Reply], str] = lambda _: "ok") -> Reply:
         length = self.typicals.of(question)
         self.lengths[question.purpose, question.settings.model, question.language] = length
-        tokens = estimated_tokens(question.messages)
+        tokens = estimate_tokens(question.messages)
         self.loads.append(Load(question.purpose, question.settings, 1, tokens, length.tokens))
         return Reply(text_for(question, length), question.settings.model)
 

@@ -27,8 +27,8 @@ CALM_AROUSAL, HIGHEST_AROUSAL = 1, 4  # restless, collapse: the levels that the 
 
 @dataclass(frozen=True)
 class Condition:
-    """How hard a seeker is to help. `fixed_belief` and `trigger_word` are empty if their component is off or the
-    profile has none."""
+    """The condition of a seeker. `fixed_belief` and `trigger_word` are empty if their component is off or the profile
+    has none."""
 
     name: Literal["average", "worst_case"]
     intensities: Mapping[str, int]  # of each of the five, 0 to 3

@@ -40,15 +40,6 @@ def preset(key: str) -> Mapping[str, int]:
     return next(node["values"] for node in instrument()["presets"] if node["key"] == key)
 
 
-def end_markers(language: str) -> tuple[str, ...]:
-    return tuple(instrument()["end_markers"][language])
-
-
-def instrument_version() -> str:
-    """Return the version that is stored with a conversation, such as `seeker_behaviours/1.0.1`."""
-    return f"{instrument()['id']}/{instrument()['version']}"
-
-
 def is_worst_case(intensities: Mapping[str, int]) -> bool:
     return sum(intensity >= MARKED for intensity in intensities.values()) >= MARKED_IN_WORST_CASE
 

@@ -15,6 +15,7 @@ from dialogue.judges.parsing import last_verdict
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.seekers.behaviours import Condition
 from dialogue.seekers.components import MARKED
+from dialogue.seekers.identifying import HAN, TOKEN
 from dialogue.seekers.profiles import Profile, hidden_parts
 from dialogue.seekers.reading import Unread, Utterance
 
@@ -32,16 +33,14 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 FIRST_STOP = 3  # a seeker who leaves before this turn leaves early
 SILENT_TURNS = 2  # in a row; more are no conversation (seeker_behaviours.json, low engagement)
 LEAKED_RUN = {"en": 6, "zh": 10}  # words, characters
-SHORTEST_LEAK = {"en": 5, "zh": 8}  # shorter parts are how anybody speaks
+SHORTEST_LEAK = {"en": 5, "zh": 8}  # shorter parts are common phrases
 SHORTEST_REPEATED = {"en": 6, "zh": 10}
 SAME = 0.8  # share of three-word (three-character) runs
 COMPLIANT_SHARE = 0.5
-FEWEST_MESSAGES = 4  # fewer say nothing about most of them
+FEWEST_MESSAGES = 4  # fewer messages are too few for a share
 FEWEST_WRONG = 5  # words (characters) of the other language
 WRONG_SHARE = 0.5  # share of the words of a message
 
-TOKEN = re.compile(r"[a-z0-9']+|[\u4e00-\u9fff]")
-HAN = re.compile("[\u4e00-\u9fff]")
 QUOTED = re.compile(r"“[^”]*”|\"[^\"]*\"|「[^」]*」|‘[^’]*’|(?<!\w)'[^']*'(?!\w)")
 
 Said = Sequence[tuple[int, Utterance]]  # turn and message
@@ -229,7 +228,7 @@ def stop_misuse(said: Said) -> Iterator[Fault]:
             yield Fault("stop_misuse", turn, f"{utterance.text} (and yet turn {after} follows)")
 
 
-# The reviewer.
+# The reviewer's answer.
 
 FAULT_LISTS = {"faults": ("错误", "问题", "缺陷", "错误列表")}
 KIND_NAMES: Mapping[str, Kind] = {

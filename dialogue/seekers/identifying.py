@@ -57,7 +57,7 @@ COMPILED = {rule: tuple(re.compile(each) for each in patterns) for rule, pattern
 YEARS = re.compile(r"(?:19|20)\d\d\D{1,3}(?:19|20)\d\d")  # from one to another
 
 
-AROUND = " .,;:"  # stands beside what was found, and is no part of it
+AROUND = " .,;:"  # signs around a match that are not part of it
 
 
 class Place(NamedTuple):
@@ -158,7 +158,7 @@ def has_name(text: str, name: str, *, exactly: bool = False) -> bool:
     return _has(fold(text), fold(name))
 
 
-# Names that are ordinary words too: without a capital letter they are no name.
+# Names that are ordinary words too; without a capital letter they do not count as names.
 NAMES_AND_WORDS = """
     amber angel april art august autumn bill chase crystal daisy dawn drew faith frank grace grant guy heather holly
     hope iris ivy jack jasmine joy june lily mark may melody mercy miles nick olive pat pearl penny ray rich rob robin

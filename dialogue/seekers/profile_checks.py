@@ -68,7 +68,7 @@ REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open
 FEWEST_LAYERS = 2
 OWN_RUN = {"en": 8, "zh": 12}  # words, characters in a row
 TWIN = 0.5  # share of the three-word (three-character) runs of the shorter story
-SHORTEST_STORY = 20  # runs; of less nothing is said
+SHORTEST_STORY = 20  # runs; shorter stories are not compared
 LOW, HIGH = 2.0, 4.0  # of 1 to 5: from here on a description to the contrary is a contradiction
 GRAVE, WORTH_A_LOOK = 3, 2  # levels of the risk screen
 FEWEST_FOREIGN = {"en": 2, "zh": 3}  # characters of Chinese, words of English
@@ -130,7 +130,7 @@ def is_refused(findings: Iterable[Finding]) -> bool:
     return any(finding.refuses for finding in findings)
 
 
-# What is looked at.
+# Places.
 
 Places = Sequence[tuple[str, str]]
 UNTOLD = ("P.big5.scale",)  # names a file
@@ -170,7 +170,7 @@ def risks(places: Places) -> Iterator[Finding]:
             yield Finding("distress", place, _shorten(text))
 
 
-# Who can be recognised.
+# Recognisable people.
 
 
 def identifiers(places: Places) -> Iterator[Finding]:
@@ -192,7 +192,7 @@ def identifying_pieces(places: Places, own: OwnAnswers, language: str) -> Iterat
             yield Finding("own_words", place, ("" if HAN.search(piece[0]) else " ").join(piece))
 
 
-# What does not fit.
+# Contradictions.
 
 DESCRIBED: Mapping[str, tuple[str, str]] = {  # factor → words that say low, words that say high
     "E": (
@@ -216,7 +216,7 @@ DESCRIBED: Mapping[str, tuple[str, str]] = {  # factor → words that say low, w
         r"\bimaginative\b|\bcurious about everything\b|\bdaydreams?\b|富有想象|爱幻想|喜欢新鲜",
     ),
 }
-DESCRIBING = ("P.speech_style", "P.habits")  # and not what they like in others
+DESCRIBING = ("P.speech_style", "P.habits")  # not the fields about what they like in others
 TYPES = (("E", "I", "E"), ("N", "S", "O"), ("F", "T", "A"), ("J", "P", "C"))  # high letter, low letter, factor
 
 

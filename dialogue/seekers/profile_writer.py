@@ -24,7 +24,7 @@ PART_NAMES = {
     "C": ("concern", "counselling", "困扰"),
     "S": ("script", "scenario", "剧本"),
 }
-WRITTEN: Mapping[str, Mapping[str, type]] = {  # what of a part the model writes, and what each thing is
+WRITTEN: Mapping[str, Mapping[str, type]] = {  # the fields of each part that the model writes, with their types
     "P": {"speech_style": str, "habits": list, "hobbies": list, "support_preference": str},
     "C": {"problem": str, "emotion": str, "intensity": int, "background": str, "goals": list, "roles": dict},
     "S": {"opening": str, "layers": list, "reactions": dict, "ends_when": str},

@@ -16,8 +16,8 @@ from studies.board.conversations import list_query
 from studies.models import Study
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
+from studies.workbench.lists import Choice, make_choices, page_of, paging, query_with
 from studies.workbench.model_texts import Text, without_secrets
-from studies.workbench.tables import Choice, make_choices, page_of, paging, query_with
 
 IN_THE_DRAWER = 100  # more than this are on a page of their own
 FIELDS = {"turn": "turn", "purpose": "purpose", "status": "status"}

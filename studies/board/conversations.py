@@ -17,7 +17,7 @@ from studies.participation.judge_gap import JudgeGap, judge_name, largest_gaps, 
 from studies.participation.language import instrument_language
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
-from studies.workbench.tables import (
+from studies.workbench.lists import (
     Choice,
     Column,
     filter_rows,

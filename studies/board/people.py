@@ -26,7 +26,7 @@ from studies.participation.responses import answers_of
 from studies.participation.step_kinds import describe
 from studies.workbench import labels
 from studies.workbench.access import show, study_page, study_page_after_timeouts
-from studies.workbench.tables import (
+from studies.workbench.lists import (
     Choice,
     Column,
     filter_rows,

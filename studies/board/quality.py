@@ -21,7 +21,7 @@ from studies.models import ArmRun, Decision, Participation, Study
 from studies.participation import counts
 from studies.participation.exclusions import Subject, Verdict, decide, disagreements, verdict, withdraw_decision
 from studies.workbench.access import show, study_page
-from studies.workbench.tables import Column, headings, page_of, paging
+from studies.workbench.lists import Column, headings, page_of, paging
 
 FLAGS = {
     "straight_arms": gettext_lazy(

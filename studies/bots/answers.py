@@ -8,8 +8,8 @@ from functools import cache
 from typing import Any
 
 from dialogue.demonstration import HUMAN_NOISE, planted_quality, planted_score
-from studies.bots.page import Field, Form
-from studies.bots.talk import STORIES, Story
+from studies.bots.page_reader import Field, Form
+from studies.bots.stories import STORIES, Story
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.instruments.definitions import DECLINED, Item, Questionnaire
 from studies.instruments.forms import REASON

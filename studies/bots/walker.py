@@ -13,8 +13,8 @@ from urllib.parse import urljoin
 import aiohttp
 
 from studies.bots.answers import WORDS, Person, answer
-from studies.bots.page import Form, Page, read_page
-from studies.bots.talk import lines_for
+from studies.bots.page_reader import Form, Page, read_page
+from studies.bots.stories import lines_for
 
 PATIENCE = 240.0  # seconds in which a server that is away must come back
 REPLY_PATIENCE = 90.0  # seconds without a frame before the socket is opened anew
@@ -49,7 +49,7 @@ class Talk:
     said: dict[int, str] = field(default_factory=dict)
     heard: dict[int, str] = field(default_factory=dict)
     acked: dict[str, tuple[int, str]] = field(default_factory=dict)
-    pending: tuple[str, str] | None = None  # id and text of a message that is not known to be stored
+    pending: tuple[str, str] | None = None  # id and text of a message that may not be stored
     last_seq: int = 0
     retries: int = 0
 
@@ -124,7 +124,7 @@ class Bot:
         if form is None:
             raise self.stuck("there is nothing to answer on this page")
         if self.person.track == "reviewer":
-            self.person.talks += page.talks()  # what it goes by when it rates
+            self.person.talks += page.talks()  # the basis of its ratings
         return await self.submit(form)
 
     async def submit(self, form: Form) -> Page:
@@ -196,12 +196,12 @@ class Line:
     bot: Bot
     talk: Talk
     socket: aiohttp.ClientWebSocketResponse
-    knows: bool = False  # how things stand
+    knows: bool = False  # whether the bot may speak
 
     async def hold(self) -> None:
         await self.send(type="resume", after=self.talk.last_seq)
-        # An empty message is refused with the reason that holds now, after all that was missed: so the bot learns
-        # whether it is its turn to speak.
+        # An empty message is refused with the current reason, after all missed frames. So the bot learns whether it
+        # may speak.
         await self.send(type="message", id="probe", text="")
         try:
             while True:
@@ -224,13 +224,13 @@ class Line:
 
     async def on_ack(self, frame: dict[str, Any]) -> None:
         if self.talk.pending and self.talk.pending[0] == frame["id"]:
-            self.stored(frame["id"], frame["turn"], self.talk.pending[1])
+            self.note_stored(frame["id"], frame["turn"], self.talk.pending[1])
 
     async def on_message(self, frame: dict[str, Any]) -> None:
         """Note a stored message on resume, because its acknowledgement may have been lost with the line."""
-        self.stored(frame["id"], frame["turn"], frame["text"])
+        self.note_stored(frame["id"], frame["turn"], frame["text"])
 
-    def stored(self, identifier: str, turn: int, text: str) -> None:
+    def note_stored(self, identifier: str, turn: int, text: str) -> None:
         self.talk.said[turn] = text
         self.talk.acked[identifier] = (turn, text)
         if self.talk.pending and self.talk.pending[0] == identifier:

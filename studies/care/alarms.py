@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -59,6 +60,10 @@ def raise_alarm(event: RiskEvent) -> list[Alarm]:
     now = timezone.now()
     last = event.alarms.order_by("round", "step").last()
     order = rota.get_order(study.current().spec(), now)
+    if not order:
+        log.error("study %s: nobody is on call, so event %s alarms nobody", study.key, event.pk)
+        record_act(event, SafetyAct.Kind.FAILED, text="the study names nobody on call")
+        return []
     contact = order[0]
     if last is not None and last.acknowledged_at is None:
         contact = next((one for one in order if one.name == last.contact), contact)
@@ -145,7 +150,16 @@ def climb_overdue(now: datetime | None = None) -> int:
     now = now or timezone.now()
     overdue = Alarm.objects.filter(climb_at__lte=now).order_by("climb_at", "pk")
     places = dict.fromkeys(overdue.values_list("event", "round", "step"))
-    return sum(climb(*place, now=now) for place in places)
+    return sum(climb_safely(*place, now=now) for place in places)
+
+
+def climb_safely(event_id: int, round: int, step: int, *, now: datetime) -> bool:
+    """Climb one event; what goes wrong with it is logged and must not hold up the others."""
+    try:
+        return climb(event_id, round, step, now=now)
+    except (LookupError, ValueError, ObjectDoesNotExist):
+        log.exception("event %s: the next contact could not be alarmed", event_id)
+        return False
 
 
 @transaction.atomic
@@ -165,6 +179,9 @@ def climb(event_id: int, round: int, step: int, *, now: datetime) -> bool:
     assert last is not None  # noqa: S101 - updated above
     record_act(event, SafetyAct.Kind.OVERDUE, by_name=last.contact)
     order = rota.get_order(study.current().spec(), now)
+    if not order:
+        log.error("study %s: nobody is on call any more, so the alarm about event %s ends", study.key, event.pk)
+        return False
     done = event.alarms.filter(round=round, lap=last.lap).values_list("contact", flat=True)
     contact, begins_again = rota.get_next(order, list(done))
     alarm_contact(event, study, contact, round=round, step=step + 1, lap=last.lap + begins_again, now=now)

@@ -5,6 +5,7 @@ All processes look into the same database, and a row belongs to whoever claims i
 however many processes there are. No other service is needed. `manage.py send_alarms` does the same once, for cron.
 """
 
+import atexit
 import logging
 import threading
 from collections.abc import Callable
@@ -13,11 +14,15 @@ from typing import Any
 from django.conf import settings
 from django.db import close_old_connections
 
+from dialogue.jobs.group_commit import AWAY
+
 log = logging.getLogger(__name__)
 
 TICK = 5.0  # seconds between two looks
+LAST_SECONDS = 10.0  # for what is on its way when the process ends
 
 _due = threading.Event()
+_stopping = threading.Event()
 _starting = threading.Lock()
 _thread: threading.Thread | None = None
 
@@ -37,6 +42,15 @@ def start() -> None:
             _thread.start()
 
 
+@atexit.register
+def stop() -> None:
+    """Let the thread store what it has just sent before the process ends."""
+    _stopping.set()
+    _due.set()
+    if _thread is not None:
+        _thread.join(LAST_SECONDS)
+
+
 def run() -> None:
     """Work for as long as the process lives."""
     from studies.care import sending, stopping_rules
@@ -45,9 +59,11 @@ def run() -> None:
 
     if settings.SINGLE_PROCESS:
         look(sending.free_claims)
-    while True:
-        look(work)
-        look(watch.look)
+    is_away = False
+    while not _stopping.is_set():
+        is_away = not look(work, was_away=is_away)
+        if not is_away:
+            look(watch.look)
         _due.wait(TICK)
         _due.clear()
 
@@ -60,12 +76,20 @@ def work() -> None:
     sending.send_due()
 
 
-def look(act: Callable[[], Any]) -> None:
-    """Run one look of the clock. A fault must not stop the clock: it is logged, and the next look follows."""
+def look(act: Callable[[], Any], *, was_away: bool = False) -> bool:
+    """Run one look of the clock; return False where the database did not answer.
+
+    A fault must not stop the clock: it is logged, and the next look follows. That the database is away is logged once.
+    """
     close_old_connections()
     try:
         act()
+    except AWAY:
+        if not was_away:
+            log.error("the clock of alarms: the database does not answer, the next look follows")
+        return False
     except Exception:
         log.exception("the clock of alarms: this look failed, the next one follows")
     finally:
         close_old_connections()
+    return True

@@ -1,8 +1,7 @@
 """What an alarm says: study, the person's code, level, time and link; no word of the conversation, no contact data."""
 
 from dataclasses import dataclass
-from datetime import datetime
-from zoneinfo import ZoneInfo
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.urls import reverse
@@ -10,6 +9,7 @@ from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 
 from dialogue.models import RiskEvent
+from studies.care.rota import get_zone
 from studies.design.spec import StudySpec
 from studies.models import Alarm
 from studies.participation.language import CODES
@@ -39,10 +39,10 @@ class Message:
         return f"[emostudy] Level {self.level}: please look now ({self.person})"
 
     def get_local_time(self) -> str:
-        return self.at.astimezone(ZoneInfo(self.zone)).strftime(TIME)
+        return self.at.astimezone(get_zone(self.zone)).strftime(TIME)
 
     def get_utc_time(self) -> str:
-        return self.at.astimezone(ZoneInfo("UTC")).strftime(TIME)
+        return self.at.astimezone(UTC).strftime(TIME)
 
     def get_text(self) -> str:
         """Return the whole text, in each language of the study."""
@@ -98,7 +98,7 @@ def get_message(alarm: Alarm, spec: StudySpec) -> Message:
         at=event.created_at if event else timezone.localtime(alarm.created_at),
         zone=spec.safety.time_zone,
         link=get_link(alarm),
-        languages=tuple(spec.languages),
+        languages=tuple(language for language in spec.languages if language in CODES) or ("en",),
         **{name: getattr(alarm, name) for name in ("round", "step", "lap")},
         answered=bool(event) and event.source == RiskEvent.Source.ANSWER,
     )

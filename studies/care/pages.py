@@ -14,7 +14,7 @@ from studies.care.permissions import is_safety_officer
 from studies.models import Study
 from studies.participation import counts
 from studies.workbench.access import navigation, show, study_page
-from studies.workbench.tables import page_of, paging
+from studies.workbench.lists import page_of, paging
 
 LONGEST_TEXT = 4000  # characters of a message, a reason or a note
 

@@ -69,13 +69,18 @@ def free_claims() -> None:
     Alarm.objects.unsent().update(due_at=timezone.now())
 
 
-def send_together(alarms: Iterable[Alarm]) -> Iterable[Outcome]:
+def send_together(alarms: Iterable[Alarm]) -> list[Outcome]:
     """Try to send some alarms at the same time. The threads use no database."""
-    messages = [(alarm, get_message(alarm, alarm.study.current().spec())) for alarm in alarms]
-    if not messages:
-        return []
-    with ThreadPoolExecutor(len(messages), thread_name_prefix="alarm") as pool:
-        return list(pool.map(lambda pair: deliver(*pair), messages))
+    outcomes, messages = [], []
+    for alarm in alarms:
+        try:
+            messages.append((alarm, get_message(alarm, alarm.study.current().spec())))
+        except (LookupError, ValueError) as error:  # one that cannot be written must not hold up the others
+            outcomes.append(Outcome(alarm, error=f"the message cannot be written ({type(error).__name__})"))
+    if messages:
+        with ThreadPoolExecutor(len(messages), thread_name_prefix="alarm") as pool:
+            outcomes += pool.map(lambda pair: deliver(*pair), messages)
+    return outcomes
 
 
 def deliver(alarm: Alarm, message: Message) -> Outcome:

@@ -36,9 +36,9 @@ from studies.participation import counts
 from studies.participation.language import instrument_language
 from studies.participation.progress import current_step
 from studies.workbench.access import show, study_page, title_of
-from studies.workbench.tables import ROWS_PER_PAGE, paging
+from studies.workbench.lists import ROWS_PER_PAGE, paging
 
-# The document is one file that brings its own style and may reach nothing else.
+# The document is one file with its own style, and may load nothing else.
 DOCUMENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 FILE_POLICY = "default-src 'none'; sandbox"
 

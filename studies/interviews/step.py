@@ -162,9 +162,7 @@ def page_materials(visit: Visit, page: GuidePage) -> dict[str, Any]:
     shows = () if page.reveals else page.section.shows
     about = rated_instruments(guide)
     return {
-        "tables": materials.score_tables(person, visit.language, only=rated_instruments(guide))
-        if "ratings" in shows
-        else [],
+        "tables": materials.score_tables(person, visit.language, only=about) if "ratings" in shows else [],
         "dimensions": dimensions(about, visit.language) if "dimensions" in shows else [],
         "talks": materials.talks_of(person) if "conversations" in shows else [],
         "flags": materials.replies_with_flags(person, visit.language) if "flags" in shows else [],

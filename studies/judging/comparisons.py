@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from dialogue import naming
+from dialogue import self_identification
 from dialogue.jobs import store
 from dialogue.jobs.calls import Caller, Question
 from dialogue.jobs.store import Planned, Wanted
@@ -225,7 +225,9 @@ class PairHandler:
         for side in Comparison.Side.values:
             run, asked = pair.side(side)
             upto = [turn for turn in turns[run.conversation_id] if asked is None or turn.number <= asked]
-            shown[side] = [replace(turn, supporter=naming.masked(turn.supporter, self.names)) for turn in upto]
+            shown[side] = [
+                replace(turn, supporter=self_identification.mask(turn.supporter, self.names)) for turn in upto
+            ]
         a, b = shown[Comparison.Side.A], shown[Comparison.Side.B]
         return (a, b) if first == Comparison.Side.A else (b, a)
 

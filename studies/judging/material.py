@@ -16,7 +16,7 @@ from dialogue.seekers.identifying import forms_of_name
 from studies.judging.planning import profiles
 from studies.judging.settings import Configuration
 from studies.models import Answer, ArmRun
-from studies.participation.profiles import LEFT_OUT
+from studies.participation.profile_text import LEFT_OUT
 
 SEEKER = "seeker"  # the source of the inner states that a simulated seeker had itself
 

@@ -24,12 +24,12 @@ from studies.models.response import RaterKind
 from studies.workbench import labels
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
+from studies.workbench.lists import Choice
 from studies.workbench.model_texts import Text, without_secrets
 from studies.workbench.paid_work import PAIRS
 from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, REPEAT, REPLICATES, WORDS, strategy_choices
 from studies.workbench.rating_tables import title_of
 from studies.workbench.recent_tasks import recent_tasks
-from studies.workbench.tables import Choice
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
 from studies.models.participation import Status as PersonStatus
 from studies.models.response import RaterKind
-from studies.participation.profiles import profile_lines
+from studies.participation.profile_text import profile_lines
 from studies.participation.responses import is_rating
 
 KIND = "judge"  # of job and item

@@ -104,7 +104,7 @@ class Command(BaseCommand):
             )
 
     def leave_plainly(self, refusal: CommandError) -> None:
-        """On a command line, print the message alone, one fault a line, and exit."""
+        """Print the message alone, one fault a line, and exit, if the command runs on a command line."""
         if self._called_from_command_line:
             self.stderr.write(str(refusal))
             sys.exit(refusal.returncode)

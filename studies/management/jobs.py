@@ -21,7 +21,7 @@ from dialogue.jobs.group_commit import in_database
 from dialogue.jobs.runner import Runner
 from dialogue.jobs.store import Planned
 from dialogue.models import Call, Job, JobItem
-from dialogue.prices import PriceFileError, Prices, load_prices, told_amount
+from dialogue.prices import PriceFileError, Prices, format_amount, load_prices
 from dialogue.providers.base import ModelSettings, ProviderError
 from dialogue.providers.registry import is_free, replayed
 from studies.management.command import Command, Progress
@@ -276,7 +276,7 @@ def show_progress(job: Job, progress: Progress, label: str) -> None:
     counts, at_provider = store.counts(job.pk), batch_store.told(job.pk)
     label = f"{label}, {at_provider}" if at_provider else label
     spent = Job.objects.values_list("spent", flat=True).get(pk=job.pk)
-    label = f"{label}, {told_amount(spent)} spent" if spent else label
+    label = f"{label}, {format_amount(spent)} spent" if spent else label
     if at_provider and label != progress.label and not (progress.quiet or progress.bar):
         sys.stderr.write(f"{label}\n")
     total = counts.total()

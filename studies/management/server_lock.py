@@ -94,7 +94,7 @@ class PostgresLock:
 
     def connect(self) -> Any:
         parameters = connection.get_connection_params()
-        # A machine that lost its power says no goodbye: PostgreSQL looks after half a minute whether it is still there.
+        # A machine without power closes no connection, so PostgreSQL checks after half a minute whether it is there.
         alive = "-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3"
         parameters["options"] = f"{parameters.get('options', '')} {alive}".strip()
         return connection.Database.connect(**parameters, autocommit=True)
@@ -131,6 +131,6 @@ class PostgresLock:
             self.connection = self.connect()
             reason = self.take(patience=PATIENCE)
         except connection.Database.Error:
-            return  # in ten seconds again
+            return  # the next check is in ten seconds
         if reason:
             log.error("another server has begun while the database was away: %s", reason)

@@ -37,7 +37,7 @@ class Status(models.TextChoices):
 
 
 OVER = (Status.COMPLETED, Status.SCREENED_OUT, Status.STOPPED, Status.WITHDRAWN, Status.TIMED_OUT)
-AWAITED = (Status.APPLIED, Status.ACTIVE)  # the next thing to happen is theirs
+AWAITED = (Status.APPLIED, Status.ACTIVE)  # we wait for the person's next action
 UNDER_WAY = tuple(status for status in Status if status not in (*OVER, Status.INVITED))
 
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from studies.models.participation import ArmRun, Participation
 from studies.models.study import Study
 
-LEASE = timedelta(hours=24)  # a conversation that was given out and not rated is then given to others
+LEASE = timedelta(hours=24)  # after this, an unrated conversation is given to others
 
 
 class ReviewPlan(models.Model):
@@ -66,7 +66,7 @@ class Review(models.Model):
         RECOGNISED = "recognised"
         UNCLEAR = "unclear"
         OTHER = "other"
-        EXPIRED = "expired"  # it lay too long, and was given to another one meanwhile
+        EXPIRED = "expired"  # the lease ended, and another reviewer got the conversation
 
     plan = models.ForeignKey(ReviewPlan, on_delete=models.CASCADE, related_name="reviews")
     reviewer = models.ForeignKey(Participation, on_delete=models.CASCADE, related_name="reviews")

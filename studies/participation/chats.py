@@ -13,7 +13,7 @@ from dialogue.providers.base import copy_settings
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
-from studies.participation.profiles import profile_text
+from studies.participation.profile_text import profile_text
 from studies.participation.responses import answers_of
 from studies.setup.cards import give_card
 

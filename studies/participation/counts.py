@@ -17,7 +17,7 @@ from studies.models import Arm, ArmRun, Participation, Study
 from studies.models.participation import Status
 from studies.participation.step_kinds import describe
 
-OVERDUE = timedelta(minutes=5)  # no reply takes this long, its repeats included
+OVERDUE = timedelta(minutes=5)  # longer than any reply with its retries
 Rows = TypeVar("Rows", QuerySet[Participation], QuerySet[ArmRun])
 
 

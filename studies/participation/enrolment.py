@@ -64,7 +64,7 @@ def begin(participation: Participation) -> None:
 
 @transaction.atomic
 def freeze_plan(participation: Participation) -> None:
-    # Not the study's row: everybody who comes in would wait for all others.
+    # The study's row is not locked, because everybody who arrives would wait for all others.
     fresh = Participation.objects.select_for_update(of=("self",)).select_related("study").get(pk=participation.pk)
     present = fresh.study.current()
     may_begin = admits_new_people(fresh.study, is_test=fresh.is_test) and not lacks_arms(present.spec(), fresh.track)

@@ -15,7 +15,7 @@ from studies.participation.responses import answers_to_instructed_items
 MOMENT = "final"
 OF_PLAIN_JUDGES = Q(response__rater__kind=RaterKind.JUDGE) & ~Q(response__rater__code__contains="~")  # not probes
 NO_PEOPLE = (RaterKind.JUDGE, RaterKind.SIMULATED_SEEKER)
-ROUNDING = 1e-9  # a distance of exactly what is asked for may come out a hair below it
+ROUNDING = 1e-9  # a gap of exactly the limit may come out slightly below it
 KEPT_SECONDS = 600
 
 

@@ -21,7 +21,7 @@ FIELD = "idempotency"
 LONGEST = 64
 NOT_DRAFTED = (FIELD, "csrfmiddlewaretoken", "step", "checkpoint", "part", "next")
 DRAFT_LIMIT = 50_000  # characters of one page's answers; the longest questionnaire has a tenth of it
-SUMMARY = "#error-summary"  # where a page says what is to be mended
+SUMMARY = "#error-summary"  # where a page shows the faults
 
 View = Callable[..., HttpResponse]
 
@@ -91,7 +91,7 @@ def accept_once(repeated: Callable[[HttpRequest], HttpResponse]) -> Callable[[Vi
 def redirect_to_faults(request: HttpRequest, person: Participation, refusal: NeedsCorrection) -> HttpResponse:
     answers = request.POST if refusal.answers is None else refusal.answers
     keep_draft(person, place_in(request), answers, faults=refusal.faults)
-    # With a fragment of its own: the browser would keep the one of the page before.
+    # A fragment is given, because the browser would otherwise keep that of the previous page.
     return SeeOther(request.get_full_path() + SUMMARY)
 
 
@@ -114,11 +114,11 @@ def keep_draft(
     `place` is the step, with the checkpoint if it has several forms. `faults`: of a form that was sent; without them,
     those of the last one stay.
     """
-    # No item has a dot in its name: those are the seconds, and answers to other pages.
+    # Names with a dot are seconds and answers to other pages; items have none.
     answers = {name: value for name, value in posted.items() if value and name not in NOT_DRAFTED and "." not in name}
     if faults is None and sum(map(len, answers.values())) > DRAFT_LIMIT:
         return
-    # Locked, so that nothing is kept of one whose part ends in the same moment.
+    # The lock prevents a draft of a person whose participation ends at the same moment.
     if Participation.objects.select_for_update().get(pk=person.pk).is_over():
         return
     kept = {"answers": answers} if faults is None else {"answers": answers, "faults": faults}

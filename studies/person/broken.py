@@ -18,7 +18,7 @@ from studies.participation.language import CODES, LANGUAGE_COOKIE, instrument_la
 
 HELP, HEALTH = "/help/", "/healthz"
 AWAY = (OperationalError, InterfaceError)
-NOT_AGAIN = ("password",)  # what is no answer does not stand in a page a second time
+NOT_AGAIN = ("password",)  # fields that must not be shown in a page again
 
 
 def is_away(error: BaseException | None) -> bool:

@@ -198,7 +198,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
         return redirect("study")
     declines = not person.is_over() and enrolment.is_unsigned(person)
     if request.method == "GET":
-        # Said once: who comes back another day has not been asked yet.
+        # The hint is shown once, so that it is not stale on another day.
         asked, _rows = person.drafts.filter(step=request.path).delete()
         context = {**page_context(person), "asked": bool(asked), "declines": declines}
         return render(request, "studies/leave.html", context)
@@ -212,7 +212,7 @@ def leave(request: HttpRequest, person: Participation) -> HttpResponse:
     else:
         erasure.erase(person)
         request.session.flush()
-        # To be told so, in their language, on a page that can be loaded again.
+        # The session stays bound, so that a page in their language confirms the erasure.
         enrolment.bind_session(request.session, person)
         remember_language(request, instrument_language())
     return redirect("study")

@@ -11,7 +11,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dialogue import naming
+from dialogue import self_identification
 from dialogue.models import Turn
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
@@ -113,7 +113,7 @@ def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Sai
     """
     turns: Any = Turn.objects.filter(conversation=run.conversation).order_by("number")
     for turn in turns.filter(number__lte=asked) if asked else turns:
-        yield Said(turn.text, naming.masked(turn.reply, names), is_asked=turn.number == asked)
+        yield Said(turn.text, self_identification.mask(turn.reply, names), is_asked=turn.number == asked)
 
 
 register("pairs", Compare())

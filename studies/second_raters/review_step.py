@@ -12,7 +12,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from dialogue import naming
+from dialogue import self_identification
 from studies.design.plan import Step
 from studies.instruments.definitions import Questionnaire
 from studies.instruments.forms import InstrumentForm, form_for
@@ -212,7 +212,7 @@ def turns_of(visit: Visit, review: Review) -> list[Said]:
 def said(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
     """A model's own name is hidden here also where the seeker saw it, or nobody ever looked for it."""
     for turn in run.conversation.turns.order_by("number"):
-        yield Said(turn.text, naming.masked(turn.reply, names))
+        yield Said(turn.text, self_identification.mask(turn.reply, names))
 
 
 def differences(one: Vignette, scores: dict[str, float], language: str) -> Iterator[Difference]:

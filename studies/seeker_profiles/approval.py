@@ -13,7 +13,7 @@ from studies.judging.settings import digest
 from studies.models import SeekerProfile
 from studies.seeker_profiles.checking import State, check_row, profiles_of
 
-PERSON = "person"  # stands among the findings for the word of whoever refused it
+PERSON = "person"  # the rule of a finding that holds a person's reason for refusing
 
 
 class Refused(Exception):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dialogue.seekers.profile_checks import OwnAnswers, check_profile, is_refused
 from dialogue.seekers.profiles import Profile, as_content, from_content
 from studies.models import SeekerProfile, Study
-from studies.seeker_profiles.answers import profile_source
+from studies.seeker_profiles.source import profile_source
 
 State = SeekerProfile.State
 

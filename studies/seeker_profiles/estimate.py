@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 from dialogue.jobs.estimate import Estimate, Load, Typical, Typicals, gathered
 from dialogue.models import Call
-from dialogue.prices import estimated_tokens
+from dialogue.prices import estimate_tokens
 from dialogue.seekers.profile_writer import writer_messages
 from studies.design.spec import ArmSpec
 from studies.models import Participation
-from studies.seeker_profiles.answers import profile_source
 from studies.seeker_profiles.planning import writer_settings
+from studies.seeker_profiles.source import profile_source
 
 PURPOSE = Call.Purpose.PROFILE
 ASSUMED = Typical(characters=0, tokens=700)  # of an answer, where none is in the ledger
@@ -18,6 +18,6 @@ ASSUMED = Typical(characters=0, tokens=700)  # of an answer, where none is in th
 def estimate_profiles(writer: ArmSpec, people: Sequence[Participation]) -> Estimate:
     settings = writer_settings(writer)
     length = Typicals.read().in_ledger.get((PURPOSE, settings.kind, settings.model, None), ASSUMED)
-    prompts = [estimated_tokens(writer_messages(profile_source(person).answered)) for person in people]
+    prompts = [estimate_tokens(writer_messages(profile_source(person).answered)) for person in people]
     loads = [Load(PURPOSE, settings, 1, tokens, length.tokens) for tokens in prompts]
     return Estimate(profiles=len(people), loads=gathered(loads), lengths={(PURPOSE, settings.model, ""): length})

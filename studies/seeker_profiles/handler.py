@@ -14,9 +14,9 @@ from dialogue.seekers.profiles import Profile
 from studies.design.spec import ArmSpec
 from studies.models import Participation, SeekerProfile, Study
 from studies.models.participation import new_code
-from studies.seeker_profiles.answers import ProfileSource, profile_source
 from studies.seeker_profiles.checking import State, check_row, profiles_of
 from studies.seeker_profiles.planning import agrees_to_later_use, candidates, may_be_sent, writer_settings
+from studies.seeker_profiles.source import ProfileSource, profile_source
 
 ANSWERS = "answers"  # the origin of what is made here
 

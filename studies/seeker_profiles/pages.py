@@ -24,8 +24,8 @@ from studies.seeker_profiles.planning import Work, work_for
 from studies.seeker_profiles.selection import OtherProfiles, keep
 from studies.workbench.access import show, study_page
 from studies.workbench.asking_first import ask_first
+from studies.workbench.lists import Choice, Column, filter_rows, headings, make_choices, page_of, paging, sort_rows
 from studies.workbench.recent_tasks import recent_tasks
-from studies.workbench.tables import Choice, Column, filter_rows, headings, make_choices, page_of, paging, sort_rows
 
 COMMAND = "build_profiles"
 LONGEST_REASON = 500

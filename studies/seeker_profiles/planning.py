@@ -16,7 +16,7 @@ from studies.design.spec import ArmSpec
 from studies.judging.settings import digest, judge_settings, plain
 from studies.models import Answer, Consent, Participation, Study
 from studies.models.participation import Status
-from studies.seeker_profiles.answers import BIG_FIVE_INSTRUMENTS, DECLINED
+from studies.seeker_profiles.source import BIG_FIVE_INSTRUMENTS, DECLINED
 
 KIND = "profile"  # of job and item
 LATER_USE = "share_deidentified"  # the box of the consent form that allows it; see "Sharing and later use" there

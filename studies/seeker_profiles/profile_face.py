@@ -14,8 +14,8 @@ from studies.participation.language import instrument_language
 from studies.participation.responses import answers_of
 from studies.role_play.card_face import reaction_labels
 from studies.role_play.card_form import labels
-from studies.seeker_profiles.answers import big_five_of
 from studies.seeker_profiles.approval import PERSON
+from studies.seeker_profiles.source import big_five_of
 
 PARTS = ("D", "P", "C", "S", "worst_case_default")
 WHO = ("alias", "age", "gender", "occupation")

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from asgiref.sync import async_to_sync
 from django.db.models import Avg, Count, Q
 
-from dialogue import simulated
+from dialogue import simulated_dialogue
 from dialogue.jobs.estimate import MOST_ITEMS, DryCaller, Load, Turns, scaled, to_try
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Call, Conversation, Job, JobItem
@@ -14,8 +14,8 @@ from dialogue.models.conversation import EndReason, SeekerKind, Status, TurnStat
 from dialogue.seekers.profiles import Profile
 from dialogue.seekers.prompts import thinker_messages
 from dialogue.seekers.reading import Thought, read_thought
-from dialogue.simulated import SoFar
-from dialogue.simulation import Simulation, always_ok
+from dialogue.simulated_dialogue import SimulatedDialogue
+from dialogue.simulation import Simulation, accept_any_reply
 from studies.models import Study
 from studies.participation.chats import freeze_supporter
 from studies.simulation.handler import Material, SimulationHandler
@@ -68,7 +68,7 @@ def review_loads(handler: SimulationHandler, caller: DryCaller) -> list[Load]:
     for item in list(left.filter(needs__conversation__isnull=False).order_by("-pk")[:MOST_ITEMS]):
         material = handler.read([item])[item.pk]
         talk = handler.simulation(item, material, caller)
-        async_to_sync(handler.reviewed)(material.run, talk, simulated.so_far(talk.conversation))
+        async_to_sync(handler.reviewed)(material.run, talk, simulated_dialogue.load_dialogue(talk.conversation))
         samples.append(caller.taken())
     return scaled(samples, left.count())
 
@@ -77,31 +77,31 @@ def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int
     """A conversation of so many turns, as `Simulation` would hold it; returns its number."""
     run = handler.opened(item, profile)
     talk = handler.simulation(item, Material(run, profile), caller)
-    known = simulated.so_far(talk.conversation)
+    known = simulated_dialogue.load_dialogue(talk.conversation)
     for number in range(1, turns + 1):
         exchange(talk, known, number)
-    simulated.finish(talk.conversation, EndReason.CAP)
+    simulated_dialogue.finish(talk.conversation, EndReason.CAP)
     for instrument in handler.instruments(run, known):
         async_to_sync(handler.rated)(talk, known, instrument)
     return talk.conversation
 
 
-def exchange(talk: Simulation, known: SoFar, number: int) -> None:
+def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
     """A message, the reply to it, and what the seeker thinks of that."""
     words = async_to_sync(talk.utterance)(known).text
-    simulated.say(known, words)
+    simulated_dialogue.store_message(known, words)
     known.due = JudgedTurn(number, words, "")
     reply = async_to_sync(talk.caller.ask)(talk.supporter_question(known, known.due))
-    known.heard(simulated.answer(talk.conversation, number, reply))
+    known.add_reply(simulated_dialogue.store_reply(talk.conversation, number, reply))
     if talk.seeker.thinks:
         known.thoughts[-1] = thought_of(talk, known, number)
-        simulated.think(talk.conversation, number, known.thoughts[-1])
+        simulated_dialogue.store_thought(talk.conversation, number, known.thoughts[-1])
 
 
-def thought_of(talk: Simulation, known: SoFar, number: int) -> Thought:
+def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thought:
     messages = thinker_messages(talk.profile, talk.behaviour(known), known.turns, known.thoughts[:-1], talk.language)
     ask = talk.ask("seeker_thinker", Call.Purpose.THINKER, number)
-    thought = read_thought(async_to_sync(ask)(messages, always_ok).text)
+    thought = read_thought(async_to_sync(ask)(messages, accept_any_reply).text)
     assert isinstance(thought, Thought)  # noqa: S101 - DryCaller writes it in the form that is read
     return thought
 

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from dialogue.jobs import store
 from dialogue.jobs.estimate import Answers, Cost, Estimate, cost_of
-from dialogue.prices import load_prices, told_amount
+from dialogue.prices import format_amount, load_prices
 from dialogue.providers.registry import has_key, is_free
 from studies.workbench.labels import one_or_more
 
@@ -88,7 +88,7 @@ def told_cost(price: Cost) -> str:
     if price.unpriced:
         names = ", ".join(price.unpriced)
         return f"Cost: not known, as {settings.PRICES} has no price for {names}"
-    return f"Cost: {told_amount(price.amount)} {price.currency}"
+    return f"Cost: {format_amount(price.amount)} {price.currency}"
 
 
 def assumptions(estimate: Estimate) -> Iterator[str]:

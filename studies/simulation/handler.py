@@ -19,7 +19,7 @@ from dialogue.seekers import gates, prompts
 from dialogue.seekers.behaviours import instruction
 from dialogue.seekers.profiles import Profile, known_to_seeker, known_to_supporter
 from dialogue.seekers.reading import Unread, read_utterance
-from dialogue.simulated import SoFar
+from dialogue.simulated_dialogue import SimulatedDialogue
 from dialogue.simulation import Simulation
 from studies.design.spec import ArmSpec
 from studies.instruments.loading import load
@@ -169,10 +169,12 @@ class SimulationHandler:
             caller=caller,
         )
 
-    def instruments(self, run: ArmRun, known: SoFar) -> list[str]:
+    def instruments(self, run: ArmRun, known: SimulatedDialogue) -> list[str]:
         return final_ratings(run, self.spec.chat) if known.turns else []
 
-    async def ratings(self, talk: Simulation, known: SoFar, instruments: Sequence[str]) -> dict[str, asking.Scores]:
+    async def ratings(
+        self, talk: Simulation, known: SimulatedDialogue, instruments: Sequence[str]
+    ) -> dict[str, asking.Scores]:
         """None where what ended the conversation was its length: then it is too long to look back on, too."""
         try:
             return {name: await self.rated(talk, known, name) for name in instruments}
@@ -181,7 +183,7 @@ class SimulationHandler:
                 return {}
             raise
 
-    async def rated(self, talk: Simulation, known: SoFar, instrument: str) -> asking.Scores:
+    async def rated(self, talk: Simulation, known: SimulatedDialogue, instrument: str) -> asking.Scores:
         """EmoHarbor's Evaluator: the seeker looks back, with its profile and what went on in it."""
         items = judged_items(load(instrument), talk.language)
         thoughts = zip(known.turns, known.thoughts, strict=True)
@@ -198,20 +200,22 @@ class SimulationHandler:
         )
         return await asking.ask_scores(talk.caller.asking(question), messages, items, language=talk.language)
 
-    def found(self, talk: Simulation, known: SoFar) -> Iterator[SeekerFault]:
+    def found(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
         """By rule."""
         seeker = talk.seeker
-        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.said]
-        for fault in gates.find_faults(known.said, utterances, seeker.profile, seeker.condition, known.end_reason):
+        utterances = [read_utterance(turn.seeker, talk.language) for turn in known.seeker_turns]
+        for fault in gates.find_faults(
+            known.seeker_turns, utterances, seeker.profile, seeker.condition, known.end_reason
+        ):
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
-    async def reviewed(self, run: ArmRun, talk: Simulation, known: SoFar) -> Made:
+    async def reviewed(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> Made:
         """By a model that reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
-            known_to_seeker(talk.seeker.profile, detail="full"), known.said, talk.language, condition
+            known_to_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition
         )
-        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.said))
+        ask = talk.ask("seeker_reviewer", Call.Purpose.REVIEWER, len(known.seeker_turns))
         review = await asking.readable(ask, messages, gates.read_review, why_unread, talk.language)
         if isinstance(review, Unread):
             return Made(run, unread=True)

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from dialogue.jobs.estimate import Estimate
 from dialogue.jobs.failures import commonest
 from dialogue.judges.strategies.standard import Standard
-from dialogue.prices import told_amount
+from dialogue.prices import format_amount
 from studies.design.spec import ArmSpec
 from studies.models import Study
 from studies.participation.language import instrument_language
@@ -165,9 +165,9 @@ def preview(estimate: Estimate, fitting: Fitting, form: RunForm) -> dict[str, An
         "estimate": estimate,
         "facts": facts_of(estimate),
         "cost": cost,
-        "amount": told_amount(cost.amount),
+        "amount": format_amount(cost.amount),
         "mild": fitting.mild,
-        "budgets": [(name, told_amount(amount)) for name, amount in budgets.items()],
+        "budgets": [(name, format_amount(amount)) for name, amount in budgets.items()],
         "too_dear": any(cost.amount > amount for amount in budgets.values()),
         "turns": [(labels.word(labels.CONDITIONS, turns.condition), turns) for turns in estimate.turns],
         "answers": [(labels.word(labels.PURPOSES, each.purpose), each) for each in estimate.answers()],

@@ -21,7 +21,7 @@ class Stalled(StepKind):
         return _("Before the first conversation")
 
     def prepare(self, person: Participation) -> None:
-        # With too few arms they stay at this step; what they have answered is stored.
+        # With too few arms the person stays at this step; their answers are stored.
         with suppress(enrolment.ArmsMissing):
             enrolment.draw_order(person)
 

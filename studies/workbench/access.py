@@ -90,6 +90,6 @@ def navigation(request: HttpRequest, study: Study, *, here: str = "") -> list[di
         ("research-design", _("Design"), 0),
     ]
     rows = [{"url": reverse(name, args=[study.key]), "label": label, "count": count} for name, label, count in pages]
-    # The longest address that this page's begins with: a person's page belongs to People.
+    # The longest address with which this page's address begins: a person's page belongs to People.
     longest = max((row["url"] for row in rows if (here or request.path).startswith(row["url"])), key=len, default="")
     return [{**row, "here": row["url"] == longest} for row in rows]

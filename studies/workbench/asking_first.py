@@ -17,7 +17,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from dialogue.prices import told_amount
+from dialogue.prices import format_amount
 from studies.models import Study
 from studies.workbench import tasks
 from studies.workbench.access import navigation, show, study_page
@@ -67,8 +67,8 @@ def question(found: Quote, arguments: Sequence[str]) -> dict[str, Any]:
     return {
         "quote": found,
         "facts": facts_of(found),
-        "amount": None if found.cost is None else told_amount(found.cost),
-        "budgets": [(name, told_amount(amount)) for name, amount in known.items()],
+        "amount": None if found.cost is None else format_amount(found.cost),
+        "budgets": [(name, format_amount(amount)) for name, amount in known.items()],
         "too_dear": found.cost is not None and any(found.cost > amount for amount in known.values()),
         "no_budget_kept": bool(known) and bool(found.unpriced),
         "may_start": not (found.refusals or found.unset_keys or (known and found.unpriced)),

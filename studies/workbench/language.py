@@ -19,7 +19,7 @@ def choose_language(request: HttpRequest) -> HttpResponse:
     response = HttpResponseRedirect(target if safe else reverse("research-studies"))
     chosen = request.POST.get("language", "")
     if chosen in CODES:
-        # Where this browser has walked a study too, the session's word comes first.
+        # In a browser that also takes part in a study, the session's language has precedence.
         if KEY in request.session:
             request.session[KEY] = chosen
         name, secure = settings.LANGUAGE_COOKIE_NAME, settings.SESSION_COOKIE_SECURE

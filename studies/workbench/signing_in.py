@@ -27,7 +27,7 @@ from django.utils.translation import gettext_lazy as _
 
 ELSEWHERE = "login_failed_elsewhere"  # in settings.ACCOUNT_RATE_LIMITS
 REMEMBERED = 180 * 24 * 3600  # seconds for which an address is known
-# A password takes half a second of a processor, and pages have four threads: one is looked at, one may wait.
+# Checking a password takes half a second of a processor, and pages have four threads: one check runs, one may wait.
 looking, room = Lock(), BoundedSemaphore(2)
 
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from dialogue.judges.strategies import registered
-from dialogue.prices import told_amount
+from dialogue.prices import format_amount
 from studies.workbench import labels
 from studies.workbench.paid_work import PAIRS
 from studies.workbench.probe_words import FIELD_WORDS, ORDER_SWAP, WORDS
@@ -65,7 +65,7 @@ def describe_benchmark(arguments: Sequence[str]) -> list[str]:
         shown = ", ".join(map(strategy_label, options.get("--strategy", [])))
         said.append(_("judges: %(names)s (%(shown)s)") % {"names": ", ".join(judges), "shown": shown})
     if budget := options.get("--budget"):
-        said.append(_("budget: %(amount)s") % {"amount": told_amount(Decimal(budget[0]))})
+        said.append(_("budget: %(amount)s") % {"amount": format_amount(Decimal(budget[0]))})
     return said
 
 
@@ -137,5 +137,5 @@ def reasons(outcome: Mapping[str, Any]) -> str:
 def describe_cost(outcome: Mapping[str, Any]) -> str:
     if outcome["cost"] is None:
         return _("cost unknown: the price table has no price")
-    amount = f"{told_amount(Decimal(outcome['cost']))} {outcome['currency']}".strip()
+    amount = f"{format_amount(Decimal(outcome['cost']))} {outcome['currency']}".strip()
     return _("cost: %(amount)s") % {"amount": amount}

@@ -16,7 +16,7 @@ from studies.models import Study, Task
 
 TASK_VARIABLE = "EMOSTUDY_TASK"  # tells a command that a page has started it, and as which task
 COMMANDS = ("export", "judge", "analyse", "benchmark", "build_profiles", "plan")
-RADAR = "--radar"  # among those of `analyse`, whose others are of its export
+RADAR = "--radar"  # an option of `analyse`; its other options are those of the export
 LOG = "log.txt"
 LAST_LINES = 5
 

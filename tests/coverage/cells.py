@@ -28,9 +28,9 @@ from studies.analysis.measures import (
     clustered,
     coincidence,
     dependent,
-    distance,
     gwet,
     incidence,
+    judge_gap,
     kappa,
     mixed,
 )
@@ -336,7 +336,7 @@ def conger(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
     return bounds_of(kappa.resample_conger(strict_and_lenient(random, count), drawn.people(count, 2), bootstrap))
 
 
-def kappa_of_two(weigh: kappa.Weighing) -> Callable[[Random, int, Bootstrap], Bounds]:
+def kappa_of_two(weigh: Callable[[np.ndarray], np.ndarray]) -> Callable[[Random, int, Bootstrap], Bounds]:
     """Of the most lenient and the strictest."""
 
     def bounds(random: Random, count: int, bootstrap: Bootstrap) -> Bounds:
@@ -473,7 +473,7 @@ def of_repeated(name: str) -> Callable[[Random, int, Bootstrap], Bounds]:
         scored = enumerate(drawn.human_and_judges(random, count).T)
         sides = [drawn.scored_again(random, scores, side) for side, scores in scored]
         spreads = [
-            distance.unit_sums(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
+            judge_gap.unit_sums(scores.ravel(), np.repeat(np.arange(len(scores)), scores.shape[1]), len(scores))
             for scores in sides
         ]
         means = [scores.mean(axis=1) for scores in sides]

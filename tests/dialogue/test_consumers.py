@@ -13,7 +13,7 @@ from channels.testing import WebsocketCommunicator
 from django.contrib.sessions.backends.db import SessionStore
 from django.db import OperationalError
 
-from dialogue import access, chat, frames, replies, showing
+from dialogue import access, chat, frames, pacing, replies
 from dialogue.consumers import ChatConsumer
 from dialogue.models import Call, Conversation, RiskEvent, Supporter, Turn
 from dialogue.providers.base import Message, ProviderError, Reply
@@ -61,7 +61,7 @@ def answers(monkeypatch):
 @pytest.fixture
 def at_once(monkeypatch):
     """Every piece goes out by itself."""
-    monkeypatch.setattr(showing, "WINDOW", 0.0)
+    monkeypatch.setattr(pacing, "WINDOW", 0.0)
 
 
 @database_sync_to_async

@@ -12,9 +12,9 @@ from dialogue.prices import (
     Price,
     PriceFileError,
     Prices,
-    estimated_tokens,
+    estimate_tokens,
+    format_amount,
     load_prices,
-    told_amount,
 )
 from dialogue.providers.base import Message
 
@@ -227,7 +227,7 @@ def test_file_that_is_not_utf_8_is_to_be_saved_so(tmp_path: Path) -> None:
     ],
 )
 def test_small_amounts_are_shown_with_two_digits(amount: str, shown: str) -> None:
-    assert told_amount(Decimal(amount)) == shown
+    assert format_amount(Decimal(amount)) == shown
 
 
 def test_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
@@ -252,7 +252,7 @@ def test_file_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
     ],
 )
 def test_tokens_are_estimated_by_characters(texts: list[str], tokens: int) -> None:
-    assert estimated_tokens([Message("user", text) for text in texts]) == tokens
+    assert estimate_tokens([Message("user", text) for text in texts]) == tokens
 
 
 # Batches

@@ -1,5 +1,5 @@
-"""`python -m tests.faults`: schedules of faults on real servers; workers that are killed or fall asleep; alarms whose
-server is killed."""
+"""`python -m tests.faults`: schedules of faults on real servers; workers that are killed or fall asleep; alarms on
+their way when the server is killed."""
 
 import argparse
 import asyncio

@@ -16,7 +16,7 @@ from typing import Literal
 import aiohttp
 import tomli_w
 
-from studies.bots.page import read_page
+from studies.bots.page_reader import read_page
 from tests.faults.database import Database, Postgres, SQLite, postgres_answers
 from tests.faults.schedule import Backend
 from tests.server import ROOT, Server, free_port, serving

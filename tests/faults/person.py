@@ -15,8 +15,8 @@ import aiohttp
 
 from studies.bots.answers import Person as Answerer
 from studies.bots.answers import answer
-from studies.bots.page import Form, Page, read_page
-from studies.bots.talk import lines_for
+from studies.bots.page_reader import Form, Page, read_page
+from studies.bots.stories import lines_for
 from tests.faults.client import AWAY, ChatPage, Frame, Memory
 from tests.faults.house import House
 from tests.faults.line import Line
@@ -122,7 +122,7 @@ class Person:
     async def come_in(self) -> Page:
         while True:
             page = await self.look(self.link)
-            if came := await self.request("POST", self.link, page.forms[0].given()):
+            if came := await self.request("POST", self.link, page.forms[0].hidden_values()):
                 return came
 
     def note(self, text: str) -> None:
@@ -301,7 +301,7 @@ def name_of(form: Form) -> FormName:
 
 def otherwise(form: Form, answers: Answers, draw: random.Random) -> Answers:
     """The same form, filled in by somebody of another mind."""
-    chosen = {name: draw.choice(one.options) for name, one in form.asked().items() if one.kind == "radio"}
+    chosen = {name: draw.choice(one.options) for name, one in form.visible_fields().items() if one.kind == "radio"}
     return {**answers, **{name: value for name, value in chosen.items() if re.fullmatch(r"\d+", value)}}
 
 

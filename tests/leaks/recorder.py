@@ -15,7 +15,7 @@ from typing import Any
 
 import aiohttp
 
-from studies.bots.page import read_page
+from studies.bots.page_reader import read_page
 
 SECRETS = re.compile(r"(?<=/j/)[^/]+|(?<=/chat/)[^/]+")
 ENCODED = re.compile(r"[A-Za-z0-9_/+-]{8,}={0,2}")

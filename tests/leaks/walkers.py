@@ -11,7 +11,7 @@ from urllib.parse import urljoin
 import aiohttp
 
 from dialogue.frames import MAX_CHARACTERS
-from studies.bots.page import Page, read_page
+from studies.bots.page_reader import Page, read_page
 from studies.bots.walker import Bot, Talk
 from tests.leaks.markers import CHECKPOINT, MAX_TURNS
 from tests.leaks.recorder import Browser, Recorder, Wire
@@ -116,7 +116,7 @@ class Prowler(WatchedBot):
     async def send_nothing(self, page: Page) -> None:
         """Its own form without an answer."""
         if form := page.step_form():
-            given = {name: value for name, value in form.given().items() if name != "idempotency"}
+            given = {name: value for name, value in form.hidden_values().items() if name != "idempotency"}
             await self.knock("POST", "/study/", given)
 
     async def prowl(self, page: Page) -> None:

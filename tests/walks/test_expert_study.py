@@ -16,7 +16,7 @@ from dialogue.demonstration import HUMAN_NOISE, planted_score
 from dialogue.providers.base import Message
 from dialogue.providers.scripted import DemonstrationSupporter
 from studies.bots.answers import LENIENCY
-from studies.bots.talk import STORIES, lines_for
+from studies.bots.stories import STORIES, lines_for
 from tests.server import ROOT, Server, serving
 
 COUNSELLORS, RATERS, REVIEWERS = 8, 3, 5

@@ -1,5 +1,5 @@
-"""How well ratings distinguish models: the figures of EmoHarbor (Ye et al. 2026, arXiv:2601.01530, appendix E) and the
-analyses of variance that belong to them.
+"""Statistics of how well ratings distinguish models: the figures of EmoHarbor (Ye et al. 2026, arXiv:2601.01530,
+appendix E) and the analyses of variance that belong to them.
 
 `scores` are users × models without gaps. All is computed from sums over users, so that users can be drawn again.
 

@@ -4,16 +4,12 @@ Cohen 1960, doi 10.1177/001316446002000104; Cohen 1968, doi 10.1037/h0026256. We
 doi 10.1037/0033-2909.88.2.322.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from studies.analysis.bootstrap import Array, Bootstrap, Resampled, sum_by_cluster
 from studies.analysis.measures.coincidence import MOST_LEVELS
 from studies.analysis.rows import Undefined
-
-Weighing = Callable[[Array], Array]  # levels to levels × levels
 
 _EXACT = 1e-9
 

@@ -9,7 +9,7 @@ from matplotlib.patches import PathPatch, Rectangle  # noqa: TID253
 from matplotlib.path import Path  # noqa: TID253
 
 from studies.analysis.bootstrap import Array
-from studies.analysis.measures import distance
+from studies.analysis.measures import judge_gap
 from studies.analysis.reporting.drawing import ACCENT, INK, LINE, MUTED, WIDTH, wrapped
 from studies.analysis.reporting.numbers import decimal, signed
 
@@ -44,8 +44,8 @@ def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, differenc
     """A panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
 
     def draw(axes: Axes, name: str, x: Array, y: Array) -> None:
-        sums = distance.deviations(x, y).sum(axis=0)
-        bias, low, high = (float(of(sums)) for of in (distance.bias, distance.lower_limit, distance.upper_limit))
+        sums = judge_gap.deviations(x, y).sum(axis=0)
+        bias, low, high = (float(of(sums)) for of in (judge_gap.bias, judge_gap.lower_limit, judge_gap.upper_limit))
         step = _step(np.concatenate([x, y]))
         axes.axhline(0, color=LINE, linewidth=0.8)
         axes.axhline(bias, color=INK, linewidth=1.1)

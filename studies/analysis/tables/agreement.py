@@ -10,7 +10,7 @@ import pandas as pd  # noqa: TID253
 from studies.analysis.bootstrap import Array, Bootstrap, Inference, Interval, fisher_z, pair_moments
 from studies.analysis.frames import Export
 from studies.analysis.language import gettext_noop as _
-from studies.analysis.measures import correlation, distance
+from studies.analysis.measures import correlation, judge_gap
 from studies.analysis.measures.multiple import benjamini_hochberg
 from studies.analysis.measures.variance import one_way
 from studies.analysis.rows import Row, Undefined
@@ -420,7 +420,7 @@ def _corrected(r: float, ceiling: float) -> float:
 def _spread(side: Side, units: pd.MultiIndex) -> Array:
     places = units.get_indexer(pd.MultiIndex.from_frame(side.single[UNIT]))
     scores = side.single["score"].to_numpy(float)
-    return distance.unit_sums(scores[places >= 0], places[places >= 0], len(units))
+    return judge_gap.unit_sums(scores[places >= 0], places[places >= 0], len(units))
 
 
 def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:

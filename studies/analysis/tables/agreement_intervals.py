@@ -20,7 +20,7 @@ from studies.analysis.bootstrap import (
     sum_by_cell,
     sum_by_cluster,
 )
-from studies.analysis.measures import correlation, distance
+from studies.analysis.measures import correlation, judge_gap
 from studies.analysis.measures.clustered import jackknife_interval
 from studies.analysis.measures.correlation import WithinPersons
 from studies.analysis.rows import Row, Undefined
@@ -90,13 +90,13 @@ def bounds_of_kendall(human: Array, judge: Array, drawn: Drawn) -> tuple[float, 
 def of_distance(human: Array, judge: Array) -> list[Measured]:
     """BCa's intervals of the limits held what was planted in 90 % of simulated studies of 20 people and in 93 % of 50,
     those by Student's t, which Bland and Altman use too, in 93 and 94 %."""
-    deviations = distance.deviations(human, judge)
+    deviations = judge_gap.deviations(human, judge)
     statistics = {
-        "bias": distance.bias,
-        "mae": distance.mean_absolute_error,
-        "rmse": distance.root_mean_square_error,
+        "bias": judge_gap.bias,
+        "mae": judge_gap.mean_absolute_error,
+        "rmse": judge_gap.root_mean_square_error,
     }
-    limits = {"lower_limit": distance.lower_limit, "upper_limit": distance.upper_limit}
+    limits = {"lower_limit": judge_gap.lower_limit, "upper_limit": judge_gap.upper_limit}
     return [
         *(Measured(name, statistic, deviations) for name, statistic in statistics.items()),
         *(Measured(name, limit, deviations, symmetric=True) for name, limit in limits.items()),
@@ -106,9 +106,9 @@ def of_distance(human: Array, judge: Array) -> list[Measured]:
 def concordance(human: Array, judge: Array) -> list[Measured]:
     """Of whole scores it is the quadratic kappa too. BCa's interval held what was planted less often, most so where
     scores crowd at an end of the scale (docs/developers/coverage.md)."""
-    values = distance.common_moments(human, judge)
+    values = judge_gap.common_moments(human, judge)
     names = ("ccc", "kappa_quadratic")
-    return [Measured(name, distance.concordance_z, values, np.tanh, symmetric=True) for name in names]
+    return [Measured(name, judge_gap.concordance_z, values, np.tanh, symmetric=True) for name in names]
 
 
 def within_persons(within: WithinPersons) -> Measured:
@@ -117,16 +117,16 @@ def within_persons(within: WithinPersons) -> Measured:
 
 def between_arms(human: Array, judge: Array, arms: NDArray[np.str_]) -> Measured:
     """Near 1 BCa's interval held what was planted less often (docs/developers/coverage.md)."""
-    values = distance.arm_sums(human, judge, arms)
-    return Measured("system_r", distance.arm_means_z, values, np.tanh, symmetric=True)
+    values = judge_gap.arm_sums(human, judge, arms)
+    return Measured("system_r", judge_gap.arm_means_z, values, np.tanh, symmetric=True)
 
 
 def disattenuated(human: Array, judge: Array, spreads: Sequence[Array]) -> list[Measured]:
     """And the ceiling. `spreads`: rows × `distance.unit_sums` of each side whose reliability is known."""
     values, sides = np.hstack([pair_moments(human, judge), *spreads]), len(spreads)
     return [
-        Measured("disattenuated", distance.correlation_over_ceiling(sides), values),
-        Measured("ceiling", distance.ceiling(sides), values),
+        Measured("disattenuated", judge_gap.correlation_over_ceiling(sides), values),
+        Measured("ceiling", judge_gap.ceiling(sides), values),
     ]
 
 

@@ -58,6 +58,6 @@ class Command(Base):
         except FileExistsError:
             self.refuse(f"{path}: already exists, and its links cannot be shown again. Choose another file.")
         except OSError as error:
-            path.unlink(missing_ok=True)  # what was written of it are links to nobody
+            path.unlink(missing_ok=True)  # the links already written lead to nobody
             self.refuse(f"{path}: {error.strerror}")
         self.say(f"{len(rows)} links are in {path}.")

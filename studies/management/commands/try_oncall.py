@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.management.base import CommandParser
 
+from studies.care import rota
 from studies.care.drills import send_drill
 from studies.care.sending import Outcome
 from studies.management.command import Command as Base
@@ -28,6 +29,8 @@ class Command(Base):
         found = self.study(study)
         if not 0 <= wait <= 24 * 60:
             self.refuse("--wait must be from 0 to 1440 minutes.")
+        if not rota.get_contacts(found.current().spec()):
+            self.refuse(f"{study} names nobody on call.")
         self.warn_of_address()
         outcomes = send_drill(found, to_all=all)
         for outcome in outcomes:

@@ -20,7 +20,7 @@ from dialogue.seekers.behaviours import (
     mood,
     worst_case,
 )
-from dialogue.seekers.components import components, end_markers, instrument_version, levels
+from dialogue.seekers.components import components, instrument, levels
 from dialogue.seekers.profiles import Profile
 from dialogue.seekers.reading import END_PHRASES
 from tests.dialogue.seekers.talks import PROFILES
@@ -152,8 +152,8 @@ def test_mood_outside_its_range_is_refused(turn: int, intensity: int, fault: str
 
 def test_what_is_relied_on_is_in_the_instrument() -> None:
     assert tuple(components()) == KEYS
-    assert instrument_version() == "seeker_behaviours/1.0.1"
+    assert (instrument()["id"], instrument()["version"]) == ("seeker_behaviours", "1.0.1")
     for language in ("en", "zh"):
         assert len(levels(language)) == 4
         typed = [phrase for several in END_PHRASES[language].values() for phrase in several]
-        assert sorted(typed) == sorted(end_markers(language))
+        assert sorted(typed) == sorted(instrument()["end_markers"][language])

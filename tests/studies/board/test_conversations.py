@@ -238,7 +238,7 @@ def test_the_list_asks_the_database_as_often_for_many_rows(count, query, desk, s
 
 
 def test_a_page_counts_the_turns_of_its_own_rows_only(desk, study, monkeypatch, django_assert_max_num_queries):
-    monkeypatch.setattr("studies.workbench.tables.ROWS_PER_PAGE", 2)
+    monkeypatch.setattr("studies.workbench.lists.ROWS_PER_PAGE", 2)
     for _ in range(5):
         factories.run_with_turns(study)
 

@@ -3,7 +3,7 @@ from django.template.loader import render_to_string
 
 from dialogue.demonstration import HUMAN_NOISE, planted_score
 from studies.bots.answers import FACTORS, Person, answer, recognise_questionnaire
-from studies.bots.page import Form, read_page
+from studies.bots.page_reader import Form, read_page
 from studies.instruments.definitions import Option
 from studies.instruments.eligibility import outcome
 from studies.instruments.forms import InstrumentForm, form_for

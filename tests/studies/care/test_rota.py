@@ -58,3 +58,8 @@ def test_after_the_last_one_the_order_begins_again():
     assert rota.get_next(order, []) == (order[0], False)
     assert rota.get_next(order, ["ann"]) == (order[1], False)
     assert rota.get_next(order, ["ann", "ben"]) == (order[0], True)
+
+
+def test_odd_values_of_an_old_study_keep_nobody_from_being_alarmed():
+    assert rota.is_within(["now and then"], datetime(2026, 11, MONDAY, 9))
+    assert rota.get_zone("Mars/Olympus") == UTC

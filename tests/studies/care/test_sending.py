@@ -3,10 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from dialogue.models import RiskEvent
-from studies.care import clock, sending
+from studies.care import alarms, clock, messages, sending
+from studies.design.spec import StudySpec
 from studies.models import Alarm, Participation, SafetyAct
 from tests.studies.care.servers import free_port
 
@@ -81,9 +83,43 @@ def test_address_from_before_it_was_checked_adds_no_line_to_the_head_of_a_mail(
     assert alarm.error.startswith("Invalid address")
 
 
-def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):
-    def fail() -> None:
-        raise RuntimeError("odd")
+def test_a_message_that_cannot_be_written_holds_up_no_other(box, person, monkeypatch):
+    person.say(GRAVE)
+    event = RiskEvent.objects.get()
+    alarms.raise_alarm(event)
+    first, second = Alarm.objects.all()
 
-    clock.look(fail)
+    def write(alarm: Alarm, spec: StudySpec) -> messages.Message:
+        if alarm == first:
+            raise LookupError("odd")
+        return messages.get_message(alarm, spec)
+
+    monkeypatch.setattr(sending, "get_message", write)
+    assert sending.send_due() == 1
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.sent_at, first.error) == (None, "the message cannot be written (LookupError)")
+    assert second.sent_at is not None
+
+
+def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
+    box, person, django_capture_on_commit_callbacks
+):
+    protocol = Participation.objects.get().protocol
+    protocol.design["oncall_email"] = ""
+    protocol.save()
+    with django_capture_on_commit_callbacks(execute=True):
+        person.say(GRAVE)
+    assert person.step.kind == "held"
+    assert list(SafetyAct.objects.values_list("kind", "text")) == [("failed", "the study names nobody on call")]
+
+
+def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):
+    def fail(error: Exception) -> None:
+        raise error
+
+    assert clock.look(lambda: fail(RuntimeError("odd")))
     assert "this look failed" in caplog.text
+    assert not clock.look(lambda: fail(OperationalError("gone")))
+    assert not clock.look(lambda: fail(OperationalError("gone")), was_away=True)
+    assert caplog.text.count("the database does not answer") == 1

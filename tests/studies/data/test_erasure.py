@@ -13,11 +13,13 @@ from django.utils import timezone
 
 from dialogue.models import Call, InnerState, Job, RiskEvent
 from studies.care.acts import record_act
+from studies.care.alarms import raise_alarm
 from studies.data.exports.removal import BLOCK
 from studies.interviews import attachments
 from studies.management.commands.erase import ELSEWHERE
 from studies.models import (
     AdverseEvent,
+    Alarm,
     Answer,
     Comparison,
     Consent,
@@ -123,10 +125,13 @@ def test_erase_leaves_no_word_of_the_person(var: Path):
     call_command("export", "demo", "--out", str(var / "tasks/demo/1/export"), verbosity=0, stdout=StringIO())
     Task.objects.create(study=study, command="export", folder="tasks/demo/1")
     assert everything_in(var).count(MARK) > 20
+    raise_alarm(RiskEvent.objects.filter(subject=person.code).first())
+    assert Alarm.objects.count() == 1
 
     summary = erase("demo", person.code)
 
     assert MARK not in everything_in(var)
+    assert not Alarm.objects.exists()
     assert summary == {
         "study": "demo",
         "participant": person.code,

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import AsyncClient, Client
 from django.urls import reverse
 
-from studies.bots.page import read_page
+from studies.bots.page_reader import read_page
 from studies.instruments.loading import load
 from studies.interviews import attachments, coding
 from studies.models import (

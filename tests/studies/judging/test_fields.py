@@ -19,7 +19,7 @@ from studies.instruments.loading import load
 from studies.judging.preview import places_in, preview
 from studies.judging.settings import Configuration
 from studies.models import ArmRun, Participation, Rater, Response, SeekerProfile, Study
-from studies.participation.profiles import FIELD_OF, LEFT_OUT
+from studies.participation.profile_text import FIELD_OF, LEFT_OUT
 from studies.participation.responses import rater_for, store_response
 from studies.seeker_profiles.selection import DEMO_PROFILES
 from tests import factories

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from studies.management import runner
+from studies.management import runner_process
 
 
 class EnoughError(Exception):
@@ -22,7 +22,7 @@ def ended(does: str) -> subprocess.Popen[bytes]:
 
 @pytest.mark.parametrize(
     ("does", "waits"),
-    [("exit(2)", runner.PAUSE), ("exit(0)", runner.LOOK), ("import os; os.kill(os.getpid(), 9)", 2.0)],
+    [("exit(2)", runner_process.PAUSE), ("exit(0)", runner_process.LOOK), ("import os; os.kill(os.getpid(), 9)", 2.0)],
 )
 async def test_runner_that_could_not_work_is_followed_later(
     does: str, waits: float, monkeypatch: pytest.MonkeyPatch
@@ -37,9 +37,9 @@ async def test_runner_that_could_not_work_is_followed_later(
         waited.append(seconds)
         raise EnoughError
 
-    monkeypatch.setattr(runner, "is_needed", needed)
-    monkeypatch.setattr(runner, "start_runner", lambda: process)
+    monkeypatch.setattr(runner_process, "is_needed", needed)
+    monkeypatch.setattr(runner_process, "start_runner", lambda: process)
     monkeypatch.setattr(asyncio, "sleep", sleep)
     with pytest.raises(EnoughError):
-        await runner.run_where_needed()
+        await runner_process.run_where_needed()
     assert waited == [waits]

@@ -15,7 +15,7 @@ from studies.board import quality_indices
 from studies.bots import answers as bots
 from studies.bots.answers import Person as Bot
 from studies.bots.answers import answer
-from studies.bots.page import read_page
+from studies.bots.page_reader import read_page
 from studies.data.exports.codebook import codebook
 from studies.data.exports.columns import Filter
 from studies.data.exports.judgements import people_on

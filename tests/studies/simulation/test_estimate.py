@@ -10,7 +10,7 @@ from django.core.management import call_command
 
 from dialogue.jobs.estimate import Estimate, Load, cost_of, filling, scaled
 from dialogue.models import Call, Conversation, Job, Supporter, Turn
-from dialogue.prices import Entry, Price, Prices, estimated_tokens
+from dialogue.prices import Entry, Price, Prices, estimate_tokens
 from dialogue.providers.base import Message, ModelSettings
 from studies.design.spec import ArmSpec
 from studies.models import ArmRun, Rater, Response, SeekerProfile
@@ -35,7 +35,7 @@ def estimated(wish: Wish) -> Estimate:
 def in_ledger(*purposes: str) -> tuple[int, int]:
     calls = Call.objects.filter(purpose__in=purposes)
     asked = [[Message(each["role"], each["text"]) for each in call.request] for call in calls]
-    return len(asked), sum(map(estimated_tokens, asked))
+    return len(asked), sum(map(estimate_tokens, asked))
 
 
 @pytest.mark.django_db(transaction=True)
@@ -140,7 +140,7 @@ def test_samples_are_scaled_to_all_items():
 @pytest.mark.parametrize(("language", "characters"), [("en", 400), ("zh-hans", 150)])
 def test_filling_has_the_tokens_that_it_stands_for(language, characters):
     """Without those around a message: dialogue.prices.TOKENS_AROUND_A_MESSAGE."""
-    assert estimated_tokens([Message("user", filling(characters, language))]) - 4 == 100
+    assert estimate_tokens([Message("user", filling(characters, language))]) - 4 == 100
 
 
 @pytest.mark.parametrize(

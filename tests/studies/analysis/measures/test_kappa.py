@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,7 +26,7 @@ ANXIETY = np.array(
 NINE = np.array([[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 3, 1, 6, 1, 5, 5, 6, 7]]).T
 
 
-def of_scores(scores: np.ndarray, weigh: kappa.Weighing) -> float:
+def of_scores(scores: np.ndarray, weigh: Callable[[np.ndarray], np.ndarray]) -> float:
     levels = np.unique(scores)
     tables = kappa.tables(scores, levels, np.zeros(len(scores), dtype=np.intp))
     return kappa.kappa(tables[0], weigh(levels))

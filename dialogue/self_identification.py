@@ -1,6 +1,6 @@
-"""Finds where a reply names the model that wrote it, or its maker, and puts neutral words there. Pure.
+"""Find self-identification: replies that name their model or its maker, and replace the names by neutral words. Pure.
 
-The names, what a sentence says that tells who speaks, and the neutral words are in fixtures/naming.json.
+The names, the patterns of telling sentences and the neutral words are in fixtures/naming.json.
 """
 
 import itertools
@@ -25,7 +25,7 @@ SENTENCE_END = re.compile(
 # The traditional characters of the names and entries, which are in simplified ones.
 TRADITIONAL = "開發訓練創語義問雲騰訊節動個種為這裡製與應設計團隊說號話對詢華術機業務稱喚當現實構賦給"
 SIMPLIFIED = "开发训练创语义问云腾讯节动个种为这里制与应设计团队说号话对询华术机业务称唤当现实构赋给"
-# What is the same to a reader, one character for one, so that a place in the folded text is a place in the text.
+# Characters that look the same to a reader. Each maps to one character, so positions in the folded text stay valid.
 # Signs of private use mark the names below, so a text has none of its own.
 FOLDED = str.maketrans(
     {chr(sign): chr(sign - 0xFEE0) for sign in range(0xFF01, 0xFF5F)}
@@ -50,7 +50,7 @@ LATIN_WORD = re.compile("[A-Za-z]+")
 LETTER = re.compile(r"[^\W\d_]")
 SPACE = re.compile(r"\s+")
 DECORATION = re.compile("[\"*_`「」『』《》【】]|(?<![a-z\ue000-\ue002])'|'(?![a-z])")
-# What somebody is reported to have said of themselves: You wrote "I am Claude".
+# Reported speech: You wrote "I am Claude".
 REPORTED = re.compile(
     r"(?:\b(?:you|he|she|they|friend|mother|father|boss|who) [^\"]{0,40}?\b(?:say|says|said|tell|told|write|wrote)\b"
     r"|[你您他她们友妈爸][^\"「]{0,10}?(?:说|问|写|提到))[^\"「]{0,20}[\"「][^\"」]*[\"」]?"
@@ -60,7 +60,7 @@ TIERS = ("whole", "distinct", "given", "common")
 ANY_CASE = ("whole", "distinct")
 KINDS = ("program", "company", "either")  # either: the firm and its model are called the same
 SHORTEST_ID = 5  # characters
-AROUND = 80  # characters beside a name in which to look for what says how to put it
+AROUND = 80  # characters around a name in which to look for cues
 DIGIT = re.compile(r"\d")
 ID_SEPARATOR = re.compile("[-_/:.]")
 DISTINCT = re.compile("[0-9]|[a-z][A-Z]|[A-Z]{2}|[\u4e00-\u9fff]{4}")  # a study's name that is no common word
@@ -82,7 +82,7 @@ JOINED = re.compile(r"(?:'s?)? ?|的| ?[(/|·] ?|旗下的?")
 
 
 class Name(NamedTuple):
-    """A name in a sentence: its place, when it counts (a tier of the file, or "whole": always) and what it names."""
+    """A name in a sentence: its place, its tier in the file (or "whole": always counts) and what it names."""
 
     start: int
     end: int
@@ -91,7 +91,7 @@ class Name(NamedTuple):
 
 
 class Sentence(NamedTuple):
-    """A sentence with the sign that ends it, so that all of them together are the text."""
+    """A sentence with the sign that ends it, so that all sentences together are the text."""
 
     text: str
     folded: str = ""
@@ -101,7 +101,7 @@ class Sentence(NamedTuple):
 
 @dataclass(frozen=True)
 class Wording:
-    """The neutral words of a language, and the signs around a name that say which of them fits."""
+    """The neutral words of a language, and the signs around a name that decide between them."""
 
     words: Mapping[str, str]
     cues: Mapping[str, re.Pattern[str]]
@@ -109,7 +109,7 @@ class Wording:
 
 @dataclass(frozen=True)
 class Finder:
-    """Names, and the strings without which a text has none of them: most replies are done with after those."""
+    """A search for names, with the strings without which a text has none; most replies need only these."""
 
     pattern: re.Pattern[str]  # the group that matches is called by the name's tier and kind
     any_case: tuple[str, ...]  # in lower case, without spaces and hyphens
@@ -124,27 +124,27 @@ class Finder:
 @dataclass(frozen=True)
 class Lexicon:
     spellings: Mapping[tuple[str, str], tuple[str, ...]]  # by tier and kind
-    entries: Mapping[str, tuple[re.Pattern[str], ...]]  # by language: what a sentence says that tells who speaks
+    entries: Mapping[str, tuple[re.Pattern[str], ...]]  # by language: patterns of sentences that tell who speaks
     context: re.Pattern[str]  # what makes a common name count as a given one
     wording: Mapping[str, Wording]
 
 
 def names_itself(text: str, names: Sequence[str] = ()) -> bool:
-    """Whether a sentence of `text` tells which model speaks or who made it; `names` are the study's own."""
+    """Return whether a sentence of `text` tells which model speaks or who made it; `names` are the study's own."""
     return any(sentence.names for sentence in _sentences(text, names))
 
 
-def masked(text: str, names: Sequence[str] = ()) -> str:
-    """`text` with neutral words for every name in the sentences that tell which model speaks or who made it.
+def mask(text: str, names: Sequence[str] = ()) -> str:
+    """Return `text` with neutral words for every name in the sentences that tell which model speaks or who made it.
 
-    Each sentence is judged by itself, so what stands of a growing reply never changes: its whole sentences, masked,
-    begin the masked text of all of it.
+    Each sentence is judged by itself, so the visible part of a growing reply never changes: its whole sentences,
+    masked, begin the masked text of all of it.
     """
     return "".join(_neutral(sentence) if sentence.names else sentence.text for sentence in _sentences(text, names))
 
 
 def whole_sentences(text: str) -> int:
-    """Code points up to the end of the last sentence that nothing can lengthen: a growing reply may show it."""
+    """Return the number of code points in whole sentences, which a growing reply may show."""
     return max((end.end() for end in SENTENCE_END.finditer(text)), default=0)
 
 
@@ -156,19 +156,19 @@ def load_lexicon(path: Path = NAMING) -> Lexicon:
             (tier, kind): tuple(names) for tier, kinds in data["names"].items() for kind, names in kinds.items()
         },
         entries={lang: _entries(data, lang) for lang in data["wording"]},
-        context=re.compile(_filled(data["context"], MARKED)),
+        context=re.compile(_fill_parts(data["context"], MARKED)),
         wording={lang: _wording(raw) for lang, raw in data["wording"].items()},
     )
 
 
 def _entries(data: Mapping[str, Any], lang: str) -> tuple[re.Pattern[str], ...]:
     parts = data["parts"] | MARKED
-    return tuple(re.compile(_filled(raw["pattern"], parts)) for raw in data["entries"] if raw["lang"] == lang)
+    return tuple(re.compile(_fill_parts(raw["pattern"], parts)) for raw in data["entries"] if raw["lang"] == lang)
 
 
-def _filled(pattern: str, parts: Mapping[str, str]) -> str:
-    """The pattern with every {part} put in, those of the parts too. Raises KeyError for a part that is not there."""
-    return PART.sub(lambda found: _filled(parts[found[1]], parts), pattern)
+def _fill_parts(pattern: str, parts: Mapping[str, str]) -> str:
+    """Return the pattern with every {part} put in, also within parts. Raises KeyError for an unknown part."""
+    return PART.sub(lambda found: _fill_parts(parts[found[1]], parts), pattern)
 
 
 def _wording(raw: Mapping[str, Any]) -> Wording:
@@ -177,23 +177,23 @@ def _wording(raw: Mapping[str, Any]) -> Wording:
 
 @lru_cache(maxsize=64)
 def _finder(own: tuple[str, ...]) -> Finder:
-    """Finds the names of the file and the study's own."""
+    """Return the search for the names of the file and the study's own."""
     spellings = {key: set(known) for key, known in load_lexicon().spellings.items()}
     for name in own:
-        for key, spelling in _own(name.translate(FOLDED).strip()):
+        for key, spelling in _kinds_of_own_name(name.translate(FOLDED).strip()):
             spellings.setdefault(key, set()).add(spelling)
     keys = [key for key in itertools.product(TIERS, KINDS) if spellings.get(key)]
     everything = [(spelling, tier) for tier, kind in keys for spelling in spellings[tier, kind]]
     groups = "|".join(_group(*key, spellings[key]) for key in keys)
     return Finder(
-        pattern=re.compile(f"{_first_signs(spelling for spelling, _ in everything)}(?:{groups})"),
+        pattern=re.compile(f"{_first_characters(spelling for spelling, _ in everything)}(?:{groups})"),
         any_case=_stems(spelling.lower() for spelling, tier in everything if tier in ANY_CASE),
         as_written=_stems(spelling for spelling, tier in everything if tier not in ANY_CASE),
     )
 
 
-def _own(name: str) -> Iterator[tuple[tuple[str, str], str]]:
-    """How a name of the study's own counts: a whole model id always, any other as the file's names do."""
+def _kinds_of_own_name(name: str) -> Iterator[tuple[tuple[str, str], str]]:
+    """Yield how a name of the study's own counts: a whole model id always, any other as the file's names do."""
     if not name or any(name.lower() in word.lower() for word in _neutral_words()):
         return
     if _is_model_id(name):
@@ -209,14 +209,18 @@ def _neutral_words() -> Iterator[str]:
 
 
 def _is_model_id(name: str) -> bool:
-    """gpt-4o, deepseek-chat, Qwen/Qwen2.5-72B: without a space, with a digit, or a known name beside other words."""
+    """Return whether a name is a model id: gpt-4o, deepseek-chat, Qwen/Qwen2.5-72B.
+
+    It has no space, and a digit or a known name next to other words.
+    """
     if SPACE.search(name) or not LATIN_WORD.search(name) or len(name) < SHORTEST_ID:
         return False
     return bool(DIGIT.search(name)) or bool(ID_SEPARATOR.search(name) and _finder(()).pattern.search(name))
 
 
-def _first_signs(spellings: Iterable[str]) -> str:
-    """What a name can begin with: tried first, for it is what most places of a text fail by."""
+def _first_characters(spellings: Iterable[str]) -> str:
+    """Return a pattern of the characters with which a name can begin. It is tried first, because most
+    places fail it."""
     others = "".join(sorted({re.escape(name[0]) for name in spellings if not ALPHANUMERIC.match(name)}))
     return f"(?:(?<![A-Za-z0-9])(?=[A-Za-z0-9])|(?=[{others}]))"
 
@@ -233,7 +237,8 @@ def _group(tier: str, kind: str, names: Iterable[str]) -> str:
 
 
 def _spelling(name: str) -> str:
-    """A name as people write it: Chat GPT, Chat-GPT, ChatGPT; never a part of a longer Latin word."""
+    """Return a pattern of a name as people write it: Chat GPT, Chat-GPT, ChatGPT; never a part of a longer
+    Latin word."""
     pattern = "[ ·_-]?".join(re.escape(word) for word in SEPARATOR.split(name))
     if not ALPHANUMERIC.match(name[-1]):
         return pattern
@@ -256,14 +261,14 @@ def _sentences(text: str, own: Sequence[str]) -> Iterator[Sentence]:
 
 def _sentence(text: str, folded: str, finder: Finder, earlier: str) -> Sentence:
     names = _names(folded, finder.pattern) if finder.may_find(folded) else ()
-    if not names or not _tells(folded, names):
+    if not names or not _tells_who_speaks(folded, names):
         return Sentence(text)
-    lang = _language("".join(_between(folded, names))) or ("zh" if HAN.search(folded) else earlier)
+    lang = _language("".join(_text_around_names(folded, names))) or ("zh" if HAN.search(folded) else earlier)
     return Sentence(text, folded, tuple(names), lang)
 
 
 def _language(rest: str) -> str:
-    """The language of a sentence without its names; "" where nothing but signs is left."""
+    """Return the language of a sentence without its names; "" if only signs are left."""
     if not LETTER.search(rest):
         return ""
     han = len(HAN.findall(rest))
@@ -276,12 +281,12 @@ def _names(folded: str, pattern: re.Pattern[str]) -> list[Name]:
         tier, kind = (found.lastgroup or "").split("_")
         name = Name(found.start(), found.end(), tier, kind)
         if names and JOINED.fullmatch(folded, names[-1].end, name.start):
-            name = _joined(names.pop(), name, folded)
+            name = _join_names(names.pop(), name, folded)
         names.append(name)
     return names
 
 
-def _joined(first: Name, second: Name, folded: str) -> Name:
+def _join_names(first: Name, second: Name, folded: str) -> Name:
     closed = "(" in folded[first.end : second.start] and folded.startswith(")", second.end)
     kinds = {first.kind, second.kind}
     return Name(
@@ -292,8 +297,8 @@ def _joined(first: Name, second: Name, folded: str) -> Name:
     )
 
 
-def _between(folded: str, names: Sequence[Name]) -> Iterator[str]:
-    """What stands before, between and after the names."""
+def _text_around_names(folded: str, names: Sequence[Name]) -> Iterator[str]:
+    """Yield the text before, between and after the names."""
     start = 0
     for name in names:
         yield folded[start : name.start]
@@ -301,8 +306,8 @@ def _between(folded: str, names: Sequence[Name]) -> Iterator[str]:
     yield folded[start:]
 
 
-def _tells(folded: str, names: Sequence[Name]) -> bool:
-    """Whether a sentence with these names says what it is itself, or who made it."""
+def _tells_who_speaks(folded: str, names: Sequence[Name]) -> bool:
+    """Return whether a sentence with these names says what it is itself, or who made it."""
     if any(name.tier == "whole" for name in names):
         return True
     lexicon = load_lexicon()
@@ -318,9 +323,9 @@ def _tells(folded: str, names: Sequence[Name]) -> bool:
 
 
 def _plain(folded: str, names: Sequence[Name]) -> str:
-    """A sentence as the entries expect it: a mark for each name, no quoted words of others, no marks of emphasis."""
+    """Return a sentence as the patterns expect it: a mark for each name, no quoted words of others, no emphasis."""
     marks = (*(MARKED[name.tier] for name in names), "")
-    pieces = zip(_between(folded, names), marks, strict=True)
+    pieces = zip(_text_around_names(folded, names), marks, strict=True)
     marked = "".join(piece + mark for piece, mark in pieces).lower()
     return SPACE.sub(" ", DECORATION.sub("", REPORTED.sub(" ", marked))).strip()
 
@@ -331,7 +336,7 @@ def _neutral(sentence: Sentence) -> str:
     for name, end in zip(sentence.names, ends, strict=True):
         before = sentence.folded[max(position, name.start - AROUND) : name.start]
         after = sentence.folded[name.end : min(end, name.end + AROUND)]
-        place = _placed(name.kind, before, after, load_lexicon().wording[sentence.lang])
+        place = _place_for(name.kind, before, after, load_lexicon().wording[sentence.lang])
         done += sentence.text[position : name.start - place.dropped_before]
         done += place.words if LETTER.search(done) else place.words[:1].upper() + place.words[1:]
         position = name.end + place.dropped_after
@@ -339,14 +344,14 @@ def _neutral(sentence: Sentence) -> str:
 
 
 class Place(NamedTuple):
-    """What stands for a name, and how many characters around the name go with it: an article, "the company"."""
+    """The words in place of a name, and the number of characters around the name to drop: an article, "the company"."""
 
     words: str
     dropped_before: int
     dropped_after: int
 
 
-def _placed(kind: str, before: str, after: str, wording: Wording) -> Place:
+def _place_for(kind: str, before: str, after: str, wording: Wording) -> Place:
     cues = wording.cues
     company = kind == "company" or (
         kind == "either" and bool(cues["company_before"].search(before) or cues["company_after"].match(after))
@@ -364,7 +369,7 @@ def _placed(kind: str, before: str, after: str, wording: Wording) -> Place:
 
 
 def _form(kind: str, before: str, after: str, cues: Mapping[str, re.Pattern[str]]) -> str:
-    """The key of the words: "an AI program", "your AI program", "an AI model", "your AI model", "called AI"."""
+    """Return the key of the words: "an AI program", "your AI program", "an AI model", "your AI model", "called AI"."""
     if cues["called"].search(before):
         return "bare"
     determined = bool(cues["determiner"].search(before))

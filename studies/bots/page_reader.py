@@ -19,7 +19,7 @@ Attributes = Mapping[str, str]
 class Field:
     kind: str  # radio, checkbox, hidden, text, select, textarea, button
     options: list[str] = field(default_factory=list)  # the values that can be chosen
-    value: str = ""  # what stands there already
+    value: str = ""  # the value already there
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Page:
     forms: list[Form] = field(default_factory=list)
     conversation: str = ""  # the code in `data-conversation`
     completion_code: str = ""
-    is_refused: bool = False  # the form that was sent is to be mended: the page says what is wrong
+    is_refused: bool = False  # the form that was sent has faults, which the page shows
     heading: str = ""
     transcripts: list[list[tuple[str, str]]] = field(default_factory=list)  # of each: who (own, partner) and what
 

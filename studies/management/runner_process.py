@@ -42,7 +42,7 @@ async def is_needed() -> bool:
     try:
         return await database_sync_to_async(batch_store.needs_runner)()
     except AWAY:
-        return False  # whoever is served meanwhile is told so; here it is enough to look again
+        return False  # pages report it; here it is enough to check again
 
 
 def start_runner() -> Process:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats  # noqa: TID253
 
 from studies.analysis.bootstrap import pair_moments, sum_by_cluster, weights
-from studies.analysis.measures import correlation, distance
+from studies.analysis.measures import correlation, judge_gap
 from studies.analysis.measures.variance import one_way
 
 # Bland & Altman 1986 (doi 10.1016/S0140-6736(86)90837-8), table 1: peak flow (l/min) of 17 people, first measurement
@@ -32,17 +32,19 @@ def moments(function: Callable[..., np.ndarray], *values: np.ndarray) -> np.ndar
 
 
 def test_limits_are_those_of_bland_and_altman() -> None:
-    sums = moments(distance.deviations, MINI, WRIGHT)
-    bias, low, high = (float(one(sums)) for one in (distance.bias, distance.lower_limit, distance.upper_limit))
+    sums = moments(judge_gap.deviations, MINI, WRIGHT)
+    bias, low, high = (float(one(sums)) for one in (judge_gap.bias, judge_gap.lower_limit, judge_gap.upper_limit))
     assert bias == pytest.approx(-2.1, abs=0.05)
     assert (high - bias) / 1.959963984540054 == pytest.approx(38.8, abs=0.05)
     assert bias - low == pytest.approx(high - bias)
-    assert np.isnan(distance.lower_limit(moments(distance.deviations, MINI[:1], WRIGHT[:1])))
+    assert np.isnan(judge_gap.lower_limit(moments(judge_gap.deviations, MINI[:1], WRIGHT[:1])))
 
 
 def test_errors_of_three_scores_by_hand() -> None:
-    sums = moments(distance.deviations, np.array([1.0, 2, 3]), np.array([2.0, 2, 1]))
-    found = [float(one(sums)) for one in (distance.bias, distance.mean_absolute_error, distance.root_mean_square_error)]
+    sums = moments(judge_gap.deviations, np.array([1.0, 2, 3]), np.array([2.0, 2, 1]))
+    found = [
+        float(one(sums)) for one in (judge_gap.bias, judge_gap.mean_absolute_error, judge_gap.root_mean_square_error)
+    ]
     assert found == pytest.approx([-1 / 3, 1, (5 / 3) ** 0.5])
 
 
@@ -53,10 +55,13 @@ def test_statistics_of_resamples_are_those_of_rows_drawn_again_one_by_one(rows: 
     def resampled(statistic: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> list[float]:
         return statistic(drawn @ sum_by_cluster(values, people)).tolist()
 
-    deviations = distance.deviations(human, judge)
-    limits, errors = resampled(distance.lower_limit, deviations), resampled(distance.root_mean_square_error, deviations)
-    ccc = resampled(distance.concordance_z, distance.common_moments(human, judge))
-    between = resampled(distance.arm_means_z, distance.arm_sums(human, judge, arms))
+    deviations = judge_gap.deviations(human, judge)
+    limits, errors = (
+        resampled(judge_gap.lower_limit, deviations),
+        resampled(judge_gap.root_mean_square_error, deviations),
+    )
+    ccc = resampled(judge_gap.concordance_z, judge_gap.common_moments(human, judge))
+    between = resampled(judge_gap.arm_means_z, judge_gap.arm_sums(human, judge, arms))
     for place, counts in enumerate(drawn):
         again = np.repeat(np.arange(len(people)), counts[people].astype(int))
         difference = judge[again] - human[again]
@@ -68,9 +73,9 @@ def test_statistics_of_resamples_are_those_of_rows_drawn_again_one_by_one(rows: 
 
 
 def test_between_arms_is_nothing_where_an_arm_was_not_drawn() -> None:
-    sums = distance.arm_sums(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.array(["a", "b", "c"]))
-    assert np.isfinite(distance.arm_means_z(sums.sum(axis=0)))
-    assert np.isnan(distance.arm_means_z(sums[:2].sum(axis=0)))
+    sums = judge_gap.arm_sums(np.array([1.0, 2, 3]), np.array([1.0, 3, 2]), np.array(["a", "b", "c"]))
+    assert np.isfinite(judge_gap.arm_means_z(sums.sum(axis=0)))
+    assert np.isnan(judge_gap.arm_means_z(sums[:2].sum(axis=0)))
 
 
 @settings(deadline=None, max_examples=40)
@@ -80,13 +85,13 @@ def test_reliability_is_icc_1_k_of_the_one_way_analysis_of_variance(seed: int, c
     units = np.concatenate([np.arange(count), random.integers(count, size=2 * count)])
     scores = 2 * random.normal(size=count)[units] + random.normal(size=len(units))
     expected = one_way(scores, units).mean.estimate
-    found = float(distance.reliability(distance.unit_sums(scores, units, count).sum(axis=0)))
+    found = float(judge_gap.reliability(judge_gap.unit_sums(scores, units, count).sum(axis=0)))
     assert found == pytest.approx(expected) if expected > 0 else np.isnan(found)
 
 
 def test_reliability_is_nothing_without_repeated_scores() -> None:
-    sums = distance.unit_sums(np.array([1.0, 2, 4]), np.arange(3), 3).sum(axis=0)
-    assert np.isnan(distance.reliability(sums))
+    sums = judge_gap.unit_sums(np.array([1.0, 2, 4]), np.arange(3), 3).sum(axis=0)
+    assert np.isnan(judge_gap.reliability(sums))
 
 
 def test_disattenuated_is_r_over_the_root_of_both_reliabilities() -> None:
@@ -94,10 +99,10 @@ def test_disattenuated_is_r_over_the_root_of_both_reliabilities() -> None:
     truth, units = random.normal(size=60), np.repeat(np.arange(60), 3)
     human, judge = (truth[units] + random.normal(size=180) for _side in range(2))
     x, y = (scores.reshape(60, 3).mean(axis=1) for scores in (human, judge))
-    spreads = [distance.unit_sums(scores, units, 60) for scores in (human, judge)]
+    spreads = [judge_gap.unit_sums(scores, units, 60) for scores in (human, judge)]
     product = np.prod([one_way(scores, units).mean.estimate for scores in (human, judge)])
-    both = distance.correlation_over_ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0))
+    both = judge_gap.correlation_over_ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0))
     assert both == pytest.approx(stats.pearsonr(x, y).statistic / product**0.5)
-    assert distance.ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0)) == pytest.approx(product**0.5)
-    people_alone = distance.correlation_over_ceiling(1)(np.hstack([pair_moments(x, y), spreads[0]]).sum(axis=0))
+    assert judge_gap.ceiling(2)(np.hstack([pair_moments(x, y), *spreads]).sum(axis=0)) == pytest.approx(product**0.5)
+    people_alone = judge_gap.correlation_over_ceiling(1)(np.hstack([pair_moments(x, y), spreads[0]]).sum(axis=0))
     assert people_alone == pytest.approx(stats.pearsonr(x, y).statistic / one_way(human, units).mean.estimate ** 0.5)

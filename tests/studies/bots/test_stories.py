@@ -4,7 +4,7 @@ import pytest
 
 from dialogue.demonstration import planted_quality
 from dialogue.safety.screening import screen_message, screen_reply
-from studies.bots.talk import LEADS, STORIES, Story, lines_for
+from studies.bots.stories import LEADS, STORIES, Story, lines_for
 from studies.instruments.loading import load
 
 ALL = [(language, story) for language, stories in STORIES.items() for story in stories]

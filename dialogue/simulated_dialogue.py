@@ -1,5 +1,8 @@
-"""The rules of a conversation whose seeker is simulated: the same screens and the same ends as a person's, without
-frames, pauses and alarms, since nobody is in danger. Each function is one short transaction."""
+"""The rules of a conversation with a simulated seeker. Each function is one short transaction.
+
+Screens and ends are those of a person's conversation. There are no frames, pauses and alarms, because nobody is in
+danger.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -11,20 +14,22 @@ from dialogue.frames import MAX_CHARACTERS
 from dialogue.judges.prompts import JudgedTurn
 from dialogue.models import Conversation, InnerState, Turn
 from dialogue.models.conversation import EndReason, Status, TurnState
-from dialogue.naming import names_itself
 from dialogue.providers.base import ProviderError, Reply
 from dialogue.safety.resources import standard_text
 from dialogue.safety.screening import level_in_context, screen_message, screen_reply
 from dialogue.seekers.reading import Thought
+from dialogue.self_identification import names_itself
 
 SOURCE = "seeker"  # of the inner states that a simulated seeker had itself
 ENDS_IT = 4  # the level of the risk screen at which a role-play ends too
 
 
 @dataclass
-class SoFar:
-    """A simulated conversation as its seeker knows it. `said`: all that the seeker said; `turns`: what of it has a
-    reply; `thoughts`: after each of `turns`; `due`: the message that has no reply yet."""
+class SimulatedDialogue:
+    """A simulated conversation as its seeker knows it.
+
+    `turns`: answered turns; `thoughts`: after each of `turns`; `due`: the message that has no reply yet.
+    """
 
     conversation: Conversation
     turns: list[JudgedTurn]
@@ -34,17 +39,17 @@ class SoFar:
     end_reason: str = ""
 
     @property
-    def said(self) -> list[JudgedTurn]:
+    def seeker_turns(self) -> list[JudgedTurn]:
         return self.turns + ([self.last_words] if self.last_words else [])
 
-    def heard(self, reply: str) -> None:
+    def add_reply(self, reply: str) -> None:
         assert self.due is not None  # noqa: S101 - a reply answers a message
         self.turns.append(replace(self.due, supporter=reply))
         self.thoughts.append(None)
         self.due = None
 
 
-def so_far(conversation_id: int) -> SoFar:
+def load_dialogue(conversation_id: int) -> SimulatedDialogue:
     conversation = Conversation.objects.select_related("supporter").get(pk=conversation_id)
     rows = chat.past_turns(conversation)
     answered = [row for row in rows if row.state == TurnState.ANSWERED]
@@ -52,7 +57,7 @@ def so_far(conversation_id: int) -> SoFar:
     last = rows[-1] if rows and rows[-1].state != TurnState.ANSWERED else None
     words = JudgedTurn(last.number, last.text, "") if last else None
     is_due = last is not None and last.state == TurnState.WAITING
-    return SoFar(
+    return SimulatedDialogue(
         conversation,
         turns=[JudgedTurn(row.number, row.text, row.reply) for row in answered],
         thoughts=[thoughts.get(row.number) for row in answered],
@@ -68,16 +73,18 @@ def thoughts_of(conversation: Conversation) -> dict[int, Thought]:
 
 
 @transaction.atomic
-def say(known: SoFar, text: str, *, leaves: str = "") -> str:
-    """Store the seeker's words. With the last ones, and with such as end a role-play for safety's sake, the
-    conversation closes and no reply is due; returns the end reason, empty where it goes on."""
+def store_message(known: SimulatedDialogue, text: str, *, leaves: str = "") -> str:
+    """Store the seeker's message and return the end reason, or an empty text.
+
+    With the last message, or one that ends a role-play for safety, the conversation closes and no reply is due.
+    """
     conversation = chat.locked(known.conversation.pk)
     past = chat.past_turns(conversation)
     turn = new_turn(conversation, len(known.turns) + 1, text)
     turn.risk_level = level_in_context(screen_message(text), [earlier.risk_level for earlier in past])
     reason = EndReason.SAFETY if turn.risk_level >= ENDS_IT else leaves
     turn.state = TurnState.HELD if reason else TurnState.WAITING
-    begin(conversation, turn)
+    set_start(conversation, turn)
     turn.save(force_insert=True)
     if reason:
         chat.close(conversation, EndReason(reason))
@@ -94,16 +101,18 @@ def new_turn(conversation: Conversation, number: int, text: str) -> Turn:
     )
 
 
-def begin(conversation: Conversation, turn: Turn) -> None:
+def set_start(conversation: Conversation, turn: Turn) -> None:
     if conversation.started_at is None:
         conversation.started_at = turn.created_at
         conversation.save(update_fields=["started_at"])
 
 
 @transaction.atomic
-def answer(conversation_id: int, number: int, reply: Reply) -> str:
-    """Store the whole reply and return it as it is shown. One that may not be shown to a person is not shown to a
-    simulated one either, and ends the conversation."""
+def store_reply(conversation_id: int, number: int, reply: Reply) -> str:
+    """Store the whole reply and return it as it is shown.
+
+    A reply that may not be shown to a person is not shown to a simulated one either, and ends the conversation.
+    """
     conversation = chat.locked(conversation_id)
     verdict = screen_reply(reply.text)
     shown = standard_text(conversation.language) if verdict else reply.text
@@ -128,8 +137,8 @@ def answer(conversation_id: int, number: int, reply: Reply) -> str:
 
 
 @transaction.atomic
-def think(conversation_id: int, number: int, thought: Thought) -> None:
-    """What went on in the seeker after the reply of that turn."""
+def store_thought(conversation_id: int, number: int, thought: Thought) -> None:
+    """Store the seeker's inner state after the reply of that turn."""
     InnerState.objects.update_or_create(
         conversation_id=conversation_id,
         turn=number,
@@ -152,7 +161,7 @@ def finish(conversation_id: int, reason: EndReason) -> None:
 
 @transaction.atomic
 def break_off(conversation_id: int, number: int, error: ProviderError) -> None:
-    """The supporter's model will not answer this, however often it is asked."""
+    """End the conversation, because the supporter's model will not answer this message."""
     conversation = chat.locked(conversation_id)
     conversation.turns.filter(number=number, state=TurnState.WAITING).update(state=TurnState.FAILED, error=error.status)
     if conversation.status != Status.CLOSED:

@@ -1,6 +1,6 @@
 import pytest
 
-from studies.bots.page import Field, Toggle, read_page
+from studies.bots.page_reader import Field, Toggle, read_page
 
 PAGE = """
 <h1>Feelings &amp; more</h1>

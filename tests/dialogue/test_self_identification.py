@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dialogue import naming
-from dialogue.naming import NAMING, load_lexicon, masked, names_itself, whole_sentences
+from dialogue import self_identification
+from dialogue.self_identification import NAMING, load_lexicon, mask, names_itself, whole_sentences
 
 DATA: dict[str, Any] = json.loads(NAMING.read_text(encoding="utf-8"))
 STUDY = (
@@ -375,20 +375,20 @@ INNOCENT = [*OTHER_ENGLISH, *OTHER_CHINESE]
 
 @pytest.mark.parametrize(("text", "shown"), MASKED)
 def test_name_gives_way_to_neutral_words(text: str, shown: str) -> None:
-    assert masked(text) == shown
+    assert mask(text) == shown
 
 
 @pytest.mark.parametrize("text", SELF_NAMING)
 def test_model_that_names_itself_is_found_and_masked(text: str) -> None:
     assert names_itself(text)
-    assert masked(text) != text
-    assert not names_itself(masked(text))
+    assert mask(text) != text
+    assert not names_itself(mask(text))
 
 
 @pytest.mark.parametrize("text", INNOCENT)
 def test_name_of_something_else_stays(text: str) -> None:
     assert not names_itself(text, STUDY)
-    assert masked(text, STUDY) == text
+    assert mask(text, STUDY) == text
 
 
 def test_sixty_sentences_of_each_sort_and_language() -> None:
@@ -398,13 +398,13 @@ def test_sixty_sentences_of_each_sort_and_language() -> None:
 
 @pytest.mark.parametrize(("text", "shown"), OWN)
 def test_names_of_the_study_count(text: str, shown: str) -> None:
-    assert masked(text) == text
-    assert masked(text, STUDY) == shown
+    assert mask(text) == text
+    assert mask(text, STUDY) == shown
 
 
 @pytest.mark.parametrize("text", OWN_ELSEWHERE)
 def test_names_of_the_study_count_only_where_the_reply_speaks_of_itself(text: str) -> None:
-    assert masked(text, STUDY) == text
+    assert mask(text, STUDY) == text
 
 
 def test_common_name_counts_without_context_where_it_is_the_study_s_own() -> None:
@@ -414,7 +414,7 @@ def test_common_name_counts_without_context_where_it_is_the_study_s_own() -> Non
 
 @pytest.mark.parametrize("name", ["AI", "program", "AI程序", "", " "])
 def test_name_that_is_a_neutral_word_is_no_name(name: str) -> None:
-    assert masked("I am an AI program made by a company. 我是一个AI程序。", [name]) == (
+    assert mask("I am an AI program made by a company. 我是一个AI程序。", [name]) == (
         "I am an AI program made by a company. 我是一个AI程序。"
     )
 
@@ -425,12 +425,12 @@ def of_kinds(*kinds: str) -> list[str]:
 
 @pytest.mark.parametrize("name", of_kinds("program", "either"))
 def test_every_program_of_the_file_is_known(name: str) -> None:
-    assert masked(f"I'm {name}, an AI. 我是{name}，一个AI。") == "I'm an AI program, an AI. 我是一个AI程序，一个AI。"
+    assert mask(f"I'm {name}, an AI. 我是{name}，一个AI。") == "I'm an AI program, an AI. 我是一个AI程序，一个AI。"
 
 
 @pytest.mark.parametrize("name", of_kinds("company", "either"))
 def test_every_maker_of_the_file_is_known(name: str) -> None:
-    assert masked(f"I was made by {name}. 我由{name}开发。") == "I was made by an AI company. 我由一家AI公司开发。"
+    assert mask(f"I was made by {name}. 我由{name}开发。") == "I was made by an AI company. 我由一家AI公司开发。"
 
 
 @pytest.mark.parametrize(
@@ -443,7 +443,7 @@ def test_every_maker_of_the_file_is_known(name: str) -> None:
     ],
 )  # fmt: skip
 def test_versions_and_spellings_belong_to_the_name(spelling: str) -> None:
-    assert masked(f"I'm {spelling}, an AI.") == "I'm an AI program, an AI."
+    assert mask(f"I'm {spelling}, an AI.") == "I'm an AI program, an AI."
 
 
 ENTRIES = [
@@ -456,7 +456,7 @@ ENTRIES = [
 @pytest.mark.parametrize(("entry", "pattern"), ENTRIES, ids=lambda one: one["id"] if isinstance(one, dict) else "")
 def test_entry_fires_by_itself_on_its_hits(entry: dict[str, Any], pattern: Any, monkeypatch: Any) -> None:
     alone = replace(load_lexicon(), entries={"en": (), "zh": (), entry["lang"]: (pattern,)})
-    monkeypatch.setattr(naming, "load_lexicon", lambda: alone)
+    monkeypatch.setattr(self_identification, "load_lexicon", lambda: alone)
     assert entry["hits"]
     assert [hit for hit in entry["hits"] if not names_itself(hit)] == []
 
@@ -517,22 +517,22 @@ anything = texts | st.text(max_size=80)
 @given(anything, st.integers(min_value=0))
 def test_what_is_shown_of_a_growing_reply_never_changes(text: str, cut: int) -> None:
     grown = text[: cut % (len(text) + 1)]
-    shown = masked(grown[: whole_sentences(grown)], STUDY)
-    assert masked(text, STUDY).startswith(shown)
+    shown = mask(grown[: whole_sentences(grown)], STUDY)
+    assert mask(text, STUDY).startswith(shown)
     assert whole_sentences(grown) <= whole_sentences(text)
 
 
 @given(anything)
 def test_masking_twice_is_masking_once(text: str) -> None:
-    once = masked(text, STUDY)
-    assert masked(once, STUDY) == once
+    once = mask(text, STUDY)
+    assert mask(once, STUDY) == once
     assert not names_itself(once, STUDY)
     assert names_itself(text, STUDY) == (once != text)
 
 
 @given(st.text(alphabet=string.punctuation + string.digits + " \nbdfjknuvw。，我是你由的作为", max_size=200))
 def test_text_without_a_name_stays(text: str) -> None:
-    assert masked(text, STUDY) == text
+    assert mask(text, STUDY) == text
     assert not names_itself(text, STUDY)
 
 
@@ -548,5 +548,5 @@ UNITS = [
 @pytest.mark.parametrize("unit", UNITS)
 def test_long_text_made_to_fail_the_patterns_is_done_with(unit: str, end: str) -> None:
     text = (unit * 20_000)[: 20_000 - len(end)] + end
-    assert names_itself(text, STUDY) == (masked(text, STUDY) != text)
+    assert names_itself(text, STUDY) == (mask(text, STUDY) != text)
     assert whole_sentences(text) <= len(text)

@@ -47,7 +47,9 @@ SUPPORTER = "It sounds as if being corrected in front of the others hurt more th
 
 
 def model_at(url: str, model: str, key: str) -> ArmSpec:
-    return ArmSpec(key, {"en": key}, "openai_compatible", base_url=f"{url}/v1", model=model, provider="Mock")
+    return ArmSpec(
+        key=key, title={"en": key}, kind="openai_compatible", base_url=f"{url}/v1", model=model, provider="Mock"
+    )
 
 
 def study() -> Study:

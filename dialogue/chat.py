@@ -320,7 +320,7 @@ def open_call(conversation: Conversation, turn: Turn, past: Sequence[Turn], numb
         kind=answering_kind(supporter.kind),
         provider=supporter.provider,
         model=supporter.model,
-        parameters={"temperature": supporter.temperature, "max_tokens": supporter.max_tokens, **supporter.extra},
+        parameters={**supporter.settings().parameters(), **supporter.extra},
         request=[{"role": message.role, "text": message.text} for message in messages],
     )
     return Assignment(

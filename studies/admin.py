@@ -24,8 +24,9 @@ from dialogue.admin import ReadOnly
 from dialogue.incoming import StorableJSON
 from dialogue.languages import CODES
 from studies.board.design import study_file_of
-from studies.design.reading import StudyFileError, dump_study, read_study
+from studies.design.reading import StudyFileError, read_study
 from studies.design.spec import ArmSpec, RolePlaySpec, StudySpec
+from studies.design.writing import dump_study
 from studies.instruments.loading import instrument_ids
 from studies.models import Answer, Arm, Card, Decision, Judge, Participation, Protocol, Response, RolePlay, Study
 from studies.models.study import ModelRow

@@ -88,7 +88,7 @@ class Question:
     def key(self) -> str:
         """Return a hash that is equal for equal words to the same model with the same settings."""
         asked = self.settings
-        who = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens, asked.request_options()]
+        who = [*asked.identity(), asked.request_options()]
         said = [[message.role, message.text] for message in self.messages]
         whole = orjson.dumps([who, said, self.replicate], option=orjson.OPT_SORT_KEYS)
         return hashlib.sha256(whole).hexdigest()
@@ -349,7 +349,7 @@ def under_way() -> Q:
 def row_for(attempt: Attempt, reserved: Decimal, now: Any) -> tuple[Any, ...]:
     """Return the columns OPENED in the database's own form, for a statement that Django does not build."""
     question, asked = attempt.question, attempt.question.settings_to_send()
-    parameters = {"temperature": asked.temperature, "max_tokens": asked.max_tokens, **asked.extra, **question.noted}
+    parameters = {**asked.parameters(), **asked.extra, **question.noted}
     return (
         question.purpose,
         question.conversation,

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import models
 
-from dialogue.providers.base import ModelSettings
+from dialogue.providers.base import ModelSettings, copy_settings
 
 
 class Supporter(models.Model):
@@ -33,15 +33,8 @@ class Supporter(models.Model):
         return supporter
 
     def settings(self) -> ModelSettings:
-        return ModelSettings(
-            kind=self.kind,
-            model=self.model,
-            base_url=self.base_url,
-            api_key_env=self.api_key_env,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            extra=self.extra,
-        )
+        """Return the settings of the model behind it."""
+        return copy_settings(self)
 
 
 def digest_of(fields: Mapping[str, Any]) -> str:

@@ -1,12 +1,17 @@
 """The one seam between emostudy and any language model. Pure: no Django models, no settings."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, Protocol
+
+from dialogue.schema import Line, Needed, Number, OneOf, Variable, WebAddress, Whole, about
 
 Role = Literal["system", "user", "assistant"]
 OnText = Callable[[str], None]
 BUDGETS = ("requests_per_minute", "tokens_per_minute")
+KINDS = ["openai_compatible", "scripted"]  # of models; a package that brings a kind adds its name
+WHICH = ("kind", "model", "base_url", "api_key_env", "extra")  # settings that are no parameter of an answer
+MOST_TOKENS = 2**31 - 1  # what the database has room for
 NOT_SENT = ("gap_timeout", "total_timeout", *BUDGETS)  # of `extra`: never sent
 
 
@@ -18,19 +23,55 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelSettings:
-    """Which model answers and how. `api_key_env` names the variable that holds the key."""
+    """Say which model answers and how: the one list of these settings, also for study files and rows."""
 
-    kind: str
-    model: str = ""
-    base_url: str = ""
-    api_key_env: str = ""
-    temperature: float | None = None
-    max_tokens: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
+    kind: Annotated[
+        str,
+        OneOf(KINDS),
+        Needed(),
+        about(
+            "`openai_compatible`: a server with OpenAI's interface. `scripted`: a script that comes with emostudy and "
+            "needs no network.",
+            "openai_compatible",
+        ),
+    ]
+    model: Annotated[
+        Line, about("The model's name on its server, or the name of the script.", "gpt-4o", max_length=200)
+    ] = ""
+    base_url: Annotated[WebAddress, about("The server's address.", "https://api.openai.com/v1")] = ""
+    api_key_env: Annotated[
+        Variable, about("The environment variable with the key, never the key itself.", "OPENAI_API_KEY")
+    ] = ""
+    temperature: Annotated[
+        Number | None, about("The sampling temperature; by default the server's own.", 0.7, ge=0, le=2)
+    ] = None
+    max_tokens: Annotated[
+        Whole | None, about("The longest answer, in tokens; by default the server's own.", 400, ge=1, le=MOST_TOKENS)
+    ] = None
+    extra: Annotated[
+        Mapping[str, Any],
+        about("Further parameters, sent as they are. For its own keys see [models](models.md).", {"top_p": 0.9}),
+    ] = field(default_factory=dict)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return how the model is to answer, by name: what the ledger keeps, None where the server decides."""
+        return {name: getattr(self, name) for name in PARAMETERS}
+
+    def identity(self) -> list[Any]:
+        """Return what tells one model with its settings from another, without `extra` and the name of the key."""
+        return [self.kind, self.base_url, self.model, *self.parameters().values()]
 
     def request_options(self) -> dict[str, Any]:
         """Return the part of `extra` that goes into the request: all but our own time-outs and budgets."""
         return {name: value for name, value in self.extra.items() if name not in NOT_SENT}
+
+
+PARAMETERS = tuple(each.name for each in fields(ModelSettings) if each.name not in WHICH)
+
+
+def copy_settings(source: Any, **changes: Any) -> ModelSettings:
+    """Return the settings that an arm, a row or a file has, field by field by name, with changes."""
+    return ModelSettings(**{each.name: getattr(source, each.name) for each in fields(ModelSettings)} | changes)
 
 
 @dataclass(frozen=True)

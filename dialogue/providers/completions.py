@@ -41,11 +41,10 @@ class Piece(NamedTuple):
 
 def request_body(settings: ModelSettings, messages: Sequence[Message]) -> dict[str, Any]:
     """Return the body of a request, without the options of streaming."""
-    chosen = {"temperature": settings.temperature, "max_tokens": settings.max_tokens}
     return {
         "model": settings.model,
         "messages": [{"role": message.role, "content": message.text} for message in messages],
-        **{name: value for name, value in chosen.items() if value is not None},
+        **{name: value for name, value in settings.parameters().items() if value is not None},
         **settings.request_options(),
     }
 

@@ -77,7 +77,7 @@ def read_answer(text: str, answered: WriterInput) -> Profile | UnreadableProfile
     try:
         return read_profile(_assemble(found, answered))
     except ProfilesRefused as refused:
-        return UnreadableProfile(tuple(refused.faults))
+        return UnreadableProfile(tuple(map(str, refused.faults)))
 
 
 def failure_reason(written: Profile | UnreadableProfile) -> str:

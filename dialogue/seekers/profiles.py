@@ -6,50 +6,41 @@ with them goes. D, P and C may have any keys, so that profiles of others fit; th
 these, or one more table of these.
 """
 
-import difflib
 import json
-import math
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
-from dialogue.incoming import is_storable
+from dialogue.documents import DocumentError, Fault, check_size, parse_json, place_of, read_bytes, read_text
+from dialogue.documents import translate as _
 from dialogue.judges import fields
 from dialogue.judges.fields import Line
-from dialogue.languages import CODES
-from dialogue.seekers.components import STRONGEST, components
+from dialogue.schema import check
+from dialogue.seekers.components import components
+from dialogue.seekers.profile_schema import ProfileFile
 
 EMOTIONS = Path(__file__).resolve().parents[2] / "fixtures" / "instruments" / "emotion_checkin.json"
-KEYS = ("id", "lang", "D", "P", "C", "S", "worst_case_default")
 PARTS = {"D": "demographics", "P": "personality", "C": "concern", "S": "script"}
-SILENT_KEYS = ("fictional",)  # known, and of no use here
 SCRIPT = ("opening", "layers", "reactions", "ends_when")
-BELONGINGS = ("fixed_belief", "trigger_word")
 BIG_FIVE = ("E", "A", "C", "N", "O")
 FOR_SUPPORTER = {  # of D everything
     "P": ("big5", "mbti", "habits", "hobbies"),
     "C": ("problem_category", "problem", "emotion", "intensity", "goals"),
 }
-OLDEST = 120  # years
-LONGEST_ID = 100  # characters
+LARGEST_FILE = 50_000_000  # bytes; a profile has about three thousand
 SIMPLE = (fields.DEMOGRAPHICS, fields.CONCERN)
 ALONE = "profile"  # the place of one that stands by itself
 
 Detail = Literal["full", "simple"]
 
 
-class ProfilesRefused(Exception):
+class ProfilesRefused(DocumentError):
     """Every fault of a file of profiles; as text one line for each, `FILE: profiles[3].C.problem: what is wrong`.
 
-    Members of a list are counted from 1. A file with one profile a line has `line 3` in the place of `profiles[3]`.
+    A file with one profile a line has `line 3` in the place of `profiles[3]`.
     """
-
-    def __init__(self, name: str, faults: Sequence[str]) -> None:
-        super().__init__("\n".join(f"{name}: {fault}" for fault in faults))
-        self.faults = list(faults)
 
 
 @dataclass(frozen=True)
@@ -64,50 +55,90 @@ class Profile:
 
 
 def load_profiles(path: Path) -> tuple[Profile, ...]:
-    """As `parse_profiles`, from the disk. Raises ProfilesRefused, also where the file cannot be read."""
+    """Return the profiles of a file. Raise ProfilesRefused, also where the file cannot be read."""
     try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ProfilesRefused(path.name, [f"cannot be read: {error.strerror}"]) from error
+        data = read_bytes(path, limit=LARGEST_FILE)
+    except DocumentError as error:
+        raise ProfilesRefused(path.name, error.faults) from error
     return parse_profiles(data, path.name)
 
 
 def parse_profiles(data: bytes, name: str) -> tuple[Profile, ...]:
-    """From a file called `.json`, an object with `profiles`, or these as a list; from any other, one profile a line.
-    Raises ProfilesRefused."""
+    """Return the profiles of a file's content. One called `.json` is an object with `profiles`, or these as a list; any
+    other has one profile a line. Raise ProfilesRefused."""
     try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ProfilesRefused(name, [f"is not UTF-8 ({error.reason} at byte {error.start})"]) from error
-    faults: list[str] = []
-    nodes = _of_document(text, faults) if name.endswith(".json") else _of_lines(text, faults)
-    for node in nodes:
-        node.check()
-    faults += _twice(nodes)
+        check_size(data, name, limit=LARGEST_FILE)
+        text = read_text(data, name)
+        nodes, faults = document_nodes(text) if name.endswith(".json") else line_nodes(text)
+    except DocumentError as error:
+        raise ProfilesRefused(name, error.faults) from error
+    for place, node in nodes:
+        faults += node_faults(place, node)
+    faults += repeated_ids(nodes)
     if not nodes and not faults:
-        faults.append("there are no profiles")
+        faults.append(Fault("", _("there are no profiles")))
     if faults:
         raise ProfilesRefused(name, faults)
-    return tuple(node.profile() for node in nodes)
+    return tuple(from_content(node) for _place, node in nodes)
 
 
 def parse_profile(text: str) -> Profile:
-    """One by itself, as an object. Raises ProfilesRefused."""
-    faults: list[str] = []
-    value = _parsed(text, "", faults)
-    if faults:
-        raise ProfilesRefused(ALONE, faults)
+    """Return one profile by itself, an object. Raise ProfilesRefused."""
+    try:
+        value = parse_json(text, ALONE)
+    except DocumentError as error:
+        raise ProfilesRefused(ALONE, error.faults) from error
     return read_profile(value)
 
 
 def read_profile(value: Any) -> Profile:
-    """Raises ProfilesRefused, with places such as `profile.C.problem`."""
-    faults: list[str] = []
-    for node in _nodes([(ALONE, value)], faults):
-        node.check()
-        if not faults:
-            return node.profile()
-    raise ProfilesRefused(ALONE, faults)
+    """Return one profile. Raise ProfilesRefused, with places such as `profile.C.problem`."""
+    if faults := node_faults(ALONE, value):
+        raise ProfilesRefused(ALONE, faults)
+    return from_content(value)
+
+
+Nodes = list[tuple[str, Any]]  # the place and the value of each profile
+
+
+def document_nodes(text: str) -> tuple[Nodes, list[Fault]]:
+    """Return the profiles of a JSON file, and what is wrong with what stands around them."""
+    document = parse_json(text, "")
+    given = document.get("profiles") if isinstance(document, dict) else document
+    if not isinstance(given, list):
+        return [], [Fault("", _('must hold {"profiles": […]}'))]
+    twice = [Fault(key, _("is given more than once")) for key in getattr(document, "repeated", ())]
+    empty = [] if given else [Fault("profiles", _("there are none"))]
+    return [(place_of(("profiles", number)), value) for number, value in enumerate(given)], twice + empty
+
+
+def line_nodes(text: str) -> tuple[Nodes, list[Fault]]:
+    """Return the profiles of a file with one a line. It is split at \\n alone: a text may hold U+2028, at which
+    splitlines() would break."""
+    nodes, faults = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        try:
+            if line.strip():
+                nodes.append((f"line {number}", parse_json(line, "")))
+        except DocumentError as error:
+            faults += [Fault(f"line {number}", fault.message) for fault in error.faults]
+    return nodes, faults
+
+
+def node_faults(place: str, node: Any) -> list[Fault]:
+    """Return what is wrong with one profile."""
+    faults = check(ProfileFile, node, json=True).found.faults()
+    return [Fault(f"{place}.{fault.place}" if fault.place else place, fault.message) for fault in faults]
+
+
+def repeated_ids(nodes: Nodes) -> list[Fault]:
+    """Return which profiles have the id of an earlier one."""
+    ids = [node.get("id") if isinstance(node, dict) else None for _place, node in nodes]
+    return [
+        Fault(f"{place}.id", _('"%(id)s" is already the id of %(place)s', id=given, place=nodes[ids.index(given)][0]))
+        for number, ((place, _node), given) in enumerate(zip(nodes, ids, strict=True))
+        if given and given in ids[:number]
+    ]
 
 
 def as_content(profile: Profile) -> dict[str, Any]:
@@ -163,207 +194,6 @@ def hidden_parts(profile: Profile) -> tuple[str, ...]:
     parts = [*script.get("layers", ()), *script.get("reactions", {}).values(), script.get("ends_when", "")]
     instructions = [component.instruction[profile.language] for component in components().values()]
     return tuple(part for part in [*parts, *instructions] if part)
-
-
-# What is read.
-
-
-@dataclass(frozen=True)
-class _Node:
-    """One profile as it came; what is wrong with it goes to `faults`."""
-
-    values: Mapping[str, Any]
-    path: str
-    faults: list[str]
-
-    def check(self) -> None:
-        self._refuse_others(KEYS + SILENT_KEYS)
-        self.faults.extend(_repeated(self.values, f"{self.path}."))
-        self._check_id()
-        if self.values.get("lang") not in CODES:
-            self._fault("lang", f"must be {' or '.join(CODES)}")
-        for part in "DPCS":
-            if isinstance(self.values.get(part), dict):
-                _check_leaves(self.values[part], f"{self.path}.{part}", self.faults)
-            else:
-                self._fault(part, "is missing" if part not in self.values else "must be an object")
-        self._check_person()
-        self._check_trouble()
-        self._check_script()
-        self._check_worst_case()
-
-    def part(self, key: str) -> Mapping[str, Any]:
-        """As it may be read; what is not an object has its fault already."""
-        value = self.values.get(key, {})
-        return value if isinstance(value, dict) else {}
-
-    def profile(self) -> Profile:
-        parts = (self.part(key) for key in ("D", "P", "C", "S", "worst_case_default"))
-        return Profile(self.values["id"], self.values["lang"], *parts)
-
-    def _check_id(self) -> None:
-        given = self.values.get("id")
-        if not isinstance(given, str) or not given.strip():
-            self._fault("id", "is missing" if given in (None, "") else "must be text")
-        elif len(given) > LONGEST_ID or given != " ".join(given.split()) or not is_storable(given):
-            self._fault("id", f"must be one line of at most {LONGEST_ID} characters without spaces around it")
-
-    def _check_person(self) -> None:
-        person = self.part("D")
-        self._need_text(person, "D", "alias")
-        age = person.get("age")
-        if age is not None and not (_is_whole(age) and 1 <= age <= OLDEST):
-            self._fault("D.age", f"must be a whole number from 1 to {OLDEST}")
-        big_five = self.part("P").get("big5", {})
-        for factor in BIG_FIVE if isinstance(big_five, dict) else ():
-            value = big_five.get(factor, 1)
-            if not isinstance(value, int | float) or not 1 <= value <= 5:
-                self._fault(f"P.big5.{factor}", "must be a number from 1 to 5")
-
-    def _check_trouble(self) -> None:
-        trouble = self.part("C")
-        self._need_text(trouble, "C", "problem")
-        self._need_texts(trouble, "C", "goals")
-
-    def _check_script(self) -> None:
-        script = self.part("S")
-        for key in ("opening", "ends_when"):
-            self._need_text(script, "S", key)
-        self._need_texts(script, "S", "layers")
-        reactions = script.get("reactions", {})
-        if not isinstance(reactions, dict) or not all(isinstance(text, str) for text in reactions.values()):
-            self._fault("S.reactions", "must be an object of texts")
-        for key in script.keys() - set(SCRIPT):
-            self._fault(f"S.{key}", f"unknown key{_nearest(key, SCRIPT)}")
-
-    def _check_worst_case(self) -> None:
-        given = self.values.get("worst_case_default", {})
-        if not isinstance(given, dict):
-            return self._fault("worst_case_default", "must be an object")
-        self.faults.extend(_repeated(given, f"{self.path}.worst_case_default."))
-        for key, value in given.items():
-            if key in components():
-                if not (_is_whole(value) and 0 <= value <= STRONGEST):
-                    self._fault(f"worst_case_default.{key}", f"must be a whole number from 0 to {STRONGEST}")
-            elif key not in BELONGINGS:
-                known = (*components(), *BELONGINGS)
-                self._fault(f"worst_case_default.{key}", f"unknown key{_nearest(key, known)}")
-            elif not isinstance(value, str) or not is_storable(value):
-                self._fault(f"worst_case_default.{key}", "must be text")
-
-    def _need_text(self, table: Mapping[str, Any], part: str, key: str) -> None:
-        if isinstance(self.values.get(part), dict) and not (isinstance(table.get(key), str) and table[key].strip()):
-            self._fault(f"{part}.{key}", "is missing" if table.get(key, "") in ("", None) else "must be text")
-
-    def _need_texts(self, table: Mapping[str, Any], part: str, key: str) -> None:
-        given = table.get(key)
-        if not isinstance(self.values.get(part), dict):
-            return
-        if not given:
-            self._fault(f"{part}.{key}", "is missing")
-        elif not isinstance(given, list) or not all(isinstance(text, str) and text.strip() for text in given):
-            self._fault(f"{part}.{key}", "must be a list of texts")
-
-    def _refuse_others(self, known: Collection[str]) -> None:
-        for key in self.values.keys() - set(known):
-            self._fault(key, f"unknown key{_nearest(key, KEYS)}")
-
-    def _fault(self, key: str, what: str) -> None:
-        self.faults.append(f"{self.path}.{key}: {what}")
-
-
-def _of_document(text: str, faults: list[str]) -> list[_Node]:
-    document = _parsed(text, "", faults)
-    if faults:
-        return []
-    faults += _repeated(document, "")
-    given = document.get("profiles") if isinstance(document, dict) else document
-    if not isinstance(given, list):
-        faults.append('must hold {"profiles": […]}')
-        return []
-    if not given:
-        faults.append("profiles: there are none")
-    return _nodes(((f"profiles[{number}]", value) for number, value in enumerate(given, 1)), faults)
-
-
-def _of_lines(text: str, faults: list[str]) -> list[_Node]:
-    """Split at \\n alone: a text may hold U+2028, at which splitlines() would break."""
-    lines = [(f"line {number}", line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    parsed = [(path, _parsed(line, f"{path}: ", faults)) for path, line in lines]
-    return _nodes([(path, value) for path, value in parsed if value is not None], faults)
-
-
-def _nodes(values: Iterable[tuple[str, Any]], faults: list[str]) -> list[_Node]:
-    nodes = []
-    for path, value in values:
-        if isinstance(value, dict):
-            nodes.append(_Node(value, path, faults))
-        else:
-            faults.append(f"{path}: must be an object")
-    return nodes
-
-
-def _parsed(text: str, path: str, faults: list[str]) -> Any:
-    try:
-        return json.loads(text, object_pairs_hook=_object)
-    except (ValueError, RecursionError) as error:
-        faults.append(f"{path}no JSON: {error}")
-        return None
-
-
-class _Repeating(dict[str, Any]):
-    """An object in which keys stand more than once: of each but the last value is lost."""
-
-    repeated: Sequence[str]
-
-
-def _object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    if len(values := dict(pairs)) == len(pairs):
-        return values
-    found = _Repeating(values)
-    found.repeated = [key for key, times in Counter(key for key, _ in pairs).items() if times > 1]
-    return found
-
-
-def _repeated(value: Any, place: str) -> list[str]:
-    """`place`: of the object, with the dot after it."""
-    return [f"{place}{key}: stands more than once" for key in getattr(value, "repeated", ())]
-
-
-def _twice(nodes: Sequence[_Node]) -> list[str]:
-    ids = [node.values.get("id") for node in nodes]
-    return [
-        f'{node.path}.id: "{given}" is already the id of {nodes[ids.index(given)].path}'
-        for number, (node, given) in enumerate(zip(nodes, ids, strict=True))
-        if given and given in ids[:number]
-    ]
-
-
-def _check_leaves(value: Any, path: str, faults: list[str], depth: int = 0) -> None:
-    """Texts and numbers, in lists or one table more; no truth values, and nothing that a database cannot keep."""
-    if isinstance(value, str):
-        if not is_storable(value):
-            faults.append(f"{path}: holds a character that cannot be kept")
-    elif isinstance(value, dict) and depth < 2:
-        faults += _repeated(value, f"{path}.")
-        if not all(map(is_storable, value)):
-            faults.append(f"{path}: has a key with a character that cannot be kept")
-        for key, member in value.items():
-            _check_leaves(member, f"{path}.{key}", faults, depth + 1)
-    elif isinstance(value, list) and depth < 3:
-        for number, member in enumerate(value, 1):
-            _check_leaves(member, f"{path}[{number}]", faults, 3)
-    elif isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        faults.append(f"{path}: must be text, a number, a list or a table of these")
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    nearest = difflib.get_close_matches(word, list(known), n=1)
-    return f'; did you mean "{nearest[0]}"?' if nearest else ""
 
 
 # What is told.

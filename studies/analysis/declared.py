@@ -51,7 +51,7 @@ def _contrasts(primary: list[Any]) -> Iterator[Declared]:
             pairs: dict[str, Any] = {name: tuple(sorted(of.pop(name, ()))) for name in ("strategies", "arms")}
             contrast = ContrastSpec(**of, **pairs)
         except (KeyError, TypeError, AttributeError) as error:
-            raise AnalysisError(f"manifest.json: primary.{number}: is no declared contrast ({error})") from error
+            raise AnalysisError(f"manifest.json: primary[{number}]: is no declared contrast ({error})") from error
         if len(contrast.pair()) != 2:
-            raise AnalysisError(f"manifest.json: primary.{number}: names neither two strategies nor two arms")
+            raise AnalysisError(f"manifest.json: primary[{number}]: names neither two strategies nor two arms")
         yield Declared(contrast, **said)

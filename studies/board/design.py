@@ -6,8 +6,8 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_GET
 
-from studies.design.reading import dump_study
 from studies.design.spec import StudySpec
+from studies.design.writing import dump_study
 from studies.models import Participation, Protocol, Study
 from studies.participation.step_kinds import KINDS
 from studies.setup.card_blocks import shown_rows

@@ -7,7 +7,7 @@ DESIGNS = ("williams", "blocks", "random")
 
 
 def williams(n: int) -> list[tuple[int, ...]]:
-    """Sequences of 0 … n-1 balanced for first-order carry-over: `n` of them, or `2n` where `n` is odd.
+    """Return sequences of 0 … n-1 balanced for first-order carry-over: `n` of them, or `2n` where `n` is odd.
 
     Each number stands equally often in each place, and each ordered pair stands side by side once (odd `n`: twice).
     E. J. Williams (1949), Australian Journal of Scientific Research A 2, 149-168.
@@ -18,7 +18,7 @@ def williams(n: int) -> list[tuple[int, ...]]:
 
 
 def order_for(design: str, arms: Sequence[str], *, index: int, seed: int, per_person: int | None) -> tuple[str, ...]:
-    """The arms of the person who is number `index`, counted from 0, in their order.
+    """Return the arms of the person who is number `index`, counted from 0, in their order.
 
     Whoever fills a block (the Williams sequences, else as many persons as there are arms) leaves every arm used equally
     often, in every place too but for `random`.
@@ -56,6 +56,6 @@ def _block_order(arms: Sequence[str], index: int, seed: int, count: int) -> tupl
 
 
 def _random_order(arms: Sequence[str], index: int, seed: int, count: int) -> tuple[str, ...]:
-    """Which arms is balanced over the block; their order is each person's own draw."""
+    """Return arms that are balanced over the block, in an order that is drawn for each person."""
     chosen = _block_order(arms, index, seed, count)
     return tuple(Random(f"random/{seed}/{index}").sample(chosen, k=count))

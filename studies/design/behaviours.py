@@ -46,7 +46,7 @@ def behaviour_keys() -> tuple[str, ...]:
 
 
 def levels() -> tuple[Text, ...]:
-    """What each intensity from 0 on means, in words."""
+    """Return what each intensity from 0 on means, in words."""
     return tuple({language: node[language] for language in CODES} for node in instrument()["intensity"]["levels"])
 
 
@@ -55,7 +55,7 @@ def presets() -> tuple[Preset, ...]:
 
 
 def rules() -> Lines:
-    """What holds for whoever plays any card."""
+    """Return what holds for whoever plays any card."""
     return _lines(instrument()["common_rules"])
 
 

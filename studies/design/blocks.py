@@ -32,8 +32,8 @@ def block_plan(
     seed: int,
     block: int = 0,
 ) -> tuple[Row, ...]:
-    """One row for each counsellor of this block; the same again for the same input. The arms of a row do not depend on
-    the cards.
+    """Return one row for each counsellor of this block; the same again for the same input. The arms of a row do not
+    depend on the cards.
 
     Each arm stands in `raters_per_arm` rows, in none twice, and about equally often at each position. Rows differ by at
     most one in length. How often two arms stand in one row is as even as a search finds. Cards are used equally often,
@@ -48,7 +48,7 @@ def block_plan(
 
 
 def impossible(arms: int, counsellors: int, raters_per_arm: int) -> Iterator[str]:
-    """What is wrong with these numbers."""
+    """Return what is wrong with these numbers."""
     if min(arms, counsellors, raters_per_arm) < 1:
         yield "arms, counsellors and raters per arm must be at least 1 each"
     elif raters_per_arm > counsellors:
@@ -82,16 +82,16 @@ def _best_rows(arms: int, counsellors: int, raters: int, draw: Random) -> Rows:
 
 
 def _fewest(arms: int, lengths: Sequence[int]) -> int:
-    """The sum of squares where all pairs of arms meet equally often, give or take one."""
+    """Return the sum of squares where all pairs of arms meet equally often, give or take one."""
     pairs = comb(arms, 2)
     share, over = divmod(sum(comb(length, 2) for length in lengths), pairs) if pairs else (0, 0)
     return (pairs - over) * share**2 + over * (share + 1) ** 2
 
 
 def _start(arms: int, counsellors: int, raters: int, draw: Random) -> Rows:
-    """The arms dealt out over the first positions of all counsellors, then the second, and so on: that is what makes
-    positions even. A colour of the graph of arms and positions is then a counsellor: no arm twice, one arm a position.
-    """
+    """Return the arms dealt out over the first positions of all counsellors, then the second, and so on: that is what
+    makes positions even. A colour of the graph of arms and positions is then a counsellor: no arm twice, one arm a
+    position."""
     numbers = draw.sample(range(arms), k=arms)
     edges = [(numbers[slot % arms], slot // counsellors) for slot in range(arms * raters)]
     draw.shuffle(edges)
@@ -103,7 +103,7 @@ def _start(arms: int, counsellors: int, raters: int, draw: Random) -> Rows:
 
 
 def _improve(rows: Rows, draw: Random) -> Counter[frozenset[int]]:
-    """Exchange arms between two rows as long as that makes the pairs more even; returns how often each pair meets."""
+    """Exchange arms between two rows as long as that makes the pairs more even. Return how often each pair meets."""
     meetings = Counter(frozenset(pair) for row in rows for pair in combinations(row.values(), 2))
     couples = list(combinations(range(len(rows)), 2))
     draw.shuffle(couples)
@@ -113,7 +113,7 @@ def _improve(rows: Rows, draw: Random) -> Counter[frozenset[int]]:
 
 
 def _exchange(one: dict[int, int], other: dict[int, int], meetings: Counter[frozenset[int]]) -> bool:
-    """The first exchange between two rows that helps, if there is one."""
+    """Return the first exchange between two rows that helps, if there is one."""
     for leaving in sorted(set(one.values()) - set(other.values())):
         positions = _positions(one, other, leaving)
         coming = other.get(positions[-1])
@@ -127,8 +127,8 @@ def _exchange(one: dict[int, int], other: dict[int, int], meetings: Counter[froz
 
 
 def _positions(one: dict[int, int], other: dict[int, int], leaving: int) -> list[int]:
-    """Where to exchange so that `leaving` changes rows and no row has an arm twice: what comes instead may be in the
-    row already, at another position, and is exchanged there too. The last brings an arm that was not, or none."""
+    """Return where to exchange so that `leaving` changes rows and no row has an arm twice: what comes instead may be in
+    the row already, at another position, and is exchanged there too. The last brings an arm that was not, or none."""
     place = {arm: position for position, arm in one.items()}
     found = [place[leaving]]
     while (coming := other.get(found[-1])) in place:
@@ -139,7 +139,7 @@ def _positions(one: dict[int, int], other: dict[int, int], leaving: int) -> list
 def _gain(
     one: dict[int, int], other: dict[int, int], leaving: int, coming: int, meetings: Counter[frozenset[int]]
 ) -> int:
-    """By how much the sum of the squared meetings would change. Arms of both rows meet both either way."""
+    """Return by how much the sum of the squared meetings would change. Arms of both rows meet both either way."""
     ours, theirs = set(one.values()), set(other.values())
     change = 0
     for arm in ours - theirs - {leaving}:
@@ -156,8 +156,8 @@ def _meet(meetings: Counter[frozenset[int]], one: dict[int, int], other: dict[in
 
 
 def _cards_for(rows: Rows, cards: tuple[str, ...], draw: Random) -> dict[tuple[int, int], str]:
-    """By row and position. A colour of the graph of counsellors and arms is a card; who has more edges than there are
-    cards is taken for several, so that cards come again only when all have come."""
+    """Return the card of each row and position. A colour of the graph of counsellors and arms is a card; who has more
+    edges than there are cards is taken for several, so that cards come again only when all have come."""
     places = [(number, position) for number, row in enumerate(rows) for position in row]
     if not cards:
         return dict.fromkeys(places, "")

@@ -4,21 +4,23 @@ A profile is P = {D, P, C, S} (EmoHarbor, arXiv:2601.01530, Section 2.1): who so
 troubled by, and how a talk with them goes. `worst_case_default` says how strongly each behaviour shows.
 """
 
-import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
-from dialogue.seekers.components import STRONGEST
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo
+from typing_extensions import TypedDict
+
+from dialogue.documents import DocumentError, Fault, Place, check_size, parse_json, place_of, read_bytes, read_text
+from dialogue.documents import translate as _
+from dialogue.schema import KNOWN_KEYS_ONLY, Line, Needed, NeededLine, Slug, Whole, check, check_unlike
+from dialogue.seekers.profile_schema import BigFive, Language, Person, Texts, WorstCase
 from studies.design.behaviours import behaviour_keys
-from studies.design.fields import LANGUAGES, Fault, Table, unkept_values
 
 REACTIONS = ("generic_comfort", "premature_advice", "accurate_reflection", "open_question", "pressure")
 BELONGINGS = {"fixed_belief": "rigid_negative_interpretation", "trigger_word": "emotional_volatility"}
-BIG_FIVE = ("E", "A", "C", "N", "O")
-OLDEST = 120  # years
 LARGEST_FILE = 2_000_000  # bytes
 CHINESE_DIGITS = "零一二三四五六七八九"
 CHINESE_NUMBER = r"(\d+|[一二三四五六七八九十]+)"
@@ -28,12 +30,8 @@ TURN = re.compile(
 )
 
 
-class CardFileError(Exception):
-    """Every fault of a file of cards; as text one line for each, `FILE: key.path: what is wrong`."""
-
-    def __init__(self, name: str, faults: Sequence[Fault]) -> None:
-        super().__init__("\n".join(f"{name}: {fault}" for fault in faults))
-        self.faults = list(faults)
+class CardFileError(DocumentError):
+    """Every fault of a file of cards; as text one line for each, `FILE: place: what is wrong`."""
 
 
 @dataclass(frozen=True)
@@ -44,145 +42,194 @@ class CardSpec:
     intensities: Mapping[str, int]  # of each behaviour, 0 to 3
 
 
+# What a card may say: the parts of a profile, without further keys.
+
+
+def check_end(text: str, info: ValidationInfo) -> str:
+    """Return when the person leaves, where that is no turn before the least number of a conversation."""
+    least: int = info.context or 0
+    if early := [turn for turn in turns_in(text) if turn < least]:
+        said = _(
+            "lets the talk end at turn %(turn)s, but a conversation has at least %(least)s", turn=early[0], least=least
+        )
+        raise ValueError(said)
+    return text
+
+
+UnlikeTexts = Annotated[Texts, AfterValidator(check_unlike)]
+Habits = Annotated[list[Line], AfterValidator(check_unlike)]
+
+
+class CardPerson(Person, total=False):
+    """D: who somebody is."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    gender: Line
+    occupation: Line
+    education: Line
+    relationship: Line
+    living: Line
+
+
+class CardBigFive(BigFive, total=False):
+    """The five factors of personality, and the file that scores them."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    scale: Line
+
+
+class CardManner(TypedDict, total=False):
+    """P: personality and preferences."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    big5: CardBigFive
+    mbti: Line
+    speech_style: Line
+    habits: Habits
+    hobbies: Habits
+    support_preference: Line
+
+
+class Roles(TypedDict, total=False):
+    """Whom the person hopes to find, and who else is in the story."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    partner: Line
+    others: Habits
+
+
+class CardConcern(TypedDict):
+    """C: what somebody comes to talk about."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    problem: NeededLine
+    goals: UnlikeTexts
+    problem_category: NotRequired[Line]
+    emotion: NotRequired[Line]
+    intensity: NotRequired[Annotated[Whole, Field(ge=1, le=5)]]
+    background: NotRequired[Line]
+    roles: NotRequired[Roles]
+
+
+class Reactions(TypedDict, total=False):
+    """How the person reacts."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    generic_comfort: Line
+    premature_advice: Line
+    accurate_reflection: Line
+    open_question: Line
+    pressure: Line
+
+
+class CardScript(TypedDict):
+    """S: how a talk with them goes."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    opening: NeededLine
+    layers: UnlikeTexts
+    reactions: NotRequired[Reactions]
+    ends_when: Annotated[NeededLine, AfterValidator(check_end)]
+
+
+class CardFile(TypedDict):
+    """One card."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    id: Slug
+    lang: Language
+    D: CardPerson
+    P: NotRequired[CardManner]
+    C: CardConcern
+    S: CardScript
+    worst_case_default: NotRequired[WorstCase]
+    fictional: NotRequired[Any]
+
+
+class CardsFile(TypedDict):
+    """A file of cards; the rest is for people who read it."""
+
+    __pydantic_config__ = ConfigDict(extra="ignore")  # type: ignore[misc]
+
+    profiles: Annotated[list[CardFile], Needed()]
+
+
 def read_cards(path: Path, *, min_turns: int = 0) -> tuple[CardSpec, ...]:
-    """Raises CardFileError, also where the file cannot be read, and where a role may end before `min_turns`."""
+    """Return the cards of a file. Raise CardFileError, also where it cannot be read, and where a role may end before
+    `min_turns`."""
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise CardFileError(path.name, [Fault("", f"cannot be read: {error.strerror}")]) from error
+        content = read_bytes(path, limit=LARGEST_FILE)
+    except DocumentError as error:
+        raise CardFileError(path.name, error.faults) from error
     return parse_cards(content, name=path.name, min_turns=min_turns)
 
 
 def parse_cards(content: bytes, *, name: str, min_turns: int = 0) -> tuple[CardSpec, ...]:
-    faults: list[Fault] = []
-    table = Table(_document(content, name), "", faults)
-    if not table.has("profiles") or table.values["profiles"] == []:
-        table.fault("profiles", "there are none")
-    nodes = table.tables("profiles")
-    cards = tuple(read_card(node, min_turns=min_turns) for node in nodes)
-    faults += _twice(cards)
-    if faults:
-        raise CardFileError(name, faults)
-    return cards
-
-
-def _document(content: bytes, name: str) -> Mapping[str, Any]:
-    if len(content) > LARGEST_FILE:
-        raise CardFileError(name, [Fault("", f"is larger than {LARGEST_FILE // 1_000_000} MB")])
+    """Return the cards of a file's content. Raise CardFileError."""
     try:
-        document = json.loads(content.decode("utf-8-sig"))
-    except RecursionError as error:
-        raise CardFileError(name, [Fault("", "is nested too deeply")]) from error
-    except ValueError as error:
-        raise CardFileError(name, [Fault("", f"no JSON: {error}")]) from error
-    if not isinstance(document, dict):
-        raise CardFileError(name, [Fault("", "is no JSON object")])
-    if unkept := list(unkept_values(document)):
-        raise CardFileError(name, unkept)
-    return document
+        check_size(content, name, limit=LARGEST_FILE)
+        document = parse_json(read_text(content, name), name)
+    except DocumentError as error:
+        raise CardFileError(name, error.faults) from error
+    file, found = check(CardsFile, document, around=min_turns, json=True)
+    if file:
+        found.add(repeated_ids([card.get("id", "") for card in file["profiles"]]))
+    if found.places:
+        raise CardFileError(name, found.faults())
+    return tuple(card_from(card) for card in file["profiles"])
 
 
-def _twice(cards: Sequence[CardSpec]) -> Iterator[Fault]:
-    keys = [card.key for card in cards]
-    for number, key in enumerate(keys, 1):
-        if key and key in keys[: number - 1]:
-            yield Fault(f"profiles.{number}.id", f'"{key}" is already the id of profiles.{keys.index(key) + 1}')
+def repeated_ids(ids: Sequence[str]) -> list[tuple[Place, str]]:
+    """Return which cards have the id of an earlier one."""
+    return [
+        (("profiles", number, "id"), _('"%(id)s" is already the id of %(place)s', id=id, place=first_place(ids, id)))
+        for number, id in enumerate(ids)
+        if id and id in ids[:number]
+    ]
 
 
-def read_card(table: Table, *, min_turns: int = 0) -> CardSpec:
-    """One profile; what is wrong with it is among the table's faults."""
-    table.known.append("fictional")
-    table.require("lang")
-    key = table.slug("id")
-    language = table.choice("lang", LANGUAGES, "")
-    intensities, belongings = _behaviour(table.table("worst_case_default"))
-    parts = {"D": _person(table), "P": _manner(table), "C": _trouble(table), "S": _script(table, min_turns)}
-    table.refuse_unknown()
-    return CardSpec(key, language, {"id": key, **parts, **belongings}, intensities)
+def first_place(ids: Sequence[str], id: str) -> str:
+    """Return the place of the first card with this id."""
+    return place_of(("profiles", ids.index(id)))
 
 
-def _behaviour(table: Table) -> tuple[dict[str, int], dict[str, str]]:
-    intensities = {key: _between(table, key, 0, STRONGEST) or 0 for key in behaviour_keys()}
-    belongings = _texts(table, *BELONGINGS)
-    table.refuse_unknown()
-    return intensities, belongings
+def read_card(document: Mapping[str, Any], *, min_turns: int = 0) -> tuple[CardSpec | None, list[Fault]]:
+    """Return one card, and what is wrong with it; None where too little of it can be read."""
+    card, found = check(CardFile, dict(document), around=min_turns, json=True)
+    return card_from(card) if card else None, found.faults()
 
 
-def _person(whole: Table) -> dict[str, Any]:
-    table = whole.table("D")
-    table.require("alias")
-    part = _texts(table, "alias", "gender", "occupation", "education", "relationship", "living")
-    return _whole(table, {**part, "age": _between(table, "age", 1, OLDEST)})
+def card_from(card: Mapping[str, Any]) -> CardSpec:
+    """Return a card without what is blank."""
+    behaviour = card.get("worst_case_default", {})
+    intensities = {key: behaviour.get(key, 0) for key in behaviour_keys()}
+    belongings = {key: behaviour[key] for key in BELONGINGS if behaviour.get(key)}
+    parts = {part: without_blanks(card.get(part, {})) for part in "DPCS"}
+    return CardSpec(card["id"], card["lang"], {"id": card["id"], **parts, **belongings}, intensities)
 
 
-def _manner(whole: Table) -> dict[str, Any]:
-    table = whole.table("P")
-    part = _texts(table, "mbti", "speech_style", "support_preference") | _lists(table, "habits", "hobbies")
-    return _whole(table, {**part, "big5": _big_five(table.table("big5"))})
+def without_blanks(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table without what is blank, at every depth."""
+    found = {key: without_blanks(value) if isinstance(value, dict) else value for key, value in values.items()}
+    return {key: value for key, value in found.items() if value not in (None, "", [], {})}
 
 
-def _big_five(table: Table) -> dict[str, Any]:
-    scores = {factor: table.optional_number(factor, minimum=1, maximum=5) for factor in BIG_FIVE}
-    return _whole(table, {**_texts(table, "scale"), **scores})
-
-
-def _trouble(whole: Table) -> dict[str, Any]:
-    table = whole.table("C")
-    table.require("problem")
-    part = _texts(table, "problem_category", "problem", "emotion", "background") | _needed_list(table, "goals")
-    roles = table.table("roles")
-    people = _whole(roles, _texts(roles, "partner") | _lists(roles, "others"))
-    return _whole(table, {**part, "intensity": _between(table, "intensity", 1, 5), "roles": people})
-
-
-def _script(whole: Table, min_turns: int) -> dict[str, Any]:
-    table = whole.table("S")
-    table.require("opening")
-    table.require("ends_when")
-    for turn in turns_named(str(table.values.get("ends_when", ""))):
-        if turn < min_turns:
-            table.fault("ends_when", f"lets the talk end at turn {turn}, but a conversation has at least {min_turns}")
-    part = _texts(table, "opening", "ends_when") | _needed_list(table, "layers")
-    reactions = table.table("reactions")
-    return _whole(table, {**part, "reactions": _whole(reactions, _texts(reactions, *REACTIONS))})
-
-
-def turns_named(text: str) -> list[int]:
-    """The places in a talk that a text names: turn 6, after 6 turns, 第6轮, 六轮之后."""
+def turns_in(text: str) -> list[int]:
+    """Return the places in a talk that a text names: turn 6, after 6 turns, 第6轮, 六轮之后."""
     return [_number(digits) for match in TURN.finditer(text) for digits in match.groups() if digits]
 
 
 def _number(digits: str) -> int:
-    """In Arabic digits, or in Chinese ones up to 99."""
+    """Return the number in Arabic digits, or in Chinese ones up to 99."""
     if digits.isdecimal():
         return int(digits)
     tens, ten, ones = digits.rpartition("十")
     return (10 * (CHINESE_DIGITS.find(tens) if tens else 1) if ten else 0) + max(CHINESE_DIGITS.find(ones), 0)
-
-
-def _whole(table: Table, values: Mapping[str, Any]) -> dict[str, Any]:
-    """What is given, and a fault for each key that nobody asked for."""
-    table.refuse_unknown()
-    return {key: value for key, value in values.items() if value not in (None, "", [], {})}
-
-
-def _texts(table: Table, *keys: str) -> dict[str, str]:
-    return {key: text for key in keys if (text := table.string(key))}
-
-
-def _lists(table: Table, *keys: str) -> dict[str, list[str]]:
-    return {key: list(table.strings(key)) for key in keys}
-
-
-def _needed_list(table: Table, key: str) -> dict[str, list[str]]:
-    if not table.values.get(key):
-        table.fault(key, "is missing")
-    return _lists(table, key)
-
-
-def _between(table: Table, key: str, least: int, most: int) -> int | None:
-    value = table.optional_integer(key)
-    if value is not None and not least <= value <= most:
-        table.fault(key, f"must be between {least} and {most}")
-        return None
-    return value

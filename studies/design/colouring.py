@@ -6,7 +6,7 @@ Vertex = tuple[int, Hashable]  # side, end
 
 
 def even_colouring(edges: Sequence[tuple[Hashable, Hashable]], colours: int) -> list[int]:
-    """A colour from 0 on for each edge, each colour used equally often, give or take one.
+    """Return a colour from 0 on for each edge, each colour used equally often, give or take one.
 
     There always is one where no end has more edges than there are colours. Built edge by edge by turning over chains
     of two colours: D. König (1916), Mathematische Annalen 77, 453-465; made even in the same way: D. de Werra (1971),
@@ -41,7 +41,7 @@ class _Colouring:
             self.at[vertex][colour] = edge
 
     def chain(self, start: Vertex, first: int, second: int) -> list[int]:
-        """The edges from `start` on that have these two colours in turn."""
+        """Return the edges from `start` on that have these two colours in turn."""
         found: list[int] = []
         vertex, colour = start, first
         while (edge := self.at[vertex].get(colour)) is not None:
@@ -51,7 +51,7 @@ class _Colouring:
         return found
 
     def turn(self, chain: Iterable[int], one: int, other: int) -> None:
-        """Each edge of a whole chain gets the other of its two colours."""
+        """Give each edge of a whole chain the other of its two colours."""
         turned = {edge: other if self.colour_of[edge] == one else one for edge in chain}
         for edge in turned:
             for vertex in self.ends[edge]:
@@ -69,7 +69,7 @@ class _Colouring:
             self.turn(self.surplus(most, least), most, least)
 
     def surplus(self, most: int, least: int) -> list[int]:
-        """A chain with one edge more of `most`; there is one where `most` is used more often."""
+        """Return a chain with one edge more of `most`; there is one where `most` is used more often."""
         starts = (vertex for vertex, edges in self.at.items() if most in edges and least not in edges)
         chains = (self.chain(start, most, least) for start in starts)
         return next(chain for chain in chains if len(chain) % 2)

@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from dialogue.documents import place_of, suggestion
+from dialogue.languages import CODES
+from dialogue.schema import Rule
 from studies.design.blocks import impossible
-from studies.design.fields import LANGUAGES, Fault, suggestion
 from studies.design.plan import SCREENING
 from studies.design.safety_rules import SecondLine
 from studies.design.spec import (
@@ -47,20 +49,21 @@ DEMO = "demo"  # the one study that may leave its consent form unfilled
 CANNOT_TELL = "cannot_tell"  # what a guess says beside the arms
 
 
-def contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Fault]:
-    """`instruments` are the ids that a study may use; their files are in `instrument_folder`."""
+def contradictions(spec: StudySpec, instruments: Collection[str], instrument_folder: Path) -> Iterator[Rule]:
+    """Return what does not go together, with its place. `instruments` are the ids that a study may use; their files are
+    in `instrument_folder`."""
     yield from _twice("arms", spec.arms)
     yield from _twice("judges", spec.judges)
     if not spec.arms:
-        yield Fault("arms", "no arms")
+        yield ("arms",), "no arms"
     elif spec.arms_per_person() > len(spec.arms):
-        yield Fault("order.arms_per_person", f"there are only {len(spec.arms)} arms")
+        yield ("order", "arms_per_person"), f"there are only {len(spec.arms)} arms"
     yield from _order_faults(spec)
     yield from _chat_faults(spec)
     yield from _step_faults(spec)
     yield from _guide_faults(spec, instruments, instrument_folder)
     if spec.consent is None:
-        yield Fault("consent", "is missing")
+        yield ("consent",), "is missing"
     else:
         yield from _provider_faults(spec.arms, spec.consent)
         yield from _second_line_faults(spec.safety.second_line, spec.consent)
@@ -68,133 +71,133 @@ def contradictions(spec: StudySpec, instruments: Collection[str], instrument_fol
             yield from _consent_faults(spec, spec.consent, instrument_folder / f"{spec.consent.instrument}.json")
 
 
-def _order_faults(spec: StudySpec) -> Iterator[Fault]:
+def _order_faults(spec: StudySpec) -> Iterator[Rule]:
     order = spec.order
     if order.counsellors is None:
         if order.raters_per_arm is not None:
-            yield Fault("order.raters_per_arm", "needs counsellors, who share the arms")
+            yield ("order", "raters_per_arm"), "needs counsellors, who share the arms"
         return
     if order.design != "blocks":
-        yield Fault("order.counsellors", 'needs design = "blocks"')
+        yield ("order", "counsellors"), 'needs design = "blocks"'
     if order.arms_per_person is not None:
-        yield Fault("order.arms_per_person", "follows from counsellors and raters_per_arm: leave it out")
+        yield ("order", "arms_per_person"), "follows from counsellors and raters_per_arm: leave it out"
     if not any(step.kind == "chats" and step.is_for(COUNSELLOR) for step in spec.steps):
-        yield Fault("order.counsellors", "there are no chats in the counsellor track")
+        yield ("order", "counsellors"), "there are no chats in the counsellor track"
     if spec.arms:
         for wrong in impossible(len(spec.arms), order.counsellors, order.raters_per_arm or USUAL_RATERS):
-            yield Fault("order.counsellors", wrong)
+            yield ("order", "counsellors"), wrong
 
 
-def _twice(name: str, arms: Sequence[ArmSpec]) -> Iterator[Fault]:
+def _twice(name: str, arms: Sequence[ArmSpec]) -> Iterator[Rule]:
     keys = [arm.key for arm in arms]
-    for number, key in enumerate(keys, 1):
-        if key and key in keys[: number - 1]:
-            yield Fault(f"{name}.{number}.key", f'"{key}" is already the key of {name}.{keys.index(key) + 1}')
+    for number, key in enumerate(keys):
+        if key and key in keys[:number]:
+            yield (name, number, "key"), f'"{key}" is already the key of {place_of((name, keys.index(key)))}'
 
 
-def _chat_faults(spec: StudySpec) -> Iterator[Fault]:
+def _chat_faults(spec: StudySpec) -> Iterator[Rule]:
     chat = spec.chat
     if chat.min_turns > chat.max_turns:
-        yield Fault("chat.min_turns", f"is above max_turns ({chat.max_turns})")
+        yield ("chat", "min_turns"), f"is above max_turns ({chat.max_turns})"
     key = "every" if chat.checkpoint_every else "checkpoints"
     turns = (chat.checkpoint_every,) if chat.checkpoint_every else chat.checkpoints
     beyond = [turn for turn in turns if turn > chat.max_turns]
     if beyond:
-        yield Fault(f"chat.{key}", f"turn {beyond[0]} is beyond max_turns ({chat.max_turns})")
+        yield ("chat", key), f"turn {beyond[0]} is beyond max_turns ({chat.max_turns})"
     if turns and not chat.checkpoint_instrument:
-        yield Fault("chat.checkpoint_instrument", "is missing, but there are checkpoints")
+        yield ("chat", "checkpoint_instrument"), "is missing, but there are checkpoints"
     if chat.checkpoint_instrument and not turns:
-        yield Fault("chat.checkpoints", "names no turn, but there is a checkpoint_instrument")
+        yield ("chat", "checkpoints"), "names no turn, but there is a checkpoint_instrument"
     if not chat.final_instruments and any(step.kind == "chats" for step in spec.steps):
-        yield Fault("chat.final_instruments", "is missing: chats need a final rating")
+        yield ("chat", "final_instruments"), "is missing: chats need a final rating"
 
 
-def _step_faults(spec: StudySpec) -> Iterator[Fault]:
+def _step_faults(spec: StudySpec) -> Iterator[Rule]:
     if not any(step.kind == "consent" for step in spec.steps):
-        yield Fault("steps", "no consent step")
-    for number, step in enumerate(spec.steps, 1):
+        yield ("steps",), "no consent step"
+    for number, step in enumerate(spec.steps):
         if step.kind == "consent" and spec.consent and step.instrument not in ("", spec.consent.instrument):
-            yield Fault(f"steps.{number}.instrument", f'is not that of [consent], "{spec.consent.instrument}"')
-    for number, step in enumerate(spec.steps, 1):
-        yield from _reviewer_step_faults(f"steps.{number}", step)
+            yield ("steps", number, "instrument"), f'is not that of [consent], "{spec.consent.instrument}"'
+    for number, step in enumerate(spec.steps):
+        yield from _reviewer_step_faults(number, step)
     for track in TRACKS[1:]:
-        walk = [(number, step) for number, step in enumerate(spec.steps, 1) if step.is_for(track)]
+        walk = [(number, step) for number, step in enumerate(spec.steps) if step.is_for(track)]
         yield from _walk_faults(track, walk, spec.selection)
         yield from _after_chats_faults(track, walk, BLINDING, "the blinding question")
         yield from _after_chats_faults(track, walk, INTERVIEW, "the interview")
-    asking = [number for number, step in enumerate(spec.steps, 1) if step.kind == BLINDING]
+    asking = [number for number, step in enumerate(spec.steps) if step.kind == BLINDING]
     for number in asking:
-        yield from _blinding_step_faults(f"steps.{number}", spec, spec.steps[number - 1])
+        yield from _blinding_step_faults(number, spec, spec.steps[number])
     if asking:
         yield from _guessed_arm_faults(spec)
 
 
-def _reviewer_step_faults(path: str, step: StepSpec) -> Iterator[Fault]:
+def _reviewer_step_faults(number: int, step: StepSpec) -> Iterator[Rule]:
     if step.kind in OF_REVIEWERS and step.track != REVIEWER:
-        yield Fault(f"{path}.track", f'{step.kind} are for reviewers: give track = "{REVIEWER}"')
+        yield ("steps", number, "track"), f'{step.kind} are for reviewers: give track = "{REVIEWER}"'
     if step.track == REVIEWER and step.kind and step.kind not in FOR_REVIEWERS:
-        yield Fault(f"{path}.kind", f"reviewers have no {step.kind} step")
+        yield ("steps", number, "kind"), f"reviewers have no {step.kind} step"
     if step.kind == "pairs" and step.instrument:
-        yield Fault(f"{path}.instrument", "the questions about pairs are those of their plan (plan_pairs)")
+        yield ("steps", number, "instrument"), "the questions about pairs are those of their plan (plan_pairs)"
 
 
-def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Fault]:
+def _walk_faults(track: str, walk: Sequence[tuple[int, StepSpec]], selection: str) -> Iterator[Rule]:
     for number, _ in [place for place in walk[:-1] if place[1].kind == "debrief"]:
-        yield Fault(f"steps.{number}.kind", "the debrief must be the last step")
+        yield ("steps", number, "kind"), "the debrief must be the last step"
     chats = [number for number, step in walk if step.kind == "chats"]
     if not chats:
         return
     for number in chats[1:]:
-        yield Fault(f"steps.{number}.kind", "chats may come only once")
+        yield ("steps", number, "kind"), "chats may come only once"
     consents = [number for number, step in walk if step.kind == "consent"]
     if not consents:
-        yield Fault(f"steps.{chats[0]}.kind", f"no consent step of the {track} track comes before the chats")
+        yield ("steps", chats[0], "kind"), f"no consent step of the {track} track comes before the chats"
     elif consents[0] > chats[0]:
-        yield Fault(f"steps.{consents[0]}.kind", "consent must come before the chats")
+        yield ("steps", consents[0], "kind"), "consent must come before the chats"
     if selection == "manual" and not any(step.instrument == SCREENING for _, step in walk):
-        yield Fault("selection", f"manual selection needs a {SCREENING} questionnaire in the {track} track")
+        yield ("selection",), f"manual selection needs a {SCREENING} questionnaire in the {track} track"
 
 
-def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: str, name: str) -> Iterator[Fault]:
-    """That it comes before the debrief follows from the debrief's being the last step."""
+def _after_chats_faults(track: str, walk: Sequence[tuple[int, StepSpec]], kind: str, name: str) -> Iterator[Rule]:
+    """Return what is wrong with the place of a step that comes once, after the chats. The debrief is last anyway."""
     chats = [number for number, step in walk if step.kind == "chats"]
     found = [number for number, step in walk if step.kind == kind]
     for number in found[:1]:
         if not chats:
-            yield Fault(f"steps.{number}.kind", f"no chats of the {track} track come before {name}")
+            yield ("steps", number, "kind"), f"no chats of the {track} track come before {name}"
         elif number < chats[0]:
-            yield Fault(f"steps.{number}.kind", f"{name} must come after the chats")
+            yield ("steps", number, "kind"), f"{name} must come after the chats"
     for number in found[1:]:
-        yield Fault(f"steps.{number}.kind", f"{name} may come only once")
+        yield ("steps", number, "kind"), f"{name} may come only once"
 
 
-def _blinding_step_faults(path: str, spec: StudySpec, step: StepSpec) -> Iterator[Fault]:
+def _blinding_step_faults(number: int, spec: StudySpec, step: StepSpec) -> Iterator[Rule]:
     if len(spec.arms) == 1:
-        yield Fault(f"{path}.kind", "there is only one arm, and nothing to guess")
+        yield ("steps", number, "kind"), "there is only one arm, and nothing to guess"
     if step.instrument != BLINDING:
-        yield Fault(f"{path}.instrument", f'must be "{BLINDING}"')
+        yield ("steps", number, "instrument"), f'must be "{BLINDING}"'
 
 
-def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Fault]:
-    for number, step in enumerate(spec.steps, 1):
+def _guide_faults(spec: StudySpec, instruments: Collection[str], folder: Path) -> Iterator[Rule]:
+    for number, step in enumerate(spec.steps):
         if step.kind == INTERVIEW and step.instrument in instruments:
             guide = json.loads((folder / f"{step.instrument}.json").read_text(encoding="utf-8"))
             if guide.get("kind") != INTERVIEW:
-                yield Fault(f"steps.{number}.instrument", f'"{step.instrument}" is no interview guide')
+                yield ("steps", number, "instrument"), f'"{step.instrument}" is no interview guide'
 
 
-def _guessed_arm_faults(spec: StudySpec) -> Iterator[Fault]:
-    """People choose among the titles: each must name one arm, and none may be a key, which no page of theirs shows."""
-    for number, arm in enumerate(spec.arms, 1):
+def _guessed_arm_faults(spec: StudySpec) -> Iterator[Rule]:
+    """Return arms that nobody could guess. People choose among the titles: each must name one arm, and none may be a
+    key, which no page of theirs shows."""
+    for number, arm in enumerate(spec.arms):
         if arm.key == CANNOT_TELL:
-            yield Fault(f"arms.{number}.key", f'"{CANNOT_TELL}" is an answer to the blinding question')
+            yield ("arms", number, "key"), f'"{CANNOT_TELL}" is an answer to the blinding question'
         if arm.key and arm.key in arm.title.values():
-            yield Fault(f"arms.{number}.title", "is missing or the arm's key; the blinding question shows the titles")
-        for other, earlier in enumerate(spec.arms[: number - 1], 1):
+            yield ("arms", number, "title"), "is missing or the arm's key; the blinding question shows the titles"
+        for other, earlier in enumerate(spec.arms[:number]):
             if shared := ", ".join(_languages_of_one_title(earlier, arm, spec.languages)):
-                yield Fault(
-                    f"arms.{number}.title", f"is that of arms.{other} too ({shared}): a guess could mean either"
-                )
+                named = place_of(("arms", other))
+                yield ("arms", number, "title"), f"is that of {named} too ({shared}): a guess could mean either"
 
 
 def _languages_of_one_title(one: ArmSpec, other: ArmSpec, languages: Sequence[str]) -> list[str]:
@@ -202,55 +205,55 @@ def _languages_of_one_title(one: ArmSpec, other: ArmSpec, languages: Sequence[st
     return [language for language, (this, that) in titles.items() if this and this.casefold() == that.casefold()]
 
 
-def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[Fault]:
-    for number, arm in enumerate(arms, 1):
+def _provider_faults(arms: Sequence[ArmSpec], consent: ConsentSpec) -> Iterator[Rule]:
+    for number, arm in enumerate(arms):
         if arm.provider and arm.provider not in consent.providers:
             named = suggestion(arm.provider, consent.providers)
-            yield Fault(f"arms.{number}.provider", f'"{arm.provider}" is not among consent.providers{named}')
+            yield ("arms", number, "provider"), f'"{arm.provider}" is not among consent.providers{named}'
         if arm.kind == "openai_compatible" and not arm.provider:
-            yield Fault(f"arms.{number}.provider", "is missing: the consent form must name who gets a person's text")
+            yield ("arms", number, "provider"), "is missing: the consent form must name who gets a person's text"
 
 
-def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterator[Fault]:
+def _second_line_faults(line: SecondLine | None, consent: ConsentSpec) -> Iterator[Rule]:
     if line is None or line.kind == "scripted":
         return
-    path = "safety.second_line"
+    place = ("safety", "second_line")
     if not line.provider:
-        yield Fault(f"{path}.provider", "is missing: the consent form must name who gets a person's text")
+        yield (*place, "provider"), "is missing: the consent form must name who gets a person's text"
     elif line.provider not in consent.providers:
         named = suggestion(line.provider, consent.providers)
-        yield Fault(f"{path}.provider", f'"{line.provider}" is not among consent.providers{named}')
+        yield (*place, "provider"), f'"{line.provider}" is not among consent.providers{named}'
     if line.kind == "openai_compatible" and not line.model:
-        yield Fault(f"{path}.model", "is missing")
+        yield (*place, "model"), "is missing"
 
 
-def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Fault]:
+def _consent_faults(spec: StudySpec, consent: ConsentSpec, file: Path) -> Iterator[Rule]:
     form = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     if "sections" not in form:
-        yield Fault("consent.instrument", f'"{consent.instrument}" is no consent form')
+        yield ("consent", "instrument"), f'"{consent.instrument}" is no consent form'
         return
     for name in consent.values:
         if name not in form["placeholders"]:
             known = (*form["placeholders"], *CONSENT_KEYS)
-            yield Fault(f"consent.{name}", f"unknown key{suggestion(name, known)}")
+            yield ("consent", name), f"unknown key{suggestion(name, known)}"
     if spec.records_timings() and TIMINGS not in form["flags"]:
-        yield Fault("display.timings", f'the consent form "{consent.instrument}" does not tell of them ({TIMINGS})')
+        yield ("display", "timings"), f'the consent form "{consent.instrument}" does not tell of them ({TIMINGS})'
     interviews = any(step.kind == INTERVIEW for step in spec.steps)
     if interviews and ASKS_FOR_INTERVIEW in form["flags"] and ASKS_FOR_INTERVIEW not in consent.flags:
-        yield Fault("consent.flags", f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")')
-    for number, flag in enumerate(consent.flags, 1):
+        yield ("consent", "flags"), f'there is an interview: the form must tell of it ("{ASKS_FOR_INTERVIEW}")'
+    for number, flag in enumerate(consent.flags):
         if flag in IMPLIED:
-            yield Fault(f"consent.flags.{number}", f"is set by {IMPLIED[flag]}, not here")
+            yield ("consent", "flags", number), f"is set by {IMPLIED[flag]}, not here"
         elif flag not in form["flags"]:
-            yield Fault(f"consent.flags.{number}", f'unknown flag "{flag}"{suggestion(flag, form["flags"])}')
+            yield ("consent", "flags", number), f'unknown flag "{flag}"{suggestion(flag, form["flags"])}'
     if spec.key != DEMO:
         values = spec.consent_values()
         for name in needed_placeholders(form, spec.consent_flags("participant") | spec.consent_flags(COUNSELLOR)):
             if name in consent.values and not any(consent.values[name].values()):
                 if name not in (*form.get("may_be_empty", ()), *values):
-                    yield Fault(f"consent.{name}", "is empty, but the consent form cannot do without it")
+                    yield ("consent", name), "is empty, but the consent form cannot do without it"
             elif not _is_filled(values.get(name, {})):
-                yield Fault(f"consent.{name}", f"is not filled in, and the consent form needs it{_way_out(form, name)}")
+                yield ("consent", name), f"is not filled in, and the consent form needs it{_way_out(form, name)}"
 
 
 def _is_filled(text: Text) -> bool:
@@ -262,11 +265,11 @@ def _way_out(form: Mapping[str, Any], name: str) -> str:
 
 
 def needed_placeholders(form: Mapping[str, Any], flags: Collection[str]) -> list[str]:
-    """The placeholders of a consent form that are left once its switched-off parts are gone, sorted. A part that hangs
-    on whether there is a value needs it to be said, and so counts as switched on."""
+    """Return the placeholders of a consent form that are left once its switched-off parts are gone, sorted. A part that
+    hangs on whether there is a value needs it to be said, and so counts as switched on."""
     switches = {flag for flag in form["flags"] if flag not in flags}
     sections = [text for section in form["sections"] for text in section["text"].values()]
-    boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in LANGUAGES]
+    boxes = [box[language] for box in form["checkboxes"] if _applies(box, flags) for language in CODES]
     kept = (keep_parts(text, lambda part: part not in switches) for text in sections + boxes)
     return sorted({name for text in kept for name in placeholders(text)})
 

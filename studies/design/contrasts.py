@@ -2,10 +2,13 @@
 instruments."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
+from dialogue.documents import suggestion
 from dialogue.judges.strategies import registered
-from studies.design.fields import Fault, Table, suggestion
+from dialogue.schema import KNOWN_KEYS_ONLY, Line, Lines, NeededLine, OneOf, Rule, about, none_of
 from studies.design.spec import COUNSELLOR, ContrastSpec, StudySpec
 from studies.instruments.loading import instrument_ids, load
 
@@ -17,122 +20,180 @@ FINAL = "final"
 MOMENTS = (FINAL, "checkpoint", "turn")
 ALL_ITEMS = "*"
 OF_A_REPLY = "reply_rating"  # the instrument
+WHOM = {"strategies": ("judge",), "arms": ("seekers", "condition")}  # keys that go with one kind of contrast
 
 Scales = Mapping[str, Sequence[str]]  # the items of each instrument
 
 
-def read_contrasts(
-    table: Table, spec: StudySpec, instruments: Collection[str], folder: Path
-) -> tuple[ContrastSpec, ...]:
-    """`spec` has what the file says beside; `instruments` are those that a study may use, files in `folder`."""
+def raters_of_arms() -> tuple[str, ...]:
+    """Return who may rate arms: people, simulated seekers, and judges by their strategy."""
+    return (*RATERS, *(f"judge:{strategy}" for strategy in registered()))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContrastFile:
+    """A comparison that you declare before you see data ([why](hosting.md#declare-what-you-will-test-first))."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    strategies: Annotated[
+        Lines, about("The two strategies of a judge that are compared.", ["standard", "state_aware"])
+    ] = ()
+    judge: Annotated[Line, about("The judge; needed where the study has several.", "gpt4o")] = ""
+    arms: Annotated[Lines, about("The two arms that are compared, if not strategies.", ["a1", "a2"])] = ()
+    item: Annotated[
+        NeededLine, about("The key of the item; for arms also `*`, the mean over the instrument's items.", "empathetic")
+    ]
+    instrument: Annotated[Line, about("The item's instrument; needed where several have the item.", "emoharbor_10")] = (
+        ""
+    )
+    raters: Annotated[
+        Line,
+        OneOf(raters_of_arms),
+        about(
+            "The raters with whom the judge is compared, or who rate the arms; by default `seeker`, the participants. "
+            "`judge:…` is for arms only.",
+            "seeker",
+        ),
+    ] = ""
+    moment: Annotated[
+        Line, OneOf(MOMENTS), about("The moment of the rating; by default `final`, for arms always.", "final")
+    ] = ""
+    seekers: Annotated[
+        Line,
+        OneOf(SEEKERS),
+        about("For arms: who talked with them; by default the raters' own kind, else `person`.", "person"),
+    ] = ""
+    condition: Annotated[
+        Line, OneOf(CONDITIONS), about("For arms: needed if the seekers are counsellors or simulated.", "worst_case")
+    ] = ""
+
+
+def resolve_contrasts(
+    declared: Sequence[ContrastFile], spec: StudySpec, instruments: Collection[str], folder: Path
+) -> tuple[tuple[ContrastSpec, ...], list[Rule]]:
+    """Return the contrasts with what is usual filled in, and what is wrong with them. `spec` is the rest of the study;
+    `instruments` are those that it may use, files in `folder`."""
     usable = [instrument for instrument in instrument_ids(folder) if instrument in instruments]
-    scales = {instrument: _scale_items(instrument, folder) for instrument in usable}
-    places: dict[ContrastSpec, str] = {}
-    for one in table.tables("primary"):
-        contrast = _contrast(one, spec, scales)
-        if contrast in places:
-            table.faults.append(Fault(one.path, f"is the same as {places[contrast]}"))
+    scales = {each: [item.key for item in load(each, folder).rated_items()] for each in usable}
+    faults: list[Rule] = []
+    places: dict[ContrastSpec, int] = {}
+    for number, one in enumerate(declared):
+        resolver = Resolver(one, spec, scales)
+        contrast = resolver.contrast()
+        faults += [(("primary", number, *place), message) for place, message in resolver.faults]
+        if contrast and contrast in places:
+            faults.append((("primary", number), f"is the same as primary[{places[contrast] + 1}]"))
         elif contrast:
-            places[contrast] = one.path
-    return tuple(places)
+            places[contrast] = number
+    return tuple(places), faults
 
 
-def _scale_items(instrument: str, folder: Path) -> list[str]:
-    return [item.key for item in load(instrument, folder).rated_items()]
+class Resolver:
+    """Looks up one declared contrast in the study, and keeps what is wrong with it."""
 
+    def __init__(self, one: ContrastFile, spec: StudySpec, scales: Scales) -> None:
+        self.one, self.spec, self.scales = one, spec, scales
+        self.faults: list[Rule] = []
 
-def _contrast(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec | None:
-    """None where it cannot be told what is compared."""
-    if table.has("strategies") == table.has("arms"):
-        table.faults.append(Fault(table.path, "give strategies or arms, one of them"))
-        return None
-    contrast = _of_arms(table, spec, scales) if table.has("arms") else _of_strategies(table, spec, scales)
-    table.refuse_unknown()
-    return contrast if len(contrast.pair()) == 2 else None
+    def contrast(self) -> ContrastSpec | None:
+        """Return the contrast; None where it cannot be told what is compared."""
+        if bool(self.one.strategies) == bool(self.one.arms):
+            self.faults.append((("strategies",), "give strategies or arms, one of them"))
+            return None
+        kind = "arms" if self.one.arms else "strategies"
+        for other, keys in WHOM.items():
+            given = [key for key in keys if other != kind and getattr(self.one, key)]
+            self.faults += [((key,), f"is for contrasts of {other}: leave it out") for key in given]
+        contrast = self.of_arms() if self.one.arms else self.of_strategies()
+        return contrast if len(contrast.pair()) == 2 else None
 
+    def of_strategies(self) -> ContrastSpec:
+        """Return a contrast of two strategies of a judge."""
+        strategies, judge = self.two("strategies", registered()), self.judge()
+        raters = self.choice("raters", RATERS)
+        moment = self.choice("moment", MOMENTS)
+        instrument, item = self.item(raters, moment)
+        return ContrastSpec(
+            strategies=strategies, judge=judge, item=item, instrument=instrument, raters=raters, moment=moment
+        )
 
-def _of_strategies(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec:
-    strategies = _two(table, "strategies", registered())
-    judge = _judge(table, [judge.key for judge in spec.judges])
-    raters, moment = table.choice("raters", RATERS, RATERS[0]), table.choice("moment", MOMENTS, FINAL)
-    instrument, item = _item(table, raters, _asked(spec, raters, moment), scales)
-    return ContrastSpec(
-        strategies=strategies, judge=judge, item=item, instrument=instrument, raters=raters, moment=moment
-    )
+    def of_arms(self) -> ContrastSpec:
+        """Return a contrast of two arms. They are compared by final scores alone (arm_pairs.csv)."""
+        arms = self.two("arms", [arm.key for arm in self.spec.arms])
+        raters, moment = self.choice("raters", raters_of_arms()), self.choice("moment", (FINAL,))
+        instrument, item = self.item(raters, moment, ALL_ITEMS)
+        own = OWN_SEEKERS.get(raters)
+        seekers = self.choice("seekers", (own,) if own else SEEKERS)
+        return ContrastSpec(
+            arms=arms,
+            item=item,
+            instrument=instrument,
+            raters=raters,
+            seekers=seekers,
+            condition=self.condition(seekers),
+        )
 
+    def choice(self, key: str, choices: Sequence[str]) -> str:
+        """Return the word that is given, or the first one."""
+        word: str = getattr(self.one, key)
+        if word and word not in choices:
+            self.faults.append(((key,), none_of(word, choices)))
+        return word if word in choices else choices[0]
 
-def _of_arms(table: Table, spec: StudySpec, scales: Scales) -> ContrastSpec:
-    """Arms are compared by final scores alone (arm_pairs.csv)."""
-    arms = _two(table, "arms", [arm.key for arm in spec.arms])
-    judges = (f"judge:{strategy}" for strategy in registered())
-    raters, moment = table.choice("raters", (*RATERS, *judges), RATERS[0]), table.choice("moment", (FINAL,), FINAL)
-    instrument, item = _item(table, raters, _asked(spec, raters, moment), scales, ALL_ITEMS)
-    own = OWN_SEEKERS.get(raters)
-    seekers = table.choice("seekers", (own,) if own else SEEKERS, own or SEEKERS[0])
-    condition = _condition(table, seekers)
-    return ContrastSpec(
-        arms=arms, item=item, instrument=instrument, raters=raters, seekers=seekers, condition=condition
-    )
+    def two(self, key: str, known: Collection[str]) -> tuple[str, ...]:
+        """Return the two names in the order of the alphabet."""
+        names: Sequence[str] = getattr(self.one, key)
+        if len(names) != 2:
+            self.faults.append(((key,), f"must name two, not {len(names)}"))
+        self.faults += [((key, at), none_of(name, known)) for at, name in enumerate(names) if name not in known]
+        return tuple(sorted(names))
 
+    def judge(self) -> str:
+        """Return the judge; the only one where none is named."""
+        known = [judge.key for judge in self.spec.judges]
+        judge = self.one.judge or (known[0] if len(known) == 1 else "")
+        if not known:
+            self.faults.append((("judge",), "the study has none: strategies are a judge's"))
+        elif not judge:
+            self.faults.append((("judge",), f"is missing: there are {', '.join(known)}"))
+        elif judge not in known:
+            self.faults.append((("judge",), none_of(judge, known)))
+        return judge
 
-def _two(table: Table, key: str, known: Collection[str]) -> tuple[str, ...]:
-    """In the order of the alphabet; fewer where the file does not name two."""
-    names = table.strings(key)
-    for number, name in enumerate(names, 1):
-        if name not in known:
-            table.fault(f"{key}.{number}", f'"{name}" is none of {", ".join(known)}{suggestion(name, known)}')
-    if isinstance(given := table.values[key], list) and len(given) != 2:
-        table.fault(key, f"must name two, not {len(given)}")
-    return tuple(sorted(names))
-
-
-def _judge(table: Table, known: Sequence[str]) -> str:
-    """The only one where the file names none."""
-    judge = table.string("judge", known[0] if len(known) == 1 else "")
-    if not known:
-        table.fault("judge", "the study has none: strategies are a judge's")
-    elif not judge:
-        table.fault("judge", f"is missing: there are {', '.join(known)}")
-    elif judge not in known:
-        table.fault("judge", f'"{judge}" is none of {", ".join(known)}{suggestion(judge, known)}')
-    return judge
-
-
-def _asked(spec: StudySpec, raters: str, moment: str) -> tuple[str, ...]:
-    """The instruments on which these raters rate then; of those who have theirs from a plan, the study's final ones."""
-    chat = spec.chat if raters == "seeker" else spec.chat.for_track(COUNSELLOR)
-    if moment == "turn":
-        return (OF_A_REPLY,) if chat.rate_each_reply else ()
-    if moment == "checkpoint":
-        return (spec.chat.checkpoint_instrument,) if spec.chat.checkpoint_instrument and raters != "expert" else ()
-    return chat.final_instruments
-
-
-def _item(table: Table, raters: str, asked: Sequence[str], scales: Scales, also: str = "") -> tuple[str, str]:
-    """(instrument, item): where the file names no instrument, the only one of those asked that has the item."""
-    table.require("item")
-    item, instrument = table.string("item"), table.string("instrument")
-    choices = asked if raters in OWN_SEEKERS else list(scales)
-    if instrument and instrument not in choices:
-        table.fault("instrument", f'"{instrument}" is none of {", ".join(choices)}{suggestion(instrument, choices)}')
-        return instrument, item
-    items = {one: [*scales.get(one, ()), also] for one in ([instrument] if instrument else asked)}
-    having = [one for one, keys in items.items() if item in keys]
-    if not items:
-        table.fault("moment", "the study asks these raters for nothing then")
-    elif item and not having:
+    def item(self, raters: str, moment: str, also: str = "") -> tuple[str, str]:
+        """Return (instrument, item). The instrument may be left out where only one of those asked has the item."""
+        item, instrument, asked = self.one.item, self.one.instrument, self.asked(raters, moment)
+        choices = asked if raters in OWN_SEEKERS else list(self.scales)
+        if instrument and instrument not in choices:
+            self.faults.append((("instrument",), none_of(instrument, choices)))
+            return instrument, item
+        items = {one: [*self.scales.get(one, ()), also] for one in ([instrument] if instrument else asked)}
+        having = [one for one, keys in items.items() if item in keys]
         known = [key for keys in items.values() for key in keys if key]
-        table.fault("item", f'unknown item "{item}"{suggestion(item, known)}')
-    elif item and len(having) > 1:
-        table.fault("instrument", f"is missing: the item is in {' and '.join(having)}")
-    return (having[0] if having else instrument), item
+        if not items:
+            self.faults.append((("moment",), "the study asks these raters for nothing then"))
+        elif item and not having:
+            self.faults.append((("item",), f'unknown item "{item}"{suggestion(item, known)}'))
+        elif item and len(having) > 1:
+            self.faults.append((("instrument",), f"is missing: the item is in {' and '.join(having)}"))
+        return (having[0] if having else instrument), item
 
+    def asked(self, raters: str, moment: str) -> tuple[str, ...]:
+        """Return the instruments on which these raters rate then. Raters with a plan have the study's final ones."""
+        chat = self.spec.chat if raters == "seeker" else self.spec.chat.for_track(COUNSELLOR)
+        if moment == "turn":
+            return (OF_A_REPLY,) if chat.rate_each_reply else ()
+        if moment == "checkpoint":
+            instrument = self.spec.chat.checkpoint_instrument
+            return (instrument,) if instrument and raters != "expert" else ()
+        return chat.final_instruments
 
-def _condition(table: Table, seekers: str) -> str:
-    """People as themselves have none; all others have one, and the arms are compared within it."""
-    condition = table.choice("condition", CONDITIONS, "")
-    if seekers == "person" and condition:
-        table.fault("condition", "is for counsellors in a role and simulated seekers")
-    elif seekers != "person":
-        table.require("condition")
-    return condition
+    def condition(self, seekers: str) -> str:
+        """Return the condition within which arms are compared. People as themselves have none."""
+        condition = self.one.condition
+        if seekers == "person" and condition:
+            self.faults.append((("condition",), "is for counsellors in a role and simulated seekers"))
+        elif seekers != "person" and not condition:
+            self.faults.append((("condition",), "is missing"))
+        return condition

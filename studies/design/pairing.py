@@ -39,32 +39,32 @@ class Drawn:
 
 
 def draw_pairs(candidates: Sequence[Candidate], *, replies: bool, count: int, seed: int) -> list[Drawn]:
-    """At most `count` pairs, of every two contestants equally often (or one more), in a mixed order.
+    """Return at most `count` pairs, of every two contestants equally often (or one more), in a mixed order.
 
     Fewer where two contestants do not have as many; no two pairs are the same. The order of `candidates` is of no
     account.
     """
     draw = random.Random(seed)
-    by_contestant = grouped(sorted(candidates, key=lambda one: one.run))
+    by_contestant = group_by_contestant(sorted(candidates, key=lambda one: one.run))
     contests = list(combinations(sorted(by_contestant), 2))
     drawn = [
         pair
-        for (first, second), wanted in shared_out(contests, count, draw).items()
+        for (first, second), wanted in share_out(contests, count, draw).items()
         for pair in _of_two(by_contestant[first], by_contestant[second], wanted, replies, draw)
     ]
     draw.shuffle(drawn)
     return drawn
 
 
-def grouped(candidates: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
+def group_by_contestant(candidates: Iterable[Candidate]) -> Mapping[str, list[Candidate]]:
     found: defaultdict[str, list[Candidate]] = defaultdict(list)
     for one in candidates:
         found[one.contestant].append(one)
     return found
 
 
-def shared_out(contests: Sequence[Contest], count: int, draw: random.Random) -> dict[Contest, int]:
-    """How many pairs each contest gets; who gets one more is drawn."""
+def share_out(contests: Sequence[Contest], count: int, draw: random.Random) -> dict[Contest, int]:
+    """Return how many pairs each contest gets; who gets one more is drawn."""
     if not contests:
         return {}
     each, rest = divmod(count, len(contests))
@@ -75,7 +75,8 @@ def shared_out(contests: Sequence[Contest], count: int, draw: random.Random) -> 
 def _of_two(
     first: Sequence[Candidate], second: Sequence[Candidate], wanted: int, replies: bool, draw: random.Random
 ) -> Iterator[Drawn]:
-    """Those of one seeker come first, and of these each conversation once before any comes again."""
+    """Return pairs of two contestants. Those of one seeker come first, and of these each conversation once before any
+    comes again."""
     matched = [pair for a in first for b in second if a.seeker == b.seeker != "" for pair in _pairs(a, b, replies)]
     draw.shuffle(matched)
     yield from islice(_taking_turns(matched), wanted)
@@ -83,7 +84,7 @@ def _of_two(
 
 
 def _pairs(a: Candidate, b: Candidate, replies: bool) -> list[Drawn]:
-    """The whole conversations, or the replies of each turn that both have; nothing where they are not alike."""
+    """Return the whole conversations, or the replies of each turn that both have; nothing where they are not alike."""
     if a.same != b.same:
         return []
     turns = sorted(set(a.turns) & set(b.turns)) if replies else [WHOLE]
@@ -107,7 +108,7 @@ def _taking_turns(pairs: Sequence[Drawn]) -> Iterator[Drawn]:
 def _unmatched(
     first: Sequence[Candidate], second: Sequence[Candidate], replies: bool, draw: random.Random
 ) -> Iterator[Drawn]:
-    """Everybody with everybody, one step further each round, so that all are used about as often."""
+    """Return everybody with everybody, one step further each round, so that all are used about as often."""
     ours, others = draw.sample(list(first), len(first)), draw.sample(list(second), len(second))
     for step in range(len(others)):
         for place, a in enumerate(ours):

@@ -36,7 +36,7 @@ class Step:
 
 
 def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
-    """The steps of a person of this track, with one `chats` step where `expand` will put the conversations."""
+    """Return the steps of a person of this track, with one `chats` step where `expand` will put the conversations."""
     steps = [Step("language", "language")] if len(spec.languages) > 1 else []
     for step in steps_for(spec, track):
         steps += _steps_of(step, spec)
@@ -46,13 +46,14 @@ def plan_for(spec: StudySpec, track: str) -> tuple[Step, ...]:
 
 
 def steps_for(spec: StudySpec, track: str) -> list[StepSpec]:
-    """As the study file says; reviewers of whom it says nothing have the usual work of second raters."""
+    """Return the steps of a track in the study file. Reviewers without any have the usual work of second raters."""
     named = [step for step in spec.steps if step.is_for(track)]
     return named or (list(REVIEWER_STEPS) if track == "reviewer" else [])
 
 
 def expand(plan: Iterable[Step], spec: StudySpec, order: Sequence[str], *, track: str) -> tuple[Step, ...]:
-    """The plan with the runs of `order` in the place of its `chats` step; only how many there are enters the plan."""
+    """Return the plan with the runs of `order` in the place of its `chats` step; only how many there are enters the
+    plan."""
     chat = spec.chat.for_track(track)
     return tuple(
         expanded for step in plan for expanded in (_runs(chat, len(order)) if step.kind == "chats" else [step])
@@ -75,7 +76,7 @@ def _steps_of(step: StepSpec, spec: StudySpec) -> list[Step]:
 
 
 def _numbered(steps: Iterable[Step]) -> Iterator[Step]:
-    """The second questionnaire of one instrument is `….2`: the same questions may be asked before and after."""
+    """Return the steps with unique keys: the second questionnaire of an instrument is `….2`."""
     seen: Counter[str] = Counter()
     for step in steps:
         seen[step.key] += 1

@@ -20,7 +20,7 @@ from studies.design.spec import (
 
 
 def spec_to_json(spec: StudySpec) -> dict[str, Any]:
-    """Everything, prompt texts too, as JSON knows it: lists for tuples."""
+    """Return everything, prompt texts too, as JSON knows it: lists for tuples."""
     values: dict[str, Any] = json.loads(json.dumps(asdict(spec), ensure_ascii=False))
     # Studies from before there were these keys keep their hash.
     if spec.gone_after_days is None:
@@ -53,6 +53,7 @@ def _with_tuples(values: Mapping[str, Any], *keys: str) -> dict[str, Any]:
 
 
 def protocol_hash(spec: StudySpec) -> str:
-    """SHA-256, in hexadecimal, of the canonical JSON: the same for the same study, other for any change of it."""
+    """Return the SHA-256, in hexadecimal, of the canonical JSON: the same for the same study, other for any change of
+    it."""
     canonical = json.dumps(spec_to_json(spec), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(canonical.encode()).hexdigest()

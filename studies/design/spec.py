@@ -1,11 +1,29 @@
 """A study as values, the same whether it came from a file or from the database. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from math import ceil
-from typing import Any
+from typing import Annotated, Any
 
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo
+
+from dialogue.documents import suggestion
 from dialogue.languages import CODES, LANGUAGES
+from dialogue.providers.base import ModelSettings
+from dialogue.schema import (
+    KNOWN_KEYS_ONLY,
+    Line,
+    Lines,
+    Needed,
+    OneOf,
+    Rule,
+    Truth,
+    Whole,
+    about,
+    adapter,
+    check_unlike,
+)
+from studies.design.allocation import DESIGNS
 from studies.design.safety_rules import SafetyRules
 from studies.instruments.definitions import COUNSELLOR
 
@@ -17,6 +35,10 @@ STEPS = ["consent", "questionnaire", "training", "chats", "interview", "blinding
 BLINDING = "blinding"  # the step, and its one instrument
 INTERVIEW = "interview"  # the step, and the kind of the instruments that guide one
 SELF = "self"  # the mode of an interview that a person answers alone, in writing
+MODES = (SELF, "interviewer")
+TOPICS = ("keep", "change", "choose")
+MOST_TURNS = 1000  # of a conversation
+MOST_COUNSELLORS = 1000
 OF_JUDGES = ("structured", "redact")  # keys of [[judges]] alone; they stand in `extra`, and are never sent
 CONSENT_KEYS = ("instrument", "version", "providers", "flags")  # of [consent]; the others fill in its form
 TIMINGS = "if_timings"  # the part of a consent form that tells of them
@@ -27,65 +49,153 @@ USUAL_RATERS = 3  # of an arm in a block plan
 
 
 @dataclass(frozen=True)
-class ArmSpec:
+class ArmSpec(ModelSettings):
     """One model under study, or one judge: who answers, with which settings and which system prompt."""
 
-    key: str
-    title: Text
-    kind: str
-    base_url: str = ""
-    model: str = ""
-    api_key_env: str = ""
+    key: str = field(kw_only=True)
+    title: Text = field(kw_only=True)
     provider: str = ""  # the company that gets the text, by the name that the consent form uses
     prompt: str = ""  # the prompt's file name
     prompt_text: Mapping[str, str] = field(default_factory=dict)  # by language; {"": …} where one text serves all
-    temperature: float | None = None
-    max_tokens: int | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def structured(self) -> bool:
-        """Of a judge: the answer is asked for by a JSON schema."""
+        """Return whether this judge is asked for its answer by a JSON schema."""
         return bool(self.extra.get("structured"))
 
     @property
     def redact(self) -> bool:
-        """Of a judge: what tells who somebody is, is taken out of what it is sent."""
+        """Return whether this judge is sent texts without what tells who somebody is."""
         return bool(self.extra.get("redact"))
 
     def extra_for_model(self) -> dict[str, Any]:
+        """Return the parameters that are sent to the model."""
         return {name: value for name, value in self.extra.items() if name not in OF_JUDGES}
+
+
+def check_instrument(name: str, info: ValidationInfo) -> str:
+    """Return the name where it is an instrument that a study may use."""
+    if info.context and name and name not in info.context.instruments:
+        raise ValueError(f'unknown instrument "{name}"{suggestion(name, info.context.instruments)}')
+    return name
+
+
+Instrument = Annotated[Line, AfterValidator(check_instrument)]
+Instruments = Annotated[tuple[Instrument, ...], AfterValidator(check_unlike)]
 
 
 @dataclass(frozen=True)
 class StepSpec:
-    kind: str  # consent, questionnaire, training, chats, interview, blinding, reviews, pairs, debrief
-    instrument: str = ""
-    track: str = "all"  # participant, counsellor, reviewer; all: those who chat, that is not reviewers
-    mode: str = ""  # of an interview: self (the person writes) or interviewer
+    """One step of the study. Steps come in the order of the file."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    kind: Annotated[Line, OneOf(STEPS), Needed(), about("What people do in this step.", "questionnaire")]
+    instrument: Annotated[
+        Instrument,
+        about(
+            "The instrument of a questionnaire. Other kinds have a usual one: "
+            "`training` the comprehension_check, `blinding` its own, `interview` the interview_guide.",
+            "screening",
+        ),
+    ] = ""
+    track: Annotated[
+        Line,
+        OneOf(TRACKS),
+        about("The people who have this step. `all`: participants and counsellors, not reviewers.", "participant"),
+    ] = "all"
+    mode: Annotated[
+        Line,
+        OneOf(MODES),
+        about("How an interview is held: in writing (`self`, the default) or by an interviewer.", "interviewer"),
+    ] = ""
 
     def is_for(self, track: str) -> bool:
+        """Return whether people of this track have the step."""
         return self.track == track or (self.track == "all" and track != "reviewer")
+
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        if self.kind == "questionnaire" and not self.instrument:
+            yield ("instrument",), "is missing"
+        if self.mode and self.kind and self.kind != INTERVIEW:
+            yield ("mode",), "belongs to interview steps only"
+
+
+Turns = Annotated[Whole, Field(ge=1, le=MOST_TURNS)]
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """Checkpoints that come after every so many turns."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    every: Turns
+
+
+def read_checkpoints(value: Any) -> Any:
+    """Return the turns of a list, or the spacing of a table."""
+    if isinstance(value, Spacing | tuple):
+        return value
+    if isinstance(value, dict):
+        return adapter(Spacing).validate_python(value)
+    turns = adapter(tuple[Whole, ...]).validate_python(value)
+    if turns and (turns[0] < 1 or list(turns) != sorted(turns)):
+        raise ValueError("must be turn counts from 1, ascending")
+    return turns
 
 
 @dataclass(frozen=True)
 class ChatSpec:
-    min_turns: int = 10
-    max_turns: int = 30
-    checkpoints: tuple[int, ...] = (5, 10)  # after these turns
-    checkpoint_every: int | None = None  # or after every k turns
-    checkpoint_instrument: str = ""
-    final_instruments: tuple[str, ...] = ()
-    counsellor_instruments: tuple[str, ...] = ()  # after the final ones, where the seeker is a counsellor in a role
-    de_roling_instrument: str = ""  # for counsellors in the place of the emotion check after the conversation
-    rate_each_reply: bool = False
-    emotion_instrument: str = ""
-    give_profile: bool = False
-    topic: str = "choose"  # of the next conversation: keep the first one, change it, or as the person chooses
+    """The conversations, and what people rate."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    min_turns: Annotated[Whole, about("A conversation can be finished from this turn on.", 10, ge=1, le=MOST_TURNS)] = (
+        10
+    )
+    max_turns: Annotated[Whole, about("A conversation ends with this turn.", 30, ge=1, le=MOST_TURNS)] = 30
+    checkpoints: Annotated[
+        tuple[int, ...],
+        PlainValidator(read_checkpoints),
+        about("The turns after which people rate the conversation so far; or `{every = 5}`.", [5, 10]),
+    ] = ()
+    checkpoint_every: Annotated[
+        Whole | None,
+        about("Rate after every so many turns, in the place of `checkpoints`.", 5, ge=1, le=MOST_TURNS, alias="every"),
+    ] = None
+    checkpoint_instrument: Annotated[Instrument, about("The rating scale of the checkpoints.", "turn_checkpoint")] = ""
+    final_instruments: Annotated[
+        Instruments, about("The rating scales after a conversation. Chats need at least one.", ["emoharbor_10"])
+    ] = ()
+    counsellor_instruments: Annotated[
+        Instruments, about("Additional rating scales for counsellors, who play a seeker.", ["worst_case_4"])
+    ] = ()
+    de_roling_instrument: Annotated[
+        Instrument, about("Replaces the emotion check after a conversation for counsellors.", "de_roling")
+    ] = ""
+    rate_each_reply: Annotated[Truth, about("Ask for a rating of each single reply.", True)] = False
+    emotion_instrument: Annotated[
+        Instrument, about("The emotion check before and after a conversation.", "emotion_checkin")
+    ] = ""
+    give_profile: Annotated[
+        Truth, about("Give the models the person's profile, in the place of `{profile}` in the prompt.", True)
+    ] = False
+    topic: Annotated[
+        Line,
+        OneOf(TOPICS),
+        about("The topic of the next conversation: the first one again, a new one, or the person's choice.", "keep"),
+    ] = "choose"
+
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        if self.checkpoints and self.checkpoint_every:
+            yield ("every",), "give checkpoints or every, not both"
 
     def for_track(self, track: str) -> "ChatSpec":
-        """As people of this track have it. Counsellors are asked more afterwards, and nothing that would break their
-        role while they play (PROTOCOL §2); their topic is the role card, so none is asked."""
+        """Return the section as people of this track have it. Counsellors are asked more afterwards, and nothing that
+        would break their role while they play (PROTOCOL §2); their topic is the role card, so none is asked."""
         if track != COUNSELLOR:
             return replace(self, counsellor_instruments=(), de_roling_instrument="")
         final = dict.fromkeys((*self.final_instruments, *self.counsellor_instruments))
@@ -99,7 +209,7 @@ class ChatSpec:
         )
 
     def pauses(self) -> tuple[int, ...]:
-        """The turn counts after which the conversation waits for a rating, ascending, up to `max_turns`."""
+        """Return the turn counts after which the conversation waits for a rating, ascending, up to `max_turns`."""
         if not self.checkpoint_instrument:
             return ()
         if self.checkpoint_every:
@@ -107,7 +217,7 @@ class ChatSpec:
         return tuple(sorted(turn for turn in self.checkpoints if turn <= self.max_turns))
 
     def checkpoint_interval(self) -> int | None:
-        """Every how many turns a checkpoint comes; `None` where there is none or they are not evenly spread."""
+        """Return the number of turns between checkpoints; `None` where there are none or they are not evenly spread."""
         if self.checkpoint_every or not self.checkpoints:
             return self.checkpoint_every
         first, last = min(self.checkpoints), max(self.checkpoints)
@@ -116,18 +226,45 @@ class ChatSpec:
 
 @dataclass(frozen=True)
 class OrderSpec:
-    design: str = "williams"  # williams, blocks, random
-    arms_per_person: int | None = None  # None: all of them
-    seed: int = 1
-    counsellors: int | None = None  # so many share the arms by a block plan (design/blocks.py)
-    raters_per_arm: int | None = None  # so many of them meet each arm
+    """The arms that each person meets, and their order ([allocation](hosting.md#allocation-who-meets-which-arms))."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    design: Annotated[
+        Line,
+        OneOf(DESIGNS),
+        about(
+            "`williams`: each arm comes equally often in each place and after each other arm. `blocks`: each arm comes "
+            "equally often in each place. `random`: each arm is used equally often, each person has their own order.",
+            "williams",
+        ),
+    ] = "williams"
+    arms_per_person: Annotated[
+        Whole | None, about("Number of arms that each person meets; by default all.", 2, ge=1)
+    ] = None
+    seed: Annotated[Whole, about("The seed of the draws.", 1)] = 1
+    counsellors: Annotated[
+        Whole | None,
+        about("Number of counsellors who share the arms (only with `blocks`).", 8, ge=1, le=MOST_COUNSELLORS),
+    ] = None
+    raters_per_arm: Annotated[
+        Whole | None,
+        about("Number of counsellors who meet each arm; 3 by default.", 3, ge=1, le=MOST_COUNSELLORS),
+    ] = None
 
 
 @dataclass(frozen=True)
 class RolePlaySpec:
-    """What counsellors play."""
+    """The roles of [counsellors who play seekers](hosting.md#counsellors-who-play-seekers)."""
 
-    cards: tuple[str, ...] = ()  # files of role cards, or instruments that are such files
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    cards: Annotated[
+        Lines,
+        about(
+            "JSON files of [role cards](profiles.md) next to the study file, or instruments.", ["seeker_profiles_demo"]
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,16 +322,16 @@ class StudySpec:
     primary: tuple[ContrastSpec, ...] = ()  # all other comparisons are exploratory
 
     def records_timings(self) -> bool:
-        """Whether the page measures how people type, read and answer. The consent form then says so."""
+        """Return whether the page measures how people type, read and answer. The consent form then says so."""
         return bool(self.display.get("timings"))
 
     def characters_per_second(self, language: str) -> float | None:
-        """How fast a reply is shown at most; `None` for as fast as it comes."""
+        """Return how fast a reply is shown at most; `None` for as fast as it comes."""
         rate: float | None = self.display.get("characters_per_second", {}).get(language)
         return rate
 
     def names(self) -> tuple[str, ...]:
-        """What must not be read in a reply: the names of the models under study and of their makers."""
+        """Return what must not be read in a reply: the names of the models under study and of their makers."""
         of_arms = [
             name
             for arm in self.arms
@@ -207,14 +344,14 @@ class StudySpec:
         return track == COUNSELLOR and self.order.counsellors is not None
 
     def arms_per_person(self, track: str = "participant") -> int:
-        """By the block plan at most so many: some may have one less."""
+        """Return how many arms a person meets at most. In a block plan some may have one less."""
         if self.has_block_plan(track):
             return ceil(len(self.arms) * (self.order.raters_per_arm or 0) / (self.order.counsellors or 1))
         return self.order.arms_per_person or len(self.arms)
 
     def consent_flags(self, track: str) -> set[str]:
-        """The parts that the consent form keeps: those that the study's file names, and what the design implies for
-        this track."""
+        """Return the parts that the consent form keeps: those that the study's file names, and what the design implies
+        for this track."""
         chat = self.chat.for_track(track)
         implied = {
             TIMINGS: self.records_timings(),
@@ -227,8 +364,8 @@ class StudySpec:
         return named | {flag for flag, holds in implied.items() if holds}
 
     def consent_values(self, track: str = "participant") -> dict[str, Text]:
-        """What fills the consent form's placeholders: what the design implies, then what the study itself says. Of what
-        the study says that there is none, there is no value."""
+        """Return what fills the consent form's placeholders: what the design implies, then what the study itself says.
+        Of what the study says that there is none, there is no value."""
         providers = self.consent.providers if self.consent else ()
         implied: dict[str, Text] = {}
         if providers:
@@ -248,5 +385,5 @@ class StudySpec:
 
 
 def until_gone(days: int) -> Text:
-    """As the consent form goes on after "come back until"."""
+    """Return how the consent form goes on after "come back until"."""
     return {"en": f"{days} {'day' if days == 1 else 'days'} after your last visit", "zh": f"您上次来访后满 {days} 天"}

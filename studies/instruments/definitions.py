@@ -102,11 +102,11 @@ class Questionnaire:
         raise KeyError(f"{self.id}: no item {key!r}")
 
     def rated_items(self) -> tuple[Item, ...]:
-        """Those whose answer is a score."""
+        """Return those whose answer is a score."""
         return tuple(item for item in self.items if item.type == "scale" and item.instructed is None)
 
     def items_for(self, *, track: str = "all", phase: str = "") -> tuple[Item, ...]:
-        """The items that a person of this track sees in this phase; `track="all"` shows those of every track."""
+        """Return the items that a person of this track sees in this phase; `track="all"` shows those of every track."""
         return tuple(
             item
             for item in self.items

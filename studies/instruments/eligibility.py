@@ -34,7 +34,8 @@ def outcome(
     track: Literal["participant", "expert"],
     language: str,
 ) -> Outcome:
-    """The strongest outcome of all rules. Raises ValueError when a required answer is missing: no rule could see it."""
+    """Return the strongest outcome of all rules. Raises ValueError when a required answer is missing: no rule could see
+    it."""
     _require_answers(questionnaire, answers, track)
     fired = [
         (_kind(rule["outcome"]), rule)

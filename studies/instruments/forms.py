@@ -77,7 +77,7 @@ def form_for(
     reasons: bool = False,
     data: Mapping[str, Any] | None = None,
 ) -> "InstrumentForm":
-    """One field for each item that this person is asked now; the field is named by the item's key.
+    """Return one field for each item that this person is asked now; the field is named by the item's key.
 
     `earlier` holds a draft by item key, and the answers from before the chat by `pre.<item key>`. `values` fill the
     placeholders of the texts; a missing one is a KeyError. `accept_short` leaves short texts to the screening rules.
@@ -110,7 +110,7 @@ class InstrumentForm(forms.Form):
             self.fields.update({REASON + item.key: _reason_field() for item in items if _is_graded(item)})
 
     def clean(self) -> dict[str, Any]:
-        """Takes out what was not to be asked, and insists on what a condition made due."""
+        """Remove what was not to be asked, and require what a condition made due."""
         for item in filter(_is_conditional, self.asked.values()):
             if not item.is_shown(self._answers()):
                 self.cleaned_data.pop(item.key, None)
@@ -120,11 +120,11 @@ class InstrumentForm(forms.Form):
         return self.cleaned_data
 
     def given_answers(self) -> dict[str, str | int]:
-        """The answers by item key, for the screening rules, the quiz, and the `earlier` of a later form."""
+        """Return the answers by item key, for the screening rules, the quiz, and the `earlier` of a later form."""
         return {key: self.cleaned_data[key] for key in self.asked if self.cleaned_data.get(key, "") not in (None, "")}
 
     def cleaned_answers(self) -> list[AnswerValue]:
-        """In the order of the items; those that were hidden are left out."""
+        """Return the answers in the order of the items, without those of hidden ones."""
         return [
             _answer(item, self.cleaned_data[key], reason=self.cleaned_data.get(REASON + key, ""))
             for key, item in self.asked.items()
@@ -165,17 +165,18 @@ class WordsField(forms.CharField):
         self.least = least
 
     def to_python(self, value: Any) -> str:
-        """Line ends as the browser counts them: it sends two characters for what `maxlength` takes for one."""
+        """Return the text with line ends as the browser counts them: it sends two characters for what `maxlength` takes
+        for one."""
         return str(super().to_python(value)).replace("\r\n", "\n")
 
 
 def _as_chosen(answer: str | float) -> str | float:
-    """Stored numbers are floats; the choices of a scale are whole numbers."""
+    """Return an answer as a choice. Stored numbers are floats; the choices of a scale are whole numbers."""
     return int(answer) if isinstance(answer, float) else answer
 
 
 def _in_words(questionnaire: Questionnaire, before: Earlier, language: str) -> dict[str, str]:
-    """Earlier answers as they were worded to the person; for "something else", in the person's own words."""
+    """Return earlier answers as they were worded to the person; for "something else", in the person's own words."""
     words = {}
     for key, answer in before.items():
         option = questionnaire.item(key.removeprefix(BEFORE)).option(answer)
@@ -190,7 +191,7 @@ def _closing_remark(questionnaire: Questionnaire) -> tuple[Item, ...]:
 
 
 def _can_be_asked(item: Item, language: str, before: Earlier, words: Mapping[str, object]) -> bool:
-    """False for a question about an earlier answer that does not exist or that rules the question out."""
+    """Return False for a question about an earlier answer that does not exist or that rules the question out."""
     asks_about = [name for name in placeholders(item.text[language]) if name.startswith(BEFORE)]
     settled = replace(item, show_if=_about_before(item.show_if), hide_if=_about_before(item.hide_if))
     return all(name in words for name in asks_about) and settled.is_shown(before)
@@ -213,7 +214,7 @@ def _prepared(
 
 
 def _shuffled(options: Sequence[Option], seed: int) -> tuple[Option, ...]:
-    """Shuffles within each named group; the groups, and options of none, stay where they are."""
+    """Shuffle within each named group; the groups, and options of none, stay where they are."""
     draw = random.Random(seed)
     mixed: list[Option] = []
     for group, members in groupby(options, key=lambda option: option.group):

@@ -63,7 +63,7 @@ class GuidePage:
 
 
 def sections_for(guide: Questionnaire, track: str) -> tuple[Section, ...]:
-    """Counsellors have the sections, all others the short guide."""
+    """Return the sections for counsellors, and the short guide for all others."""
     if track == COUNSELLOR:
         return tuple(_section(node) for node in guide.raw["sections"])
     short = guide.raw["participant_version"]
@@ -95,13 +95,13 @@ def _question(node: Mapping[str, Any]) -> Question:
     )
 
 
-def rated(guide: Questionnaire) -> tuple[str, ...]:
-    """The instruments whose ratings and dimensions the questions are about."""
+def rated_instruments(guide: Questionnaire) -> tuple[str, ...]:
+    """Return the instruments whose ratings and dimensions the questions are about."""
     return tuple(guide.raw.get("rated", ()))
 
 
-def held_back(guide: Questionnaire) -> tuple[str, ...]:
-    """The instruments that are not named before the question that reveals them."""
+def held_back_instruments(guide: Questionnaire) -> tuple[str, ...]:
+    """Return the instruments that are not named before the question that reveals them."""
     return tuple(guide.raw.get("held_back", ()))
 
 
@@ -110,7 +110,8 @@ def minutes(guide: Questionnaire, track: str) -> int:
 
 
 def pages_of(sections: Sequence[Section]) -> tuple[GuidePage, ...]:
-    """A page for each section, and another one for what must not be read before its other questions are answered."""
+    """Return a page for each section, and another one for what must not be read before its other questions are
+    answered."""
     parts = [part for section in sections for part in _parts(section)]
     after = [reveals for _section, _questions, reveals in parts[1:]] + [False]
     return tuple(
@@ -126,8 +127,8 @@ def _parts(section: Section) -> Iterator[tuple[Section, tuple[Question, ...], bo
             yield section, questions, reveals
 
 
-def asked_on(guide: Questionnaire, page: GuidePage, *, candidates: int) -> Questionnaire:
-    """The guide with the items of this page alone, and so many rows for candidate dimensions."""
+def questions_on(guide: Questionnaire, page: GuidePage, *, candidates: int) -> Questionnaire:
+    """Return the guide with the items of this page alone, and so many rows for candidate dimensions."""
     items = [_item(guide.item(question.key), question) for question in page.questions]
     if page.candidates:
         items += [_candidate(row, name) for row in range(1, candidates + 1) for name in CANDIDATE_FIELDS]
@@ -135,7 +136,7 @@ def asked_on(guide: Questionnaire, page: GuidePage, *, candidates: int) -> Quest
 
 
 def _item(item: Item, question: Question) -> Item:
-    """What is revealed is told in full elsewhere on its page."""
+    """Return an item as people read it who answer alone. What is revealed is told in full elsewhere on its page."""
     return replace(item, text=question.written, definition=None if question.reveals else _in_one(question.probes))
 
 

@@ -1,37 +1,33 @@
-"""The files of fixtures/instruments that people answer → Questionnaire. Pure."""
+"""Read a file of fixtures/instruments that people answer (`instrument_file.py`) → Questionnaire. Pure."""
 
-import json
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
-from dialogue.languages import CODES
-from studies.instruments.definitions import DECLINED, Condition, Item, ItemType, Option, Questionnaire, Scale, Text
+from dialogue.documents import DocumentError, Fault, Place, parse_json, place_of, read_bytes, read_text, suggestion
+from dialogue.documents import translate as _
+from dialogue.schema import Found, check
+from studies.instruments.definitions import DECLINED, Condition, Item, Option, Questionnaire, Scale, Text
+from studies.instruments.instrument_file import ConditionFile, InstrumentFile, ItemFile, OptionFile, ScaleFile
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "instruments"
+LARGEST_FILE = 1_000_000  # bytes
 TEXT_LIMIT = 2000  # characters of an open answer whose file sets no limit of its own
 INTERVIEW_LIMIT = 5000  # of an answer to an interview's question
-ARMS = "arms"  # what options may be taken from beside the file
 PAIRWISE = "pairwise"  # the kind whose questions compare two things that stand side by side
 BESIDE_EACH_OTHER = ("first", "tie", "second")  # what each of them can be answered with
 INSTRUCTED_KINDS = ("questionnaire", "rating_scale")
 # Their answers are told to models, asked of each partner, or given beside a reply where there is room for one item.
 NEVER_INSTRUCTED = ("profile", "blinding", "reply_rating")
 OVERALL: Text = {"en": "Overall", "zh": "总体"}
+BODIES = ("items", "dimensions", "questions", "expert_questions", "comparisons")  # where items stand
 
-Node = Mapping[str, Any]
 
-
-class InstrumentError(ValueError):
-    """A broken instrument file; each of `faults` reads `FILE: key.path: what is wrong`."""
-
-    def __init__(self, faults: Sequence[str]) -> None:
-        super().__init__("\n".join(faults))
-        self.faults = tuple(faults)
+class InstrumentError(DocumentError):
+    """Every fault of an instrument file; as text one line for each, `FILE: place: what is wrong`."""
 
 
 _OUTSIDE: dict[str, Path] = {}  # the files of instruments that are registered from outside the product, by id
@@ -43,7 +39,7 @@ def register_instrument(path: Path) -> None:
     Raises InstrumentError if the file is faulty, or if there is another instrument of that id.
     """
     if path.stem in instrument_ids() and _OUTSIDE.get(path.stem) != path:
-        raise InstrumentError([f"{path.name}: id: there is an instrument of this id already"])
+        raise InstrumentError(path.name, [Fault("id", _("there is an instrument of this id already"))])
     load(path.stem, path.parent)
     _OUTSIDE[path.stem] = path
     forget_instruments()
@@ -63,26 +59,29 @@ def forget_instruments() -> None:
 
 @cache
 def load(instrument_id: str, folder: Path = FIXTURES) -> Questionnaire:
-    """Return the questionnaire. Raises InstrumentError with all that is wrong with the file at once."""
+    """Return the instrument. Raise InstrumentError with everything that is wrong with its file."""
     path = folder / f"{instrument_id}.json"
     if folder == FIXTURES:
         path = _OUTSIDE.get(instrument_id, path)
-    reader = _Reader(path.name)
-    questionnaire = reader.questionnaire(_read(path), path.stem)
-    if reader.faults:
-        raise InstrumentError(reader.faults)
+    data = read_object(path)
+    if not has_items(data):
+        raise InstrumentError(path.name, [Fault("items", _("there is nothing here that a person can answer"))])
+    file, found = check(InstrumentFile, data, json=True)
+    questionnaire = Builder(file, path.stem, found).questionnaire(data) if file else None
+    if questionnaire is None or found.places:
+        raise InstrumentError(path.name, found.faults())
     return questionnaire
 
 
 @cache
 def instrument_ids(folder: Path = FIXTURES) -> tuple[str, ...]:
-    """Return the instruments that a person can answer; the folder also holds lexicons, role cards and the like."""
-    ours = {path.stem for path in folder.glob("*.json") if _body_of(_read(path))}
+    """Return the instruments that people can answer. The folder also has lexicons, role cards and the like."""
+    ours = {path.stem for path in folder.glob("*.json") if has_items(read_object(path))}
     return tuple(sorted(ours.union(_OUTSIDE if folder == FIXTURES else ())))
 
 
 def instructed_items() -> dict[tuple[str, str], str | int]:
-    """By instrument and item, the answer that an item tells people to give, of those that do."""
+    """Return the answer that an item tells people to give, by instrument and item, for the items that do."""
     return {
         (id, item.key): item.instructed
         for id in instrument_ids()
@@ -91,299 +90,279 @@ def instructed_items() -> dict[tuple[str, str], str | int]:
     }
 
 
-def _read(path: Path) -> Node:
+def read_object(path: Path) -> Mapping[str, Any]:
+    """Return the object in a JSON file. Raise InstrumentError."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InstrumentError([f"{path.name}: : cannot be read: {error}"]) from error
+        data = parse_json(read_text(read_bytes(path, limit=LARGEST_FILE), path.name), path.name)
+    except DocumentError as error:
+        raise InstrumentError(path.name, error.faults) from error
     if not isinstance(data, dict):
-        raise InstrumentError([f"{path.name}: : is no JSON object"])
+        raise InstrumentError(path.name, [Fault("", _("must be an object"))])
     return data
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One list of items in a file."""
+def has_items(data: Mapping[str, Any]) -> bool:
+    """Return whether there is something in a file that a person can answer."""
+    sections = data.get("sections")
+    guides = [data.get("participant_version"), *(sections if isinstance(sections, list) else ())]
+    return any(data.get(body) for body in BODIES) or any(isinstance(one, dict) and "questions" in one for one in guides)
 
-    path: str
-    nodes: Sequence[Any]
+
+@dataclass(frozen=True)
+class Part:
+    """A list of items in a file, with what is usual for them."""
+
+    place: Place
+    items: Sequence[ItemFile]
     track: str = "all"
-    type: str = "scale"  # of the items that do not name theirs
+    type: str = "scale"
     required: bool = True
     limit: int = TEXT_LIMIT
 
 
-def _body_of(data: Node) -> list[_Part]:
-    participants = data.get("participant_version") or {}
-    candidates = (
-        _Part("items", data.get("items", ())),
-        _Part("dimensions", data.get("dimensions", ())),
-        _Part("questions", data.get("questions", ())),
-        _Part("expert_questions", data.get("expert_questions", ()), track="expert"),
-        _Part("comparisons", data.get("comparisons", ()), type="single"),
-        *(
-            _interview(f"sections[{number}].questions", section.get("questions", ()), "expert")
-            for number, section in enumerate(data.get("sections", ()))
-        ),
-        _interview("participant_version.questions", participants.get("questions", ()), "participant"),
-    )
-    return [part for part in candidates if part.nodes]
+def parts_of(file: InstrumentFile) -> Iterator[Part]:
+    """Return the lists of items in the order in which they are asked."""
+    yield Part(("items",), file.items)
+    yield Part(("dimensions",), file.dimensions)
+    yield Part(("questions",), file.questions)
+    yield Part(("expert_questions",), file.expert_questions, track="expert")
+    yield Part(("comparisons",), file.comparisons, type="single")
+    for number, section in enumerate(file.sections):
+        yield interview_part(("sections", number, "questions"), section.questions, "expert")
+    if file.participant_version:
+        yield interview_part(("participant_version", "questions"), file.participant_version.questions, "participant")
 
 
-def _interview(path: str, questions: Sequence[Any], track: str) -> _Part:
-    return _Part(path, questions, track=track, type="text", required=False, limit=INTERVIEW_LIMIT)
+def interview_part(place: Place, questions: Sequence[ItemFile], track: str) -> Part:
+    """Return the questions of an interview, which nobody has to answer."""
+    return Part(place, questions, track=track, type="text", required=False, limit=INTERVIEW_LIMIT)
 
 
-@dataclass
-class _Reader:
-    file: str
-    faults: list[str] = field(default_factory=list)
+class Builder:
+    """Makes a questionnaire of a file whose values are each well-formed, and finds what does not go together."""
 
-    def fault(self, path: str, wrong: str) -> None:
-        self.faults.append(f"{self.file}: {path}: {wrong}")
+    def __init__(self, file: InstrumentFile, stem: str, found: Found) -> None:
+        self.file, self.stem, self.found = file, stem, found
+        self.usual = file.response_scale or {}
 
-    def questionnaire(self, data: Node, stem: str) -> Questionnaire:
-        self.head(data, stem)
-        items = tuple(item for part in _body_of(data) for item in self.items(part, data))
-        self.keys(items)
-        self.conditions(items)
-        self.comparisons(data, items)
-        self.instructions(data, items)
+    def fault(self, place: Place, message: str) -> None:
+        """Keep a fault."""
+        self.found.add([(place, message)])
+
+    def questionnaire(self, data: Mapping[str, Any]) -> Questionnaire:
+        """Return the questionnaire; `data` is the file as it came."""
+        file = self.file
+        if file.id != self.stem:
+            self.fault(("id",), _('must be the name of the file, "%(name)s"', name=self.stem))
+        items = {
+            (*part.place, number): self.item(one, (*part.place, number), part)
+            for part in parts_of(file)
+            for number, one in enumerate(part.items)
+        }
+        self.check_keys(items)
+        self.check_conditions(items)
+        self.check_comparisons(items)
+        self.check_instructions(items)
         return Questionnaire(
-            id=stem,
-            kind=str(data.get("kind", "")),
-            version=str(data.get("version", "")),
-            title=self.text(data.get("title"), "title"),
-            items=items,
-            scales=tuple(self.scales(data, items)),
-            instruction=self.optional_text(*_instruction(data)),
-            comment=self.optional_text(data.get("display", {}).get("comment"), "display.comment"),
-            raw={"attribution": _attribution(data), **data},
+            id=self.stem,
+            kind=file.kind,
+            version=file.version,
+            title=file.title,
+            items=tuple(items.values()),
+            scales=tuple(self.scales(items)),
+            instruction=file.trigger.get("scope") if file.trigger else file.instruction,
+            comment=file.display.get("comment") if file.display else None,
+            raw={"attribution": "; ".join(source["cite"] for source in file.sources if "cite" in source), **data},
         )
 
-    def head(self, data: Node, stem: str) -> None:
-        if data.get("schema") != "instrument/1":
-            self.fault("schema", f"is {data.get('schema')!r}, not 'instrument/1'")
-        if data.get("id") != stem:
-            self.fault("id", f"is {data.get('id')!r}, not the name of the file")
-        for key in ("kind", "version"):
-            if not data.get(key):
-                self.fault(key, "is missing")
-        if not _body_of(data):
-            self.fault("items", "nothing here that a person can answer")
-
-    def items(self, part: _Part, data: Node) -> Iterator[Item]:
-        for number, node in enumerate(part.nodes):
-            path = f"{part.path}[{number}]"
-            if isinstance(node, Mapping):
-                yield self.item(node, path, part, data)
-            else:
-                self.fault(path, "is no JSON object")
-
-    def item(self, node: Node, path: str, part: _Part, data: Node) -> Item:
-        scale = data.get("response_scale", {})
-        kind = self.type(node.get("type", part.type), path)
-        options = self.options(node, path, kind, data)
-        minimum, maximum = self.bounds(node, path, kind, scale, options)
+    def item(self, one: ItemFile, place: Place, part: Part) -> Item:
+        """Return an item with what is usual for its part filled in."""
+        kind: Any = one.type or part.type
+        options = self.options(one, place, kind)
+        minimum, maximum = self.bounds(one, place, kind, options)
+        required = self.usual.get("required", part.required) if one.required is None else one.required
         return Item(
-            key=self.key(node, path),
+            key=one.name,
             type=kind,
-            text=self.text(node["question"], f"{path}.question") if "question" in node else self.text(node, path),
+            text=one.question or one.text,
             options=options,
-            options_from=self.source(node, path),
+            options_from=one.options_from,
             minimum=minimum,
             maximum=maximum,
-            required=bool(node.get("required", scale.get("required", part.required))),
-            reverse="factor" in node and node.get("key") == "-",
-            scale=str(node.get("factor") or node.get("facet") or ""),
-            label=self.optional_text(node.get("label") or node.get("profile_line"), f"{path}.label"),
-            definition=self.optional_text(node.get("definition"), f"{path}.definition"),
-            phases=tuple(node.get("phases", ())),
-            track=str(node.get("track", part.track)),
-            minimum_length=node.get("min_chars", {}),
-            maximum_length=self.limit(node, path, part.limit) if kind == "text" else None,
-            show_if=self.condition(node.get("show_if"), f"{path}.show_if"),
-            hide_if=self.condition(node.get("hide_if"), f"{path}.hide_if"),
-            maps_to=node.get("maps_to"),
-            instructed=node.get("instructed"),
+            required=required,
+            reverse=bool(one.factor) and one.key == "-",
+            scale=one.factor or one.facet,
+            label=one.label or one.profile_line,
+            definition=one.definition,
+            phases=one.phases,
+            track=one.track or part.track,
+            minimum_length=one.min_chars or {},
+            maximum_length=self.limit(one, place, part.limit) if kind == "text" else None,
+            show_if=condition_from(one.show_if),
+            hide_if=condition_from(one.hide_if),
+            maps_to=one.maps_to,
+            instructed=one.instructed,
         )
 
-    def key(self, node: Node, path: str) -> str:
-        key = node.get("id") or node.get("key")
-        if not key:
-            self.fault(path, "has no id")
-        return str(key)
-
-    def type(self, name: Any, path: str) -> ItemType:
-        if name not in get_args(ItemType):
-            self.fault(f"{path}.type", f"unknown type {name!r}; one of {', '.join(get_args(ItemType))}")
-        return name  # type: ignore[no-any-return]
-
-    def text(self, node: Any, path: str) -> Text:
-        texts = node if isinstance(node, Mapping) else {}
-        for language in CODES:
-            if not str(texts.get(language) or "").strip():
-                self.fault(f"{path}.{language}", "text is missing")
-        return {language: str(texts.get(language, "")) for language in CODES}
-
-    def optional_text(self, node: Any, path: str) -> Text | None:
-        return None if node is None else self.text(node, path)
-
-    def options(self, node: Node, path: str, kind: str, data: Node) -> tuple[Option, ...]:
-        where, nodes = _option_nodes(node, path, kind, data)
-        value_key = "value" if kind == "scale" else "key"
-        options = []
-        for number, option in enumerate(nodes):
-            here = f"{where}[{number}]"
-            if value_key not in option:
-                self.fault(here, f"has no {value_key}")
-            group = "answer" if "answer" in node else str(option.get("valence", ""))
-            options.append(Option(option.get(value_key, ""), self.text(option, here), "" if group == "any" else group))
-        for value in _repeated(option.value for option in options):
-            self.fault(where, f"{value_key} {value!r} occurs twice")
+    def options(self, one: ItemFile, place: Place, kind: str) -> tuple[Option, ...]:
+        """Return the options of an item, wherever in the file they stand."""
+        where, options = self.option_files(one, place, kind)
+        by = "value" if kind == "scale" else "key"
+        values = [getattr(option, by) for option in options]
+        for number, value in enumerate(values):
+            if value is None:
+                self.fault((*where, number, by), _("is missing"))
+            elif value in values[:number]:
+                earlier = place_of((*where, values.index(value)))
+                self.fault((*where, number, by), _('"%(value)s" is that of %(place)s too', value=value, place=earlier))
         if kind == "single" and not options:
-            self.fault(where, "a single choice needs options")
-        if "answer" in node and node["answer"] not in [option.value for option in options]:
-            self.fault(f"{path}.answer", f"{node['answer']!r} is none of the options")
-        return tuple(options)
+            self.fault(where, _("is empty: a single choice needs options"))
+        if one.answer is not None and one.answer not in values:
+            known = suggestion(one.answer, [str(value) for value in values])
+            self.fault((*place, "answer"), _('"%(value)s" is none of the options', value=one.answer) + known)
+        return tuple(option_from(option, value, one) for option, value in zip(options, values, strict=True))
 
-    def source(self, node: Node, path: str) -> str:
-        name = node.get("options_from", "")
-        if name not in ("", ARMS):
-            self.fault(f"{path}.options_from", f"is {name!r}, not {ARMS!r}")
-        return str(name)
+    def option_files(self, one: ItemFile, place: Place, kind: str) -> tuple[Place, Sequence[OptionFile]]:
+        """Return where the options of an item stand in the file, and what stands there."""
+        if one.options_ref:
+            found = getattr(self.file, one.options_ref, None)
+            if not isinstance(found, tuple):
+                self.fault((*place, "options_ref"), _('there is no list "%(name)s"', name=one.options_ref))
+            return (one.options_ref,), found if isinstance(found, tuple) else ()
+        for key in ("anchors", "options"):
+            if getattr(one, key) is not None:
+                return (*place, key), getattr(one, key)
+        if kind == "scale":
+            return ("response_scale", "options"), self.usual.get("options", ())
+        if self.file.kind == PAIRWISE:
+            return ("answers",), self.file.answers
+        return (*place, "options"), ()
 
     def bounds(
-        self, node: Node, path: str, kind: str, scale: Node, options: tuple[Option, ...]
+        self, one: ItemFile, place: Place, kind: str, options: Sequence[Option]
     ) -> tuple[int | None, int | None]:
+        """Return the least and the greatest answer of an item that takes numbers."""
         if kind not in ("scale", "integer"):
             return None, None
         anchors = [option.value for option in options if isinstance(option.value, int)]
-        minimum = node.get("min", scale.get("min", min(anchors, default=None)))
-        maximum = node.get("max", scale.get("max", max(anchors, default=None)))
-        if not isinstance(minimum, int) or not isinstance(maximum, int):
-            self.fault(path, "needs whole numbers as min and max")
+        minimum = self.usual.get("min", min(anchors, default=None)) if one.min is None else one.min
+        maximum = self.usual.get("max", max(anchors, default=None)) if one.max is None else one.max
+        if minimum is None or maximum is None:
+            self.fault((*place, "min"), _("needs whole numbers as min and max"))
             return None, None
         if minimum >= maximum:
-            self.fault(path, f"min {minimum} is not below max {maximum}")
+            self.fault((*place, "min"), _("%(min)s is not below max, %(max)s", min=minimum, max=maximum))
         for value in anchors:
             if not minimum <= value <= maximum:
-                self.fault(f"{path}.anchors", f"{value} is outside {minimum} to {maximum}")
+                outside = _("%(value)s is outside %(min)s to %(max)s", value=value, min=minimum, max=maximum)
+                self.fault((*place, "anchors"), outside)
         return minimum, maximum
 
-    def limit(self, node: Node, path: str, usual: int) -> int:
-        limit = int(node.get("max_length") or node.get("max_chars") or usual)
-        for language, minimum in node.get("min_chars", {}).items():
+    def limit(self, one: ItemFile, place: Place, usual: int) -> int:
+        """Return how many characters an answer can have."""
+        limit = one.max_length or one.max_chars or usual
+        for language, minimum in (one.min_chars or {}).items():
             if minimum > limit:
-                self.fault(f"{path}.min_chars.{language}", f"{minimum} is above the limit of {limit}")
+                above = _("%(value)s is above the limit of %(limit)s", value=minimum, limit=limit)
+                self.fault((*place, "min_chars", language), above)
         return limit
 
-    def condition(self, node: Any, path: str) -> Condition | None:
-        if node is None:
-            return None
-        if node.get("op") not in ("eq", "in"):
-            self.fault(f"{path}.op", f"unknown comparison {node.get('op')!r}")
-        if node.get("op") == "in" and not isinstance(node.get("value"), list):
-            self.fault(f"{path}.value", "is no list")
-        return Condition(str(node.get("q")), node.get("op"), node.get("value"))
+    def check_keys(self, items: Mapping[Place, Item]) -> None:
+        """Find keys that two items have."""
+        places: dict[str, Place] = {}
+        for place, item in items.items():
+            if item.key and places.setdefault(item.key, place) != place:
+                where = place_of(places[item.key])
+                self.fault((*place, "id"), _('"%(value)s" is that of %(place)s too', value=item.key, place=where))
 
-    def keys(self, items: Sequence[Item]) -> None:
-        for key in _repeated(item.key for item in items):
-            self.fault("items", f"key {key!r} occurs twice")
+    def check_conditions(self, items: Mapping[Place, Item]) -> None:
+        """Find conditions about questions that are not there."""
+        known = {item.key for item in items.values()}
+        for place, item in items.items():
+            for name in ("show_if", "hide_if"):
+                condition = getattr(item, name)
+                question = condition.question.removeprefix("pre.") if condition else ""
+                if question and question not in known:
+                    wrong = _('there is no item "%(name)s"', name=question) + suggestion(question, known)
+                    self.fault((*place, name, "q"), wrong)
 
-    def conditions(self, items: Sequence[Item]) -> None:
-        known = {item.key for item in items}
-        for item in items:
-            for condition in filter(None, (item.show_if, item.hide_if)):
-                if condition.question.removeprefix("pre.") not in known:
-                    self.fault(item.key, f"depends on {condition.question!r}, which is no item")
-
-    def comparisons(self, data: Node, items: Sequence[Item]) -> None:
-        if data.get("kind") != PAIRWISE:
+    def check_comparisons(self, items: Mapping[Place, Item]) -> None:
+        """Find questions about a pair that cannot be answered beside each other."""
+        if self.file.kind != PAIRWISE:
             return
-        self.text(data.get("reason"), "reason")
-        for item in items:
+        if self.file.reason is None:
+            self.fault(("reason",), _("is missing"))
+        for place, item in items.items():
             if tuple(option.value for option in item.options) != BESIDE_EACH_OTHER:
-                self.fault(item.key, f"must be answered by {', '.join(BESIDE_EACH_OTHER)}")
+                self.fault(
+                    (*place, "options"), _("must be answered by %(answers)s", answers=", ".join(BESIDE_EACH_OTHER))
+                )
 
-    def instructions(self, data: Node, items: Sequence[Item]) -> None:
-        for item in items:
-            if item.instructed is not None and (wrong := _wrong_with_instruction(item, data)):
-                self.fault(f"{item.key}.instructed", wrong)
+    def check_instructions(self, items: Mapping[Place, Item]) -> None:
+        """Find items that cannot tell people what to answer."""
+        for place, item in items.items():
+            if item.instructed is not None and (wrong := self.wrong_with_instruction(item)):
+                self.fault((*place, "instructed"), wrong)
 
-    def scales(self, data: Node, items: Sequence[Item]) -> Iterator[Scale]:
+    def wrong_with_instruction(self, item: Item) -> str:
+        """Return why the item cannot tell people what to answer; empty where it can."""
+        if self.file.kind not in INSTRUCTED_KINDS or self.file.id in NEVER_INSTRUCTED or self.file.questions:
+            return _("no item of this instrument can tell people what to answer")
+        if item.type not in ("scale", "single"):
+            return _("is for items of type scale or single, not %(type)s", type=item.type)
+        if item.scale:
+            return _(
+                'the item counts in the scale "%(scale)s", so it cannot tell people what to answer', scale=item.scale
+            )
+        # True and 4.0 equal whole numbers, but are not what a form gives.
+        if type(item.instructed) not in (int, str) or item.instructed not in choices_of(item):
+            return _("%(value)r is none of the item's own values", value=item.instructed)
+        return ""
+
+    def scales(self, items: Mapping[Place, Item]) -> Iterator[Scale]:
+        """Return the scales and facets that the file describes, and the mean of all dimensions."""
         for part in ("factors", "facets"):
-            for number, node in enumerate(data.get(part, ())):
-                yield self.scale(node, f"{part}[{number}]", data, items)
-        for key in sorted({item.scale for item in items} - _scale_keys(data) - {""}):
-            self.fault("items", f"name the scale {key!r}, which the file does not describe")
-        if data.get("dimensions"):
-            keys = tuple(item.key for item in items if item.instructed is None)
+            for number, one in enumerate(getattr(self.file, part)):
+                yield self.scale(one, (part, number), list(items.values()))
+        known = {one.key for one in (*self.file.factors, *self.file.facets)}
+        for place, item in items.items():
+            if item.scale and item.scale not in known:
+                wrong = _('the file describes no scale "%(scale)s"', scale=item.scale) + suggestion(item.scale, known)
+                self.fault((*place, "factor"), wrong)
+        if self.file.dimensions:
+            keys = tuple(item.key for item in items.values() if item.instructed is None)
             yield Scale("overall", OVERALL, keys, len(keys))
 
-    def scale(self, node: Node, path: str, data: Node, items: Sequence[Item]) -> Scale:
-        keys = tuple(item.key for item in items if item.scale == node.get("key"))
+    def scale(self, one: ScaleFile, place: Place, items: Sequence[Item]) -> Scale:
+        """Return a scale with its items."""
+        keys = tuple(item.key for item in items if item.scale == one.key)
         if not keys:
-            self.fault(path, "has no items")
-        needed = self.minimum_answered(data) if "factors" in data else len(keys)
-        return Scale(self.key(node, path), self.text(node.get("label"), f"{path}.label"), keys, needed)
+            self.fault(place, _("has no items"))
+        needed = self.minimum_answered() if self.file.factors else len(keys)
+        return Scale(one.key, one.label, keys, needed)
 
-    def minimum_answered(self, data: Node) -> int:
-        """The missing rule is a sentence in the file ("at least 3 of its 4 items"), and its only source."""
-        rule = re.search(r"at least (\d+) of", str(data.get("scoring", {}).get("missing", "")))
+    def minimum_answered(self) -> int:
+        """Return how many items of a scale must be answered. The sentence in the file is its only source."""
+        rule = re.search(r"at least (\d+) of", str((self.file.scoring or {}).get("missing", "")))
         if rule is None:
-            self.fault("scoring.missing", "does not say 'at least … of' how many items")
+            self.fault(("scoring", "missing"), _("does not say 'at least … of' how many items"))
             return 0
         return int(rule[1])
 
 
-def _option_nodes(node: Node, path: str, kind: str, data: Node) -> tuple[str, Sequence[Node]]:
-    """Where the options of an item stand in the file, and what stands there."""
-    if "options_ref" in node:
-        return node["options_ref"], data.get(node["options_ref"], ())
-    for key in ("anchors", "options"):
-        if key in node:
-            return f"{path}.{key}", node[key]
-    if kind == "scale":
-        return "response_scale.options", data.get("response_scale", {}).get("options", ())
-    if data.get("kind") == PAIRWISE:
-        return "answers", data.get("answers", ())
-    return f"{path}.options", ()
+def option_from(option: OptionFile, value: Any, item: ItemFile) -> Option:
+    """Return an option. Those of one group may be shown in any order among themselves."""
+    group = "answer" if item.answer is not None else option.valence
+    return Option("" if value is None else value, option.text, "" if group == "any" else group)
 
 
-def _wrong_with_instruction(item: Item, data: Node) -> str:
-    """Why the item cannot tell people what to answer; empty where it can."""
-    if data.get("kind") not in INSTRUCTED_KINDS or data.get("id") in NEVER_INSTRUCTED or "questions" in data:
-        return "no item of this instrument can tell people what to answer"
-    if item.type not in ("scale", "single"):
-        return f"is for items of type scale or single, not {item.type}"
-    if item.scale:
-        return f"the item counts in the scale {item.scale!r}, so it cannot tell people what to answer"
-    # True and 4.0 equal whole numbers, but are not what a form gives.
-    if type(item.instructed) not in (int, str) or item.instructed not in _choices(item):
-        return f"{item.instructed!r} is none of the item's own values"
-    return ""
+def condition_from(condition: ConditionFile | None) -> Condition | None:
+    """Return the condition of an item."""
+    return Condition(condition.q, condition.op, condition.value) if condition else None  # type: ignore[arg-type]
 
 
-def _choices(item: Item) -> list[str | int]:
+def choices_of(item: Item) -> list[str | int]:
+    """Return the answers that an item can have."""
     if item.minimum is not None and item.maximum is not None:
         return list(range(item.minimum, item.maximum + 1))
     return [option.value for option in item.options if option.value != DECLINED]
-
-
-def _instruction(data: Node) -> tuple[Any, str]:
-    if "trigger" in data:
-        return data["trigger"].get("scope"), "trigger.scope"
-    return data.get("instruction"), "instruction"
-
-
-def _attribution(data: Node) -> str:
-    return "; ".join(source["cite"] for source in data.get("sources", ()) if "cite" in source)
-
-
-def _scale_keys(data: Node) -> set[str]:
-    return {node.get("key") for part in ("factors", "facets") for node in data.get(part, ())}
-
-
-def _repeated(values: Iterator[Any]) -> list[Any]:
-    return [value for value, count in Counter(values).items() if count > 1]

@@ -16,7 +16,8 @@ class QuizResult:
 
 
 def mark(questionnaire: Questionnaire, answers: Mapping[str, object], *, track: str) -> QuizResult:
-    """A question without an answer is wrong. Counsellors answer more questions and need the same share of them."""
+    """Return the result. A question without an answer is wrong. Counsellors answer more questions and need the same
+    share of them."""
     parts = ("questions", "expert_questions") if track == "expert" else ("questions",)
     asked = {item.key for item in questionnaire.items_for(track=track)}
     questions = [each for part in parts for each in questionnaire.raw.get(part, ()) if each["id"] in asked]

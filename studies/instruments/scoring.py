@@ -17,7 +17,8 @@ class ScaleScore:
 
 
 def score(questionnaire: Questionnaire, answers: Answers) -> list[ScaleScore]:
-    """One score a scale, those that derive from another scale last. Raises ValueError for an answer out of range."""
+    """Return one score a scale, those that derive from another scale last. Raises ValueError for an answer out of
+    range."""
     scores = [_score_of(scale, questionnaire, answers) for scale in questionnaire.scales]
     return [*scores, *_derived(questionnaire, scores)]
 
@@ -42,7 +43,7 @@ def _in_key(item: Item, answer: float) -> float:
 
 
 def _derived(questionnaire: Questionnaire, scores: Sequence[ScaleScore]) -> Iterator[ScaleScore]:
-    """Scales that mirror another one, as Neuroticism does Emotional Stability: "6 - mean(ES)" in the file."""
+    """Return scales that mirror another one, as Neuroticism does Emotional Stability: "6 - mean(ES)" in the file."""
     by_key = {score.scale: score for score in scores}
     for node in questionnaire.raw.get("scoring", {}).get("derived", ()):
         rule = re.fullmatch(r"(\d+) - mean\((\w+)\)", node["rule"])

@@ -31,7 +31,7 @@ class Vignette:
 
 @cache
 def vignettes(file: Path = FILE) -> tuple[Vignette, ...]:
-    """In the order in which reviewers get them."""
+    """Return the vignettes in the order in which reviewers get them."""
     data = json.loads(file.read_text(encoding="utf-8"))
     return tuple(_vignette(node, data["instrument"]) for node in data["vignettes"])
 

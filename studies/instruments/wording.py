@@ -16,18 +16,19 @@ def placeholders(text: str) -> tuple[str, ...]:
 
 
 def fill(text: str, values: Mapping[str, object]) -> str:
-    """`text` with every `{{name}}` replaced; a name without a value is a KeyError."""
+    """Return `text` with every `{{name}}` replaced; a name without a value is a KeyError."""
     return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)
 
 
 def keep_parts(text: str, holds: Callable[[str], bool]) -> str:
-    """`text` with each `{{if_x}}…{{/if_x}}` where `holds("if_x")`, and without it elsewhere; parts in parts too."""
+    """Return `text` with each `{{if_x}}…{{/if_x}}` where `holds("if_x")`, and without it elsewhere; parts in parts
+    too."""
     return _PART.sub(lambda part: keep_parts(part[2], holds) if holds(part[1]) else "", text)
 
 
 def fill_sentences(text: str, values: Mapping[str, str]) -> str:
-    """As `fill`, without the sentences that name something of which there is no value, or an empty one. The spaces that
-    stand around a placeholder go where its value is Chinese, as its neighbours are."""
+    """Fill placeholders as `fill` does, without the sentences that name something of which there is no value, or an
+    empty one. The spaces that stand around a placeholder go where its value is Chinese, as its neighbours are."""
     kept = [
         sentence for sentence in _SENTENCE.findall(text) if all(values.get(name) for name in placeholders(sentence))
     ]

@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from dialogue.incoming import LARGEST_KEY, int_from
-from studies.instruments.guide import rated
+from studies.instruments.guide import rated_instruments
 from studies.interviews import attachments, coding, materials, schedule
 from studies.interviews.note_forms import NOTE_LIMIT, NoteForm, NotesForm
 from studies.interviews.record import Record, flag_in_words, record_of, score_in_words
@@ -126,7 +126,7 @@ def interview_page(
 ) -> HttpResponse:
     held, language = schedule.interview_of(person), instrument_language()
     tables = materials.score_tables(person, language, only=instruments_rated(person))
-    about = rated(schedule.guide_of(person))
+    about = rated_instruments(schedule.guide_of(person))
     record = record_of(person, held, language)
     context = {
         "person": person,

@@ -15,13 +15,13 @@ from studies.instruments.forms import InstrumentForm, Row, form_for
 from studies.instruments.guide import (
     CANDIDATE_FIELDS,
     GuidePage,
-    asked_on,
     candidate_field,
-    held_back,
+    held_back_instruments,
     is_candidate,
     minutes,
     pages_of,
-    rated,
+    questions_on,
+    rated_instruments,
     row_of,
 )
 from studies.instruments.loading import load
@@ -160,12 +160,13 @@ def page_materials(visit: Visit, page: GuidePage) -> dict[str, Any]:
     """Return the person's own material for the section. Nothing names the held-back dimensions before their page."""
     person, guide = visit.participation, load(visit.step.instrument)
     shows = () if page.reveals else page.section.shows
+    about = rated_instruments(guide)
     return {
-        "tables": materials.score_tables(person, visit.language, only=rated(guide)) if "ratings" in shows else [],
-        "dimensions": dimensions(rated(guide), visit.language) if "dimensions" in shows else [],
+        "tables": materials.score_tables(person, visit.language, only=about) if "ratings" in shows else [],
+        "dimensions": dimensions(about, visit.language) if "dimensions" in shows else [],
         "talks": materials.talks_of(person) if "conversations" in shows else [],
         "flags": materials.replies_with_flags(person, visit.language) if "flags" in shows else [],
-        "revealed": dimensions(held_back(guide), visit.language) if page.reveals else [],
+        "revealed": dimensions(held_back_instruments(guide), visit.language) if page.reveals else [],
     }
 
 
@@ -192,7 +193,7 @@ def form_to_show(visit: Visit, page: GuidePage) -> InstrumentForm:
 def form_of(visit: Visit, page: GuidePage, data: Any = None) -> InstrumentForm:
     kept = visit.draft(str(page.number)) or earlier_answers(visit, page)
     rows = rows_for(data or kept)
-    asked = asked_on(load(visit.step.instrument), page, candidates=rows)
+    asked = questions_on(load(visit.step.instrument), page, candidates=rows)
     return form_for(asked, language=visit.language, earlier=kept, data=data)
 
 

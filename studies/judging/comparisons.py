@@ -147,10 +147,9 @@ def build_wanted(showing: Showing, judge: ArmSpec, raters: Mapping[str, Rater]) 
 def get_hash(judge: ArmSpec) -> str:
     """Return the same value for the same questions to the same model."""
     asked = judge_settings(judge)
-    model = [asked.kind, asked.base_url, asked.model, asked.temperature, asked.max_tokens]
     versions = [template_version(name, language) for name in (TEMPLATE, "repair") for language in CODES]
     versions += get_sending_versions(judge, redacts=judge.redact)
-    return digest([judge.key, KIND, model, asked.request_options(), versions])
+    return digest([judge.key, KIND, asked.identity(), asked.request_options(), versions])
 
 
 # Asking

@@ -56,8 +56,7 @@ class Preview:
         asked = self.configuration.settings()
         forms = [prompt.form for prompt in self.prompts if prompt.form]
         return {
-            "temperature": asked.temperature,
-            "max_tokens": asked.max_tokens,
+            **asked.parameters(),
             **({RESPONSE_FORMAT: forms[0] if len(forms) == 1 else forms} if forms else {}),
             **(get_ledger_note(self.prompts[0].redacted) if self.prompts else {}),
         }

@@ -9,7 +9,7 @@ from dialogue.judges import probes, redaction, schemas
 from dialogue.judges.prompts import template_version
 from dialogue.judges.strategies import get_strategy
 from dialogue.languages import CODES
-from dialogue.providers.base import ModelSettings
+from dialogue.providers.base import ModelSettings, copy_settings
 from studies.design.spec import ArmSpec
 
 JUDGE_TEMPERATURE = 0.0  # EmoHarbor §4.1: its evaluator
@@ -50,7 +50,7 @@ class Configuration:
     def hash(self) -> str:
         """Return the same value for the same questions to the same model."""
         settings = self.settings()
-        model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
+        model = settings.identity()
         versions = [get_strategy(self.strategy).get_prompt_version(language) for language in CODES]
         versions += [template_version("repair", language) for language in CODES]
         if self.variant:
@@ -61,7 +61,7 @@ class Configuration:
     def thinker_hash(self) -> str:
         """Return the hash of the Thinker's questions. Its inner states serve every strategy and variant."""
         settings = thinker_settings(self.judge)
-        model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
+        model = settings.identity()
         versions = [template_version("thinker", language) for language in CODES]
         versions += get_sending_versions(self.judge, redacts=self.redacts)
         return digest([self.judge.key, model, settings.request_options(), versions])
@@ -97,15 +97,9 @@ def digest(parts: Any) -> str:
 
 
 def judge_settings(judge: ArmSpec) -> ModelSettings:
-    return ModelSettings(
-        kind=judge.kind,
-        model=judge.model,
-        base_url=judge.base_url,
-        api_key_env=judge.api_key_env,
-        temperature=JUDGE_TEMPERATURE if judge.temperature is None else judge.temperature,
-        max_tokens=judge.max_tokens,
-        extra=judge.extra_for_model(),
-    )
+    """Return the settings with which a judge's model is asked."""
+    temperature = JUDGE_TEMPERATURE if judge.temperature is None else judge.temperature
+    return copy_settings(judge, temperature=temperature, extra=judge.extra_for_model())
 
 
 def thinker_settings(judge: ArmSpec) -> ModelSettings:

@@ -9,6 +9,7 @@ from django.db import transaction
 from dialogue import chat
 from dialogue.models import Conversation, Supporter
 from dialogue.models.conversation import SeekerKind, Status, TurnState
+from dialogue.providers.base import copy_settings
 from studies.design.plan import TOPIC_QUESTIONS
 from studies.design.spec import COUNSELLOR, ArmSpec, StudySpec
 from studies.models import ArmRun, Participation
@@ -163,15 +164,7 @@ def pacing_fields(spec: StudySpec, language: str) -> dict:
 
 def freeze_supporter(arm: ArmSpec, language: str) -> Supporter:
     return Supporter.frozen(
-        kind=arm.kind,
-        model=arm.model,
-        base_url=arm.base_url,
-        api_key_env=arm.api_key_env,
-        provider=arm.provider,
-        prompt=prompt_in(arm, language),
-        temperature=arm.temperature,
-        max_tokens=arm.max_tokens,
-        extra=dict(arm.extra),
+        **vars(copy_settings(arm, extra=dict(arm.extra))), provider=arm.provider, prompt=prompt_in(arm, language)
     )
 
 

@@ -50,7 +50,7 @@ class CardFace:
 
 
 def face_of(card: Mapping[str, Any], played: Collection[str] = ()) -> CardFace:
-    """`card` as Card.as_given() has it."""
+    """Return how a page shows a card, which is as Card.as_given() has it."""
     language, profile = card["language"], card["profile"]
     person, manner, trouble, script = (profile[part] for part in "DPCS")
     shown = [(each, card["intensities"].get(each.key, 0)) for each in behaviours()]
@@ -74,7 +74,7 @@ def face_of(card: Mapping[str, Any], played: Collection[str] = ()) -> CardFace:
 
 
 def facts(labels: Mapping[str, str], values: Mapping[str, Any], language: str) -> Facts:
-    """What the card has of these, lists in one line."""
+    """Return what the card has of these, lists in one line."""
     return [(label, joined(values[key], language)) for key, label in labels.items() if values.get(key)]
 
 
@@ -115,7 +115,7 @@ def reaction_labels() -> dict[str, str]:
 
 
 def in_words(trouble: Mapping[str, Any], language: str) -> dict[str, Any]:
-    """With the feeling by its name, where it is one of the feelings check, and how strong it is."""
+    """Return the trouble with the feeling by its name, where it is one of the feelings check, and how strong it is."""
     named = {option.value: option.text[language] for option in load("emotion_checkin").items[0].options}
     given = trouble.get("emotion", "")
     feeling = named.get(given, given)

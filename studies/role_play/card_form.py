@@ -1,5 +1,6 @@
 """A role card as a form. Fields are named by their place in a file of cards, and such a file's reader looks at them."""
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import reduce
 from typing import Any
@@ -7,10 +8,10 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext as _
 
+from dialogue.documents import Fault
 from dialogue.languages import LANGUAGES
 from studies.design.behaviours import behaviours, levels
 from studies.design.card_files import CardSpec, read_card
-from studies.design.fields import Fault, Table
 from studies.participation.language import instrument_language
 from studies.role_play.card_face import own_labels, person_labels, reaction_labels, trouble_labels
 
@@ -22,7 +23,7 @@ NEEDED = ("id", "lang", "D.alias", "C.problem", "C.goals", "S.opening", "S.layer
 
 
 def labels() -> dict[str, dict[str, str]]:
-    """Group → place → label."""
+    """Return the labels by group and place."""
     return {
         _("The person"): {
             "id": _("Key"),
@@ -87,25 +88,24 @@ class CardForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or {}
-        faults: list[Fault] = []
-        self.read = read_card(Table(self.document(given), "", faults), min_turns=self.min_turns)
+        self.read, faults = read_card(self.document(given), min_turns=self.min_turns)
         for fault in faults:
-            self.tell(fault)
+            self.add_fault(fault)
         return given
 
     def document(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """As the card would stand in a file."""
+        """Return the card as it would stand in a file."""
         kept = self.card.profile["P"].get("big5") if self.card else None
-        document: dict[str, Any] = {"P": {"big5": kept} if kept else {}}
+        document: dict[str, Any] = {"D": {}, "P": {"big5": kept} if kept else {}, "C": {}, "S": {}}
         for place, value in given.items():
             if value not in (None, ""):
                 *parents, last = place.split(".")
                 reduce(lambda node, part: node.setdefault(part, {}), parents, document)[last] = value_of(place, value)
         return document
 
-    def tell(self, fault: Fault) -> None:
-        """At its field, where that has not complained already."""
-        place = next((place for place in self.fields if f"{fault.key_path}.".startswith(f"{place}.")), None)
+    def add_fault(self, fault: Fault) -> None:
+        """Add a fault at its field, where that has none already."""
+        place = next((place for place in self.fields if re.match(rf"{re.escape(place)}\b", fault.place)), None)
         if place is None or place not in self.errors:
             self.add_error(place, fault.message if place else str(fault))
 

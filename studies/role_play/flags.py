@@ -35,7 +35,7 @@ def take_back(*, run: ArmRun, turn: Turn) -> None:
 
 
 def form_of(*, language: str, data: Mapping[str, str]) -> InstrumentForm:
-    """With the fault that only the two answers together can have."""
+    """Return the form with the fault that only the two answers together can have."""
     questionnaire = load(INSTRUMENT)
     form = form_for(questionnaire, language=language, data=data)
     answers = form.given_answers() if form.is_valid() else {}
@@ -50,5 +50,5 @@ def words_of(one: Flag, language: str) -> str:
 
 
 def face_of(one: Flag, language: str) -> dict[str, object]:
-    """As the counsellor's page knows it."""
+    """Return a flag as the counsellor's page knows it."""
     return {"turn": one.turn, "reason": one.reason, "words": words_of(one, language), "note": one.note}

@@ -99,16 +99,16 @@ def card_for(study: Study, key: str) -> Card:
 @require_http_methods(["GET", "POST"])
 @study_page
 def new(request: HttpRequest, study: Study) -> HttpResponse:
-    return written(request, study, None)
+    return write_card(request, study, None)
 
 
 @require_http_methods(["GET", "POST"])
 @study_page
 def edit(request: HttpRequest, study: Study, key: str) -> HttpResponse:
-    return written(request, study, card_for(study, key))
+    return write_card(request, study, card_for(study, key))
 
 
-def written(request: HttpRequest, study: Study, row: Card | None) -> HttpResponse:
+def write_card(request: HttpRequest, study: Study, row: Card | None) -> HttpResponse:
     card = spec_of(row) if row else None
     if request.method == "GET" or "preset" in request.POST:
         return form_page(request, study, CardForm(initial=with_preset(request), card=card), row)
@@ -123,7 +123,7 @@ def written(request: HttpRequest, study: Study, row: Card | None) -> HttpRespons
 
 
 def with_preset(request: HttpRequest) -> dict[str, Any]:
-    """What stands in the form, with the intensities of the preset whose button was pressed."""
+    """Return what stands in the form, with the intensities of the preset whose button was pressed."""
     chosen = [preset for preset in presets() if preset.key == request.POST.get("preset")]
     values = {f"{BEHAVIOUR}.{key}": str(value) for preset in chosen for key, value in preset.intensities.items()}
     return {**request.POST.dict(), **values}
@@ -151,18 +151,18 @@ def import_file(request: HttpRequest, study: Study) -> HttpResponse:
         stored = store_cards(study=study, cards=parse_cards(file.read(), name=file.name, min_turns=least_turns(study)))
     except CardFileError as error:
         return cards_page(request, study, form, faults=tuple(str(error).splitlines()), status=400)
-    messages.success(request, told(stored))
+    messages.success(request, import_message(stored))
     return redirect("research-cards", study.key)
 
 
-def told(stored: Stored) -> str:
+def import_message(stored: Stored) -> str:
     return _("%(added)s cards added, %(changed)s changed, %(unchanged)s unchanged.") % vars(stored)
 
 
 @require_POST
 @study_page
 def retire(request: HttpRequest, study: Study, key: str) -> HttpResponse:
-    """`act`: retire, or restore, which undoes it."""
+    """Retire a card, or restore it (`act`)."""
     found = card_for(study, key)
     found.retired = request.POST.get("act") != "restore"
     found.save(update_fields=["retired"])

@@ -251,7 +251,7 @@ def rewrite(request: HttpRequest, study: Study, row: SeekerProfile) -> HttpRespo
     try:
         approval.rewrite(row, parse_profile(text), as_seen=request.POST.get("seen", ""))
     except ProfilesRefused as refused:
-        return profile_page(request, study, row, text=text, faults=tuple(refused.faults), status=400)
+        return profile_page(request, study, row, text=text, faults=tuple(map(str, refused.faults)), status=400)
     except Refused as refused:
         return profile_page(request, study, row, text=text, faults=(str(WHY_NOT[str(refused)]),), status=400)
     messages.success(request, _("Saved and checked again. The profile waits for a decision."))

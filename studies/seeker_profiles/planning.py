@@ -113,8 +113,7 @@ def plan_profiles(
 def configuration(study: Study, writer: ArmSpec) -> str:
     """Return the hash of everything that decides what is asked of whom."""
     settings = writer_settings(writer)
-    model = [settings.kind, settings.base_url, settings.model, settings.temperature, settings.max_tokens]
-    return digest([study.key, model, dict(settings.extra), [version(language) for language in CODES]])
+    return digest([study.key, settings.identity(), dict(settings.extra), [version(language) for language in CODES]])
 
 
 def writer_settings(writer: ArmSpec) -> ModelSettings:

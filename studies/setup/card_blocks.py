@@ -22,9 +22,9 @@ LEFT = Q(status__in=[status for status in OVER if status != Status.COMPLETED]) |
 
 
 def take_row(participation: Participation) -> tuple[int, Row]:
-    """The lowest row of the first block that nobody holds. Where all are held, the lowest whose holder has withdrawn,
-    stopped, timed out or been excluded: it passes to the new person, and the one before keeps order and cards, but no
-    row. (Who was erased holds none either.) Where there is no such row, the same in the next block.
+    """Take the lowest row of the first block that nobody holds. Where all are held, the lowest whose holder has
+    withdrawn, stopped, timed out or been excluded: it passes to the new person, and the one before keeps order and
+    cards, but no row. (Who was erased holds none either.) Where there is no such row, the same in the next block.
 
     Two who come at once may find the same row; the database then refuses the second, who tries again.
     """
@@ -50,7 +50,7 @@ def free_index(participation: Participation) -> int:
 
 
 def beside(participation: Participation) -> QuerySet[Participation]:
-    """The others who share the plan."""
+    """Return the others who share the plan."""
     same = Participation.objects.filter(
         protocol=participation.protocol, track=participation.track, is_test=participation.is_test
     )
@@ -85,7 +85,7 @@ class ShownRow:
 
 
 def shown_rows(protocol: Protocol, *, is_test: bool) -> list[ShownRow]:
-    """Of all blocks that have been begun, and of the first in any case."""
+    """Return the rows of all blocks that have been begun, and of the first in any case."""
     people = protocol.participations.filter(track=COUNSELLOR, is_test=is_test, order_index__isnull=False)
     holders = {person.order_index: person for person in people}
     left = set(people.filter(LEFT).values_list("pk", flat=True))
@@ -95,7 +95,7 @@ def shown_rows(protocol: Protocol, *, is_test: bool) -> list[ShownRow]:
 
 
 def planned_places(protocol: Protocol, block: int) -> list[Places]:
-    """Of each row its arms, each with the card that it has in each language of the study."""
+    """Return the arms of each row, each with the card that it has in each language of the study."""
     plans = [plan_of(protocol, block=block, language=language) for language in protocol.spec().languages]
     return [
         tuple((same[0].arm, " / ".join(place.card for place in same if place.card)) for same in zip(*rows, strict=True))

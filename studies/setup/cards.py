@@ -26,7 +26,7 @@ class Stored:
 
 @transaction.atomic
 def store_cards(*, study: Study, cards: Iterable[CardSpec], change: bool = True) -> Stored:
-    """What was given out already stays as it was: each run has a copy."""
+    """Store cards. What was given out already stays as it was: each run has a copy."""
     known = {card.key: card for card in study.cards.select_for_update()}
     stored = Stored()
     for card in cards:
@@ -49,7 +49,8 @@ def _store(study: Study, row: Card | None, card: CardSpec, change: bool) -> str:
 
 
 def store_cards_of(*, study: Study, spec: StudySpec, folder: Path | None) -> Stored:
-    """Those that the study file names and that are not there yet; what was changed on the workbench since is kept."""
+    """Store the cards that the study file names and that are not there yet. What was changed on the workbench is
+    kept."""
     folders = [folder, INSTRUMENTS] if folder else [INSTRUMENTS]
     files = [card_file(name, folders) for name in spec.role_play.cards]
     cards = [card for file in files if file for card in read_cards(file)]
@@ -57,12 +58,12 @@ def store_cards_of(*, study: Study, spec: StudySpec, folder: Path | None) -> Sto
 
 
 def keys_in(*, study: Study, language: str) -> list[str]:
-    """Of the cards that may be given out in this language, in the same order whichever the database."""
+    """Return the keys of the cards that may be given out in this language, in the same order whichever the database."""
     return sorted(study.cards.filter(language=language, retired=False).values_list("key", flat=True))
 
 
 def draw_cards(*, participation: Participation, count: int, index: int) -> list[str]:
-    """The cards that were drawn least often so far, in a seeded order; none comes twice before all have come.
+    """Draw the cards that were drawn least often so far, in a seeded order; none comes twice before all have come.
     Empty where there is none in the person's language."""
     keys = keys_in(study=participation.study, language=participation.language)
     if not keys:
@@ -77,13 +78,13 @@ def draw_cards(*, participation: Participation, count: int, index: int) -> list[
 
 
 def times_drawn(participation: Participation) -> Counter[str]:
-    """By key, among the others of the study; test data by itself."""
+    """Return how often each card was drawn by the others of the study; test data by itself."""
     others = participation.study.participations.filter(is_test=participation.is_test).exclude(pk=participation.pk)
     return Counter(key for cards in others.exclude(cards=[]).values_list("cards", flat=True) for key in cards)
 
 
 def give_card(*, run: ArmRun, participation: Participation) -> None:
-    """The person's card for this run, copied as it is now; without a card there is still something to count on."""
+    """Copy the person's card for this run as it is now. Without a card there is still a row to tick behaviours in."""
     drawn = participation.cards[run.position - 1 : run.position]
     card = participation.study.cards.filter(key__in=drawn).first()
     if card:

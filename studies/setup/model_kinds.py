@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
+from dialogue.providers.base import KINDS as KNOWN_KINDS
 from dialogue.providers.base import ChatModel, ModelSettings
 from dialogue.providers.registry import KINDS, Surroundings
-from studies.design.reading import ARM_KINDS
 
 
 def register_model_kind(name: str, build: Callable[[ModelSettings, Surroundings], ChatModel]) -> None:
@@ -13,5 +13,5 @@ def register_model_kind(name: str, build: Callable[[ModelSettings, Surroundings]
     `build` makes the model from an arm's or a judge's settings. Call this in your `AppConfig.ready`.
     """
     KINDS[name] = build
-    if name not in ARM_KINDS:
-        ARM_KINDS.append(name)
+    if name not in KNOWN_KINDS:
+        KNOWN_KINDS.append(name)

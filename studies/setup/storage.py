@@ -28,7 +28,7 @@ def load_spec(spec: StudySpec, *, folder: Path | None = None) -> Loaded:
 
 
 def load_design(spec: StudySpec) -> Loaded:
-    """Where people are under way, they keep their version and a new one is made for those to come."""
+    """Store a design. People under way keep their version; a new one is made for those to come."""
     study, created = Study.objects.select_for_update().get_or_create(key=spec.key)
     current = study.current()
     if created or current is None:

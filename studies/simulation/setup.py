@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from dialogue.languages import CODES
-from dialogue.providers.base import ModelSettings
+from dialogue.providers.base import ModelSettings, copy_settings
 from dialogue.seekers.behaviours import Condition, average, worst_case
 from dialogue.seekers.profiles import Profile
 from dialogue.seekers.prompts import NAMES, version
@@ -53,16 +53,8 @@ class Setup:
         )
 
     def model(self) -> ModelSettings:
-        seeker = self.seeker
-        return ModelSettings(
-            kind=seeker.kind,
-            model=SCRIPT if seeker.kind == "scripted" else seeker.model,
-            base_url=seeker.base_url,
-            api_key_env=seeker.api_key_env,
-            temperature=seeker.temperature,
-            max_tokens=seeker.max_tokens,
-            extra=seeker.extra,
-        )
+        """Return the settings of the model that plays the seekers."""
+        return copy_settings(self.seeker, model=SCRIPT if self.seeker.kind == "scripted" else self.seeker.model)
 
     def hash(self) -> str:
         """Return the same value for the same seekers, whoever they talk to."""

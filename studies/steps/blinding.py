@@ -17,7 +17,8 @@ from studies.design.plan import Step
 from studies.design.spec import ArmSpec, StudySpec
 from studies.instruments.definitions import Condition, Item, Option, Questionnaire
 from studies.instruments.forms import AnswerValue, InstrumentForm, Row, form_for
-from studies.instruments.loading import ARMS, load
+from studies.instruments.instrument_file import ARMS
+from studies.instruments.loading import load
 from studies.instruments.wording import fill, placeholders
 from studies.models import ArmRun
 from studies.participation import progress

@@ -75,7 +75,7 @@ def test_study_file_may_name_it(brought: None, settings: Settings, tmp_path: Pat
 
 
 def test_study_file_may_not_name_what_nobody_brought(settings: Settings, tmp_path: Path) -> None:
-    with pytest.raises(CommandError, match=r"steps\.1\.kind"):
+    with pytest.raises(CommandError, match=r"steps\[1\]\.kind"):
         load_with_step(settings, tmp_path)
 
 

@@ -208,18 +208,18 @@ def test_an_arm_can_be_added_to_a_draft(desk, study):
         ),
         ({"key": "birch"}, ["Arm with this Protocol and Key already exists."]),
         ({"key": "Two Words"}, ["Small letters, digits, '-' and '_' only."]),
-        ({"temperature": "7"}, ["arms.1.temperature: must be between 0 and 2"]),
+        ({"temperature": "7"}, ["arms[1].temperature: must be between 0 and 2"]),
         (
             {"api_key_env": "sk-secret"},
-            ["arms.1.api_key_env: must be the name of an environment variable (capitals, digits, _), never the key"],
+            ["arms[1].api_key_env: must be the name of an environment variable (capitals, digits, _), never the key"],
         ),
-        ({"provider": "Somebody"}, ['arms.1.provider: "Somebody" is not among consent.providers']),
+        ({"provider": "Somebody"}, ['arms[1].provider: "Somebody" is not among consent.providers']),
         ({"prompt": "../secret"}, ["A file name only, without a folder."]),
         ({"prompt": "kind.txt"}, ["A prompt needs both a file name and a text."]),
         ({"prompt_text": '{"": "Be kind."}'}, ["A prompt needs both a file name and a text."]),
         (
             {"prompt": "kind", "prompt_text": '{"en": "Be kind."}'},
-            ["arms.1.prompt: there is kind.en.txt, but no kind.zh.txt"],
+            ["arms[1].prompt: there is kind.en.txt, but no kind.zh.txt"],
         ),
         (
             {"prompt": "kind", "prompt_text": '{"../../en": "Be kind."}'},

@@ -9,7 +9,8 @@ from studies.data.exports.columns import Column, Filter, Table, number, text
 from studies.data.exports.comparisons import instruments_of_pairs
 from studies.instruments.definitions import Item, Questionnaire
 from studies.instruments.forms import COMMENT
-from studies.instruments.loading import ARMS, instrument_ids, load
+from studies.instruments.instrument_file import ARMS
+from studies.instruments.loading import instrument_ids, load
 from studies.instruments.scoring import score
 from studies.models import Study
 

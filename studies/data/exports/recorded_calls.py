@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from dialogue.jobs.calls import ANSWERED
 from dialogue.judges.redaction import MARK
 from dialogue.models import Call
-from dialogue.providers.base import Message, ModelSettings
+from dialogue.providers.base import PARAMETERS, Message, ModelSettings
 from dialogue.providers.recorded import NOT_RECORDED, question_of
 from dialogue.providers.registry import RECORDED
 from studies.data.exports.columns import Filter
@@ -56,5 +56,5 @@ def messages_of(call: Call) -> list[Message]:
 def settings_of(call: Call) -> ModelSettings:
     """Return the settings that a call was asked with, without what the ledger notes beside them."""
     told = {name: value for name, value in call.parameters.items() if name != MARK}
-    temperature, max_tokens = told.pop("temperature", None), told.pop("max_tokens", None)
-    return ModelSettings(call.kind, call.model, temperature=temperature, max_tokens=max_tokens, extra=told)
+    parameters = {name: told.pop(name, None) for name in PARAMETERS}
+    return ModelSettings(call.kind, call.model, **parameters, extra=told)

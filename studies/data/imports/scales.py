@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, field
 
+from dialogue.documents import suggestion
 from studies.data.imports.rows import Row
-from studies.design.fields import suggestion
 from studies.instruments.definitions import Item
 from studies.instruments.loading import instrument_ids, load
 from studies.participation.responses import is_rating

@@ -11,6 +11,7 @@ from dialogue.judges.probes import PLAIN, VARIANTS
 from dialogue.judges.redaction import MARK
 from dialogue.judges.schemas import RESPONSE_FORMAT
 from dialogue.judges.strategies import get_strategy, registered
+from dialogue.providers.base import PARAMETERS
 from dialogue.providers.registry import is_free
 from studies.judging.estimate import judging_loads
 from studies.judging.planning import (
@@ -178,7 +179,7 @@ def place_options(options: dict[str, Any]) -> dict[str, Any]:
 def preview_lines(preview: Preview) -> Iterator[str]:
     """Yield what would be sent, to whom, and why it would not be."""
     everything = preview.parameters()
-    parameters = ", ".join(f"{name} {everything[name]}" for name in ("temperature", "max_tokens"))
+    parameters = ", ".join(f"{name} {everything[name]}" for name in PARAMETERS)
     for prompt in preview.prompts:
         yield f"# {preview.place.name()}: {prompt.version} to {preview.receiver()} ({parameters})"
         yield from (f"# It would not be sent. {obstacle}" for obstacle in preview.obstacles)

@@ -4,8 +4,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 
 from studies.data.exports.guide import build_guide
+from studies.design.reference import reference
 
-PAGES = {"columns.md": build_guide}
+PAGES = {"columns.md": build_guide, "study_file.md": reference}
 
 
 class Command(BaseCommand):

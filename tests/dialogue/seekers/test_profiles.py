@@ -86,26 +86,26 @@ FAULTS = [
     ("id", 7, "id: must be text"),
     ("id", "a\nb", "id: must be one line of at most 100 characters without spaces around it"),
     ("id", "en01", 'id: "en01" is already the id of profiles[1]'),
-    ("lang", "de", "lang: must be en or zh"),
+    ("lang", "de", 'lang: "de" is none of en, zh'),
     ("langs", "en", 'langs: unknown key; did you mean "lang"?'),
     ("D", None, "D: is missing"),
     ("P", [], "P: must be an object"),
     ("D.alias", "", "D.alias: is missing"),
-    ("D.age", "57", "D.age: must be a whole number from 1 to 120"),
-    ("D.age", 0, "D.age: must be a whole number from 1 to 120"),
+    ("D.age", "57", "D.age: must be a whole number"),
+    ("D.age", 0, "D.age: must be between 1 and 120"),
     ("D.occupation", True, "D.occupation: must be text, a number, a list or a table of these"),
-    ("P.big5.N", 6, "P.big5.N: must be a number from 1 to 5"),
+    ("P.big5.N", 6, "P.big5.N: must be between 1 and 5"),
     ("P.hobbies", [["fishing"]], "P.hobbies[1]: must be text, a number, a list or a table of these"),
-    ("C.problem", "  ", "C.problem: must be text"),
+    ("C.problem", "  ", "C.problem: is missing"),
     ("C.problem", None, "C.problem: is missing"),
-    ("C.goals", ["a", 1], "C.goals: must be a list of texts"),
-    ("C.background", "nul \x00", "C.background: holds a character that cannot be kept"),
+    ("C.goals", ["a", 1], "C.goals[2]: must be text"),
+    ("C.background", "nul \x00", "C.background: contains a character that cannot be stored"),
     ("S.opening", None, "S.opening: is missing"),
     ("S.layers", [], "S.layers: is missing"),
-    ("S.reactions", {"pressure": 1}, "S.reactions: must be an object of texts"),
+    ("S.reactions", {"pressure": 1}, "S.reactions.pressure: must be text"),
     ("S.layer", "x", 'S.layer: unknown key; did you mean "layers"?'),
-    ("worst_case_default.resistance", 4, "worst_case_default.resistance: must be a whole number from 0 to 3"),
-    ("worst_case_default.resistance", True, "worst_case_default.resistance: must be a whole number from 0 to 3"),
+    ("worst_case_default.resistance", 4, "worst_case_default.resistance: must be between 0 and 3"),
+    ("worst_case_default.resistance", True, "worst_case_default.resistance: must be a whole number"),
     ("worst_case_default.resistence", 1, 'worst_case_default.resistence: unknown key; did you mean "resistance"?'),
     ("worst_case_default.trigger_word", 1, "worst_case_default.trigger_word: must be text"),
 ]
@@ -125,9 +125,9 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
     nodes[0]["D"]["age"] = -1
     nodes.append("somebody")
     assert refused(tmp_path / "s.json", json.dumps({"profiles": nodes})) == [
-        "s.json: profiles[13]: must be an object",
-        "s.json: profiles[1].D.age: must be a whole number from 1 to 120",
+        "s.json: profiles[1].D.age: must be between 1 and 120",
         "s.json: profiles[3].C.problem: is missing",
+        "s.json: profiles[13]: must be an object",
     ]
 
 
@@ -146,7 +146,7 @@ def test_all_faults_come_at_once(tmp_path: Path) -> None:
             "{",
             "s.jsonl: line 1: no JSON: Expecting property name enclosed in double quotes: line 1 column 2",
         ),
-        ("s.jsonl", b"\xff", "s.jsonl: is not UTF-8 (invalid start byte at byte 0)"),
+        ("s.jsonl", b"\xff", "s.jsonl: is not UTF-8: save it as UTF-8"),
     ],
 )
 def test_file_that_holds_no_profiles_is_refused(tmp_path: Path, name: str, content: Any, fault: str) -> None:
@@ -159,7 +159,7 @@ def test_list_of_profiles_alone_is_the_same(tmp_path: Path) -> None:
     path.write_text(json.dumps(NODES), encoding="utf-8")
     assert load_profiles(path) == PROFILES
     nodes = spoiled("D.age", "old")
-    assert refused(path, json.dumps(nodes)) == ["s.json: profiles[3].D.age: must be a whole number from 1 to 120"]
+    assert refused(path, json.dumps(nodes)) == ["s.json: profiles[3].D.age: must be a whole number"]
 
 
 @pytest.mark.parametrize("place", ["id", "D.age", "P.big5.E", "worst_case_default.resistance"])
@@ -171,17 +171,17 @@ def test_key_that_stands_twice_in_an_object_is_named(tmp_path: Path, place: str)
     start = given.index(key, within)
     twice = f"{given[:start]}{key}1, {given[start:]}"
     assert refused(tmp_path / "s.json", f'{{"profiles": [{twice}]}}') == [
-        f"s.json: profiles[1].{place}: stands more than once"
+        f"s.json: profiles[1].{place}: is given more than once"
     ]
-    assert refused(tmp_path / "s.jsonl", twice) == [f"s.jsonl: line 1.{place}: stands more than once"]
-    with pytest.raises(ProfilesRefused, match=re.escape(f"profile.{place}: stands more than once")):
+    assert refused(tmp_path / "s.jsonl", twice) == [f"s.jsonl: line 1.{place}: is given more than once"]
+    with pytest.raises(ProfilesRefused, match=re.escape(f"profile.{place}: is given more than once")):
         parse_profile(twice)
 
 
 def test_profiles_that_stand_twice_in_a_file_are_named(tmp_path: Path) -> None:
     given = json.dumps([NODES[0]])
     told = refused(tmp_path / "s.json", f'{{"profiles": {given}, "profiles": {given}}}')
-    assert told == ["s.json: profiles: stands more than once"]
+    assert told == ["s.json: profiles: is given more than once"]
 
 
 def test_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -300,10 +300,10 @@ def test_file_that_was_sent_is_read_by_its_name() -> None:
         (
             json.dumps({**NODES[0], "S": {"layers": "one"}, "lang": "fr"}),
             [
-                "profile.lang: must be en or zh",
+                'profile.lang: "fr" is none of en, zh',
                 "profile.S.opening: is missing",
+                "profile.S.layers: must be a list",
                 "profile.S.ends_when: is missing",
-                "profile.S.layers: must be a list of texts",
             ],
         ),
     ],
@@ -311,4 +311,4 @@ def test_file_that_was_sent_is_read_by_its_name() -> None:
 def test_one_by_itself_is_refused_with_every_fault(text: str, faults: list[str]) -> None:
     with pytest.raises(ProfilesRefused) as caught:
         parse_profile(text)
-    assert caught.value.faults == faults
+    assert [str(fault) for fault in caught.value.faults] == faults

@@ -9,7 +9,7 @@ from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.people import safety_questions
 from studies.care.alarms import raise_alarm
-from studies.design import reading
+from studies.design import spec, study_file
 from studies.design.spec import ContrastSpec
 from studies.models import Alarm, Participation, Task
 from studies.participation.step_kinds import KINDS
@@ -298,7 +298,7 @@ def test_design_names_the_primary_contrasts_where_some_are_declared(desk, study)
 
 
 def test_every_choice_of_a_study_file_has_its_word():
-    assert (set(SELECTIONS), set(TOPICS)) == (set(reading.SELECTIONS), set(reading.TOPICS))
+    assert (set(SELECTIONS), set(TOPICS)) == (set(study_file.SELECTIONS), set(spec.TOPICS))
 
 
 # People

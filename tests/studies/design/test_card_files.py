@@ -9,7 +9,7 @@ import pytest
 
 from dialogue.seekers.components import is_worst_case
 from studies.design.behaviours import behaviour_keys, levels, presets
-from studies.design.card_files import CardFileError, parse_cards, read_cards, turns_named
+from studies.design.card_files import CardFileError, parse_cards, read_cards, turns_in
 from studies.design.reading import INSTRUMENTS
 
 DEMO = INSTRUMENTS / "seeker_profiles_demo.json"
@@ -66,36 +66,36 @@ def test_presets_and_levels_fit_the_behaviours() -> None:
 
 
 FAULTS = [
-    ("S.opening", None, "profiles.3.S.opening: is missing"),
-    ("S.opening", " ", "profiles.3.S.opening: is missing"),
-    ("S.opening", 3, "profiles.3.S.opening: must be text"),
-    ("S.layers", [], "profiles.3.S.layers: is missing"),
-    ("S.layers", ["a", 3], "profiles.3.S.layers.2: must be text"),
-    ("S.ends_when", None, "profiles.3.S.ends_when: is missing"),
-    ("S.reactions.presure", "x", 'profiles.3.S.reactions.presure: unknown key; did you mean "pressure"?'),
-    ("C.problem", None, "profiles.3.C.problem: is missing"),
-    ("C.goals", None, "profiles.3.C.goals: is missing"),
-    ("C.intensity", 6, "profiles.3.C.intensity: must be between 1 and 5"),
-    ("C.roles.partners", "x", 'profiles.3.C.roles.partners: unknown key; did you mean "partner"?'),
-    ("D.alias", None, "profiles.3.D.alias: is missing"),
-    ("D.age", "57", "profiles.3.D.age: must be a whole number"),
-    ("P.big5.E", 9, "profiles.3.P.big5.E: must be between 1 and 5"),
-    ("P", "x", "profiles.3.P: must be a table"),
-    ("lang", "fr", 'profiles.3.lang: "fr" is none of en, zh'),
-    ("lang", None, "profiles.3.lang: is missing"),
-    ("id", None, "profiles.3.id: is missing"),
-    ("id", "en01", 'profiles.3.id: "en01" is already the id of profiles.1'),
-    ("id", "A b", "profiles.3.id: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
-    ("worst_case_default.resistance", 4, "profiles.3.worst_case_default.resistance: must be between 0 and 3"),
-    ("worst_case_default.resistance", -1, "profiles.3.worst_case_default.resistance: must be between 0 and 3"),
-    ("worst_case_default.resistance", True, "profiles.3.worst_case_default.resistance: must be a whole number"),
+    ("S.opening", None, "profiles[3].S.opening: is missing"),
+    ("S.opening", " ", "profiles[3].S.opening: is missing"),
+    ("S.opening", 3, "profiles[3].S.opening: must be text"),
+    ("S.layers", [], "profiles[3].S.layers: is missing"),
+    ("S.layers", ["a", 3], "profiles[3].S.layers[2]: must be text"),
+    ("S.ends_when", None, "profiles[3].S.ends_when: is missing"),
+    ("S.reactions.presure", "x", 'profiles[3].S.reactions.presure: unknown key; did you mean "pressure"?'),
+    ("C.problem", None, "profiles[3].C.problem: is missing"),
+    ("C.goals", None, "profiles[3].C.goals: is missing"),
+    ("C.intensity", 6, "profiles[3].C.intensity: must be between 1 and 5"),
+    ("C.roles.partners", "x", 'profiles[3].C.roles.partners: unknown key; did you mean "partner"?'),
+    ("D.alias", None, "profiles[3].D.alias: is missing"),
+    ("D.age", "57", "profiles[3].D.age: must be a whole number"),
+    ("P.big5.E", 9, "profiles[3].P.big5.E: must be between 1 and 5"),
+    ("P", "x", "profiles[3].P: must be an object"),
+    ("lang", "fr", 'profiles[3].lang: "fr" is none of en, zh'),
+    ("lang", None, "profiles[3].lang: is missing"),
+    ("id", None, "profiles[3].id: is missing"),
+    ("id", "en01", 'profiles[3].id: "en01" is already the id of profiles[1]'),
+    ("id", "A b", "profiles[3].id: must be lower-case letters, digits, _ and -, beginning with a letter or digit"),
+    ("worst_case_default.resistance", 4, "profiles[3].worst_case_default.resistance: must be between 0 and 3"),
+    ("worst_case_default.resistance", -1, "profiles[3].worst_case_default.resistance: must be between 0 and 3"),
+    ("worst_case_default.resistance", True, "profiles[3].worst_case_default.resistance: must be a whole number"),
     (
         "worst_case_default.resistence",
         1,
-        'profiles.3.worst_case_default.resistence: unknown key; did you mean "resistance"?',
+        'profiles[3].worst_case_default.resistence: unknown key; did you mean "resistance"?',
     ),
-    ("S.opening", "a\x00", "profiles.3.S.opening: holds a character that cannot be kept"),
-    ("C.goals", ["a", "\ud800"], "profiles.3.C.goals.2: holds a character that cannot be kept"),
+    ("S.opening", "a\x00", "profiles[3].S.opening: contains a character that cannot be stored"),
+    ("C.goals", ["a", "\ud800"], "profiles[3].C.goals[2]: contains a character that cannot be stored"),
 ]
 
 
@@ -117,7 +117,7 @@ def test_card_is_refused_with_the_place_of_its_fault(path: str, value: Any, faul
     ],
 )
 def test_turns_that_an_end_names_are_read(ends_when: str, turns: list[int]) -> None:
-    assert turns_named(ends_when) == turns
+    assert turns_in(ends_when) == turns
 
 
 def test_role_may_not_end_before_the_conversation_may() -> None:
@@ -126,7 +126,7 @@ def test_role_may_not_end_before_the_conversation_may() -> None:
     with pytest.raises(CardFileError) as refused:
         parse_cards(content, name="cards.json", min_turns=7)
     assert str(refused.value) == (
-        "cards.json: profiles.3.S.ends_when: lets the talk end at turn 6, but a conversation has at least 7"
+        "cards.json: profiles[3].S.ends_when: lets the talk end at turn 6, but a conversation has at least 7"
     )
 
 
@@ -135,23 +135,20 @@ def test_no_card_that_comes_with_emostudy_ends_before_its_study_lets_it() -> Non
 
 
 def test_all_faults_are_told_at_once() -> None:
-    found = faults_of(json.dumps({"profiles": [{}, {"id": "a", "lang": "en", "D": 3}]}).encode())
-    assert [line.removeprefix("cards.json: profiles.") for line in found] == [
-        "1.lang: is missing",
-        "1.id: is missing",
-        "1.D.alias: is missing",
-        "1.C.problem: is missing",
-        "1.C.goals: is missing",
-        "1.S.opening: is missing",
-        "1.S.ends_when: is missing",
-        "1.S.layers: is missing",
-        "2.D: must be a table",
-        "2.D.alias: is missing",
-        "2.C.problem: is missing",
-        "2.C.goals: is missing",
-        "2.S.opening: is missing",
-        "2.S.ends_when: is missing",
-        "2.S.layers: is missing",
+    odd = {"id": "a", "lang": "en", "D": 3, "C": {"goals": []}, "S": {"opening": "hi", "layers": [" "]}, "D1": 1}
+    found = faults_of(json.dumps({"profiles": [{}, odd]}).encode())
+    assert [line.removeprefix("cards.json: profiles") for line in found] == [
+        "[1].id: is missing",
+        "[1].lang: is missing",
+        "[1].D: is missing",
+        "[1].C: is missing",
+        "[1].S: is missing",
+        "[2].D: must be an object",
+        "[2].C.problem: is missing",
+        "[2].S.ends_when: is missing",
+        '[2].D1: unknown key; did you mean "D"?',
+        "[2].C.goals: is missing",
+        "[2].S.layers[1]: is missing",
     ]
 
 
@@ -159,9 +156,9 @@ def test_all_faults_are_told_at_once() -> None:
     ("content", "fault"),
     [
         (b"", "cards.json: no JSON: Expecting value: line 1 column 1 (char 0)"),
-        (b"[]", "cards.json: is no JSON object"),
-        (b"{}", "cards.json: profiles: there are none"),
-        (b'{"profiles": []}', "cards.json: profiles: there are none"),
+        (b"[]", "cards.json: must be an object"),
+        (b"{}", "cards.json: profiles: is missing"),
+        (b'{"profiles": []}', "cards.json: profiles: is missing"),
         (b" " * 2_000_001, "cards.json: is larger than 2 MB"),
         (b"[" * 100_000, "cards.json: is nested too deeply"),
     ],

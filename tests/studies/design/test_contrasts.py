@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from studies.design.reading import dump_study
 from studies.design.spec import ContrastSpec
+from studies.design.writing import dump_study
 from tests.studies.design.test_reading import faults_of, read, small
 
 STRATEGIES = {"strategies": ["state_aware", "standard"], "item": "empathetic"}
@@ -50,34 +50,34 @@ def test_what_a_contrast_says_is_kept_and_written_again(tmp_path: Path, contrast
 
 
 FAULTS = [
-    ({"item": "safety"}, "primary.1: give strategies or arms, one of them"),
-    (STRATEGIES | ARMS, "primary.1: give strategies or arms, one of them"),
+    ({"item": "safety"}, "primary[1].strategies: give strategies or arms, one of them"),
+    (STRATEGIES | ARMS, "primary[1].strategies: give strategies or arms, one of them"),
     (
         STRATEGIES | {"strategies": ["standard", "state_awar"]},
-        'primary.1.strategies.2: "state_awar" is none of standard, user_aware, state_aware; did you mean "state_aware"',
+        'primary[1].strategies[2]: "state_awar" is none of standard, user_aware, state_aware; did you mean "state_a',
     ),
-    (STRATEGIES | {"strategies": ["standard"]}, "primary.1.strategies: must name two, not 1"),
-    (STRATEGIES | {"strategies": ["standard", "standard"]}, 'primary.1.strategies.2: "standard" is listed twice'),
-    (STRATEGIES | {"strategies": "standard"}, "primary.1.strategies: must be a list"),
-    (STRATEGIES | {"judge": "jj"}, 'primary.1.judge: "jj" is none of j; did you mean "j"?'),
-    (STRATEGIES | {"item": "empathy"}, 'primary.1.item: unknown item "empathy"; did you mean "empathetic"?'),
-    (STRATEGIES | {"item": "*"}, 'primary.1.item: unknown item "*"'),
-    (STRATEGIES | {"item": ""}, "primary.1.item: is missing"),
-    (STRATEGIES | {"raters": "seekers"}, 'primary.1.raters: "seekers" is none of seeker, '),
-    (STRATEGIES | {"raters": "judge:standard"}, 'primary.1.raters: "judge:standard" is none of seeker, '),
-    (STRATEGIES | {"moment": "end"}, 'primary.1.moment: "end" is none of final, checkpoint, turn'),
-    (STRATEGIES | {"moment": "checkpoint"}, "primary.1.moment: the study asks these raters for nothing then"),
-    (STRATEGIES | {"instrument": "worst_case_4"}, 'primary.1.instrument: "worst_case_4" is none of emoharbor_10'),
-    (STRATEGIES | {"raters": "reviewer", "instrument": "emoharbor"}, 'primary.1.instrument: "emoharbor" is none of '),
-    (STRATEGIES | {"seekers": "person"}, "primary.1.seekers: unknown key"),
-    (ARMS | {"arms": ["a", "c"]}, 'primary.1.arms.2: "c" is none of a, b'),
-    (ARMS | {"arms": ["a", "b", "c"]}, "primary.1.arms: must name two, not 3"),
-    (ARMS | {"judge": "j"}, "primary.1.judge: unknown key"),
-    (ARMS | {"itme": "safety"}, 'primary.1.itme: unknown key; did you mean "item"?'),
-    (ARMS | {"moment": "checkpoint"}, 'primary.1.moment: "checkpoint" is none of final'),
-    (ARMS | {"seekers": "simulated"}, 'primary.1.seekers: "simulated" is none of person'),
-    (ARMS | {"raters": "expert"}, "primary.1.condition: is missing"),
-    (ARMS | {"condition": "average"}, "primary.1.condition: is for counsellors in a role and simulated seekers"),
+    (STRATEGIES | {"strategies": ["standard"]}, "primary[1].strategies: must name two, not 1"),
+    (STRATEGIES | {"strategies": ["standard", "standard"]}, 'primary[1].strategies[2]: "standard" is listed twice'),
+    (STRATEGIES | {"strategies": "standard"}, "primary[1].strategies: must be a list"),
+    (STRATEGIES | {"judge": "jj"}, 'primary[1].judge: "jj" is none of j; did you mean "j"?'),
+    (STRATEGIES | {"item": "empathy"}, 'primary[1].item: unknown item "empathy"; did you mean "empathetic"?'),
+    (STRATEGIES | {"item": "*"}, 'primary[1].item: unknown item "*"'),
+    (STRATEGIES | {"item": ""}, "primary[1].item: is missing"),
+    (STRATEGIES | {"raters": "seekers"}, 'primary[1].raters: "seekers" is none of seeker, '),
+    (STRATEGIES | {"raters": "judge:standard"}, 'primary[1].raters: "judge:standard" is none of seeker, '),
+    (STRATEGIES | {"moment": "end"}, 'primary[1].moment: "end" is none of final, checkpoint, turn'),
+    (STRATEGIES | {"moment": "checkpoint"}, "primary[1].moment: the study asks these raters for nothing then"),
+    (STRATEGIES | {"instrument": "worst_case_4"}, 'primary[1].instrument: "worst_case_4" is none of emoharbor_10'),
+    (STRATEGIES | {"raters": "reviewer", "instrument": "emoharbor"}, 'primary[1].instrument: "emoharbor" is none of '),
+    (STRATEGIES | {"seekers": "person"}, "primary[1].seekers: is for contrasts of arms: leave it out"),
+    (ARMS | {"arms": ["a", "c"]}, 'primary[1].arms[2]: "c" is none of a, b'),
+    (ARMS | {"arms": ["a", "b", "c"]}, "primary[1].arms: must name two, not 3"),
+    (ARMS | {"judge": "j"}, "primary[1].judge: is for contrasts of strategies: leave it out"),
+    (ARMS | {"itme": "safety"}, 'primary[1].itme: unknown key; did you mean "item"?'),
+    (ARMS | {"moment": "checkpoint"}, 'primary[1].moment: "checkpoint" is none of final'),
+    (ARMS | {"seekers": "simulated"}, 'primary[1].seekers: "simulated" is none of person'),
+    (ARMS | {"raters": "expert"}, "primary[1].condition: is missing"),
+    (ARMS | {"condition": "average"}, "primary[1].condition: is for counsellors in a role and simulated seekers"),
 ]
 
 
@@ -91,14 +91,14 @@ def test_a_contrast_that_cannot_be_is_refused_with_its_place(
 
 def test_the_same_contrast_twice_is_refused_whatever_its_order(tmp_path: Path) -> None:
     again = {"arms": ["a", "b"], "item": "*", "raters": "seeker", "instrument": "emoharbor_10"}
-    assert faults_of(tmp_path, declaring(ARMS, STRATEGIES, again)) == ["primary.3: is the same as primary.1"]
+    assert faults_of(tmp_path, declaring(ARMS, STRATEGIES, again)) == ["primary[3]: is the same as primary[1]"]
 
 
 @pytest.mark.parametrize(
     ("judges", "fault"),
     [
-        (0, "primary.1.judge: the study has none: strategies are a judge's"),
-        (2, "primary.1.judge: is missing: there are j, k"),
+        (0, "primary[1].judge: the study has none: strategies are a judge's"),
+        (2, "primary[1].judge: is missing: there are j, k"),
     ],
 )
 def test_a_contrast_of_strategies_needs_its_judge(tmp_path: Path, judges: int, fault: str) -> None:
@@ -107,7 +107,7 @@ def test_a_contrast_of_strategies_needs_its_judge(tmp_path: Path, judges: int, f
 
 def test_an_item_of_two_instruments_needs_the_name_of_one(tmp_path: Path) -> None:
     document = declaring(ARMS, final_instruments=["emoharbor_10", "worst_case_4"])
-    fault = "primary.1.instrument: is missing: the item is in emoharbor_10 and worst_case_4"
+    fault = "primary[1].instrument: is missing: the item is in emoharbor_10 and worst_case_4"
     assert faults_of(tmp_path, document) == [fault]
     document["primary"][0]["instrument"] = "worst_case_4"
     assert read(tmp_path, document).primary[0].instrument == "worst_case_4"

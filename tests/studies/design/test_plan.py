@@ -30,7 +30,10 @@ def study(**changes: object) -> StudySpec:
         steps=STEPS,
         chat=ChatSpec(final_instruments=("emoharbor_10", "worst_case_4"), emotion_instrument="emotion_checkin"),
         order=OrderSpec(),
-        arms=(ArmSpec("secret_a", "A", "scripted"), ArmSpec("secret_b", "B", "scripted")),
+        arms=(
+            ArmSpec("scripted", key="secret_a", title={"en": "A"}),
+            ArmSpec("scripted", key="secret_b", title={"en": "B"}),
+        ),
         judges=(),
     )
     return replace(spec, **changes)  # type: ignore[arg-type]

@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from studies.design.card_files import read_cards
-from studies.design.reading import INSTRUMENTS, dump_study, read_study
+from studies.design.reading import INSTRUMENTS, read_study
 from studies.design.serialisation import spec_from_json, spec_to_json
 from studies.design.spec import OrderSpec, RolePlaySpec
+from studies.design.writing import dump_study
 from tests.studies.design.test_reading import FIXTURES, KNOWN, PROMPTS, faults_of, read, small
 
 PROFILE: dict[str, Any] = {
@@ -62,9 +63,9 @@ def test_counsellors_meet_fewer_arms_than_participants(tmp_path: Path) -> None:
             {"counsellors": 7},
             "order.counsellors: 2 arms with 3 raters each leave nothing for some of 7 counsellors",
         ),
-        ({"counsellors": 0}, "order.counsellors: must be at least 1"),
+        ({"counsellors": 0}, "order.counsellors: must be between 1 and 1000"),
         ({"counsellors": "8"}, "order.counsellors: must be a whole number"),
-        ({"counsellors": 3, "raters_per_arm": 0}, "order.raters_per_arm: must be at least 1"),
+        ({"counsellors": 3, "raters_per_arm": 0}, "order.raters_per_arm: must be between 1 and 1000"),
         ({"counselors": 3}, 'order.counselors: unknown key; did you mean "counsellors"?'),
     ],
 )
@@ -94,14 +95,14 @@ def test_cards_are_sought_nowhere_else(tmp_path: Path, name: str) -> None:
     (tmp_path / "inside").mkdir()
     document = with_cards(tmp_path, PROFILE, chinese()) | {"role_play": {"cards": [name]}}
     assert faults_of(tmp_path / "inside", document) == [
-        f'role_play.cards.1: no file "{name}" or "{name}.json" beside the study file or among the instruments'
+        f'role_play.cards[1]: no file "{name}" or "{name}.json" beside the study file or among the instruments'
     ]
 
 
 def test_faults_of_a_card_file_are_faults_of_the_study(tmp_path: Path) -> None:
     silent = chinese(S={"opening": "", "layers": ["tired"], "ends_when": "bored"})
     assert faults_of(tmp_path, with_cards(tmp_path, PROFILE, silent)) == [
-        "role_play.cards.1: own.json: profiles.2.S.opening: is missing"
+        "role_play.cards[1]: own.json: profiles[2].S.opening: is missing"
     ]
 
 
@@ -110,7 +111,7 @@ def test_card_whose_role_ends_before_the_least_number_of_turns_is_a_fault_of_the
     document = with_cards(tmp_path, PROFILE, hasty)
     document["chat"] |= {"min_turns": 10, "max_turns": 20}
     assert faults_of(tmp_path, document) == [
-        "role_play.cards.1: own.json: profiles.2.S.ends_when: lets the talk end at turn 6, but a conversation has at "
+        "role_play.cards[1]: own.json: profiles[2].S.ends_when: lets the talk end at turn 6, but a conversation has at "
         "least 10"
     ]
 

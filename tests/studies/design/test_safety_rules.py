@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from studies.design.reading import dump_study
 from studies.design.safety_rules import OnCall, SafetyRules, SecondLine, StoppingRule
 from studies.design.serialisation import spec_from_json, spec_to_json
+from studies.design.writing import dump_study
 from tests.studies.design.test_reading import faults_of, read, small
 
 SAFETY: dict[str, Any] = {
@@ -62,14 +62,14 @@ def test_section_is_read_and_comes_back_from_file_and_database(tmp_path: Path) -
         ("time_zone", "Mars/Olympus", "safety.time_zone"),
         ("after_safe", "leave", "safety.after_safe"),
         ("alarm", True, "safety.alarm"),
-        ("oncall", [{"name": "A", "email": "a@example.org\r\nBcc: b@example.org"}], "safety.oncall.1.email"),
-        ("oncall", [{"email": "a@example.org"}], "safety.oncall.1.name"),
-        ("oncall", [{"name": "A"}], "safety.oncall: contact 1 needs an email or a webhook"),
-        ("oncall", [{"name": "A", "email": "a@example.org"}] * 2, "safety.oncall: two contacts have the name 'A'"),
-        ("oncall", [{"name": "A", "hours": ["nine to five"]}], "safety.oncall.1.hours.1"),
-        ("oncall", [{"name": "A", "webhook": "https://me:secret@example.org"}], "safety.oncall.1.webhook"),
+        ("oncall", [{"name": "A", "email": "a@example.org\\r\\nBcc: b@example.org"}], "safety.oncall[1].email"),
+        ("oncall", [{"email": "a@example.org"}], "safety.oncall[1].name"),
+        ("oncall", [{"name": "A"}], "safety.oncall[1]: needs an email or a webhook"),
+        ("oncall", [{"name": "A", "email": "a@example.org"}] * 2, 'safety.oncall[2].name: "A" is listed twice'),
+        ("oncall", [{"name": "A", "hours": ["nine to five"]}], "safety.oncall[1].hours[1]"),
+        ("oncall", [{"name": "A", "webhook": "https://me:secret@example.org"}], "safety.oncall[1].webhook"),
         ("second_line", {"kind": "oracle"}, "safety.second_line.kind"),
-        ("stopping_rules", [{"count": "events", "at_least": 0}], "safety.stopping_rules.1.at_least"),
+        ("stopping_rules", [{"count": "events", "at_least": 0}], "safety.stopping_rules[1].at_least"),
     ],
 )
 def test_fault_of_the_section_names_its_place(tmp_path: Path, key: str, value: Any, place: str) -> None:

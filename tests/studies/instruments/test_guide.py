@@ -1,6 +1,6 @@
 """The interview guide in sections and pages."""
 
-from studies.instruments.guide import asked_on, held_back, minutes, pages_of, sections_for
+from studies.instruments.guide import held_back_instruments, minutes, pages_of, questions_on, sections_for
 from studies.instruments.loading import load
 
 GUIDE = load("interview_guide")
@@ -28,7 +28,7 @@ def test_what_names_the_candidates_is_a_page_of_its_own_after_the_questions_it_w
 
 
 def test_no_page_names_a_dimension_that_is_held_back_by_itself():
-    words = [item.label["en"].lower().split() for name in held_back(GUIDE) for item in load(name).items]
+    words = [item.label["en"].lower().split() for name in held_back_instruments(GUIDE) for item in load(name).items]
     pages = pages_of(sections_for(GUIDE, "counsellor"))
     told = {page.number: told_on(page) for page in pages}
     assert len(words) == 4
@@ -37,14 +37,14 @@ def test_no_page_names_a_dimension_that_is_held_back_by_itself():
 
 
 def told_on(page) -> str:
-    asked = asked_on(GUIDE, page, candidates=3)
+    asked = questions_on(GUIDE, page, candidates=3)
     texts = [text["en"] for item in asked.items for text in (item.text, item.definition) if text]
     return " ".join([*texts, (page.section.written or {}).get("en", "")]).lower()
 
 
 def test_probes_are_small_beside_the_question_and_the_interviewers_words_are_not_there():
-    opening = asked_on(GUIDE, pages_of(sections_for(GUIDE, "counsellor"))[0], candidates=3)
+    opening = questions_on(GUIDE, pages_of(sections_for(GUIDE, "counsellor"))[0], candidates=3)
     assert [item.key for item in opening.items] == ["op1", "op2"]
     assert opening.item("op1").definition["en"] == "For example: years of practice; setting; supervision"
-    closing = asked_on(GUIDE, pages_of(sections_for(GUIDE, "counsellor"))[-1], candidates=3)
+    closing = questions_on(GUIDE, pages_of(sections_for(GUIDE, "counsellor"))[-1], candidates=3)
     assert "your own name" not in closing.item("cl2").text["en"]

@@ -61,7 +61,7 @@ class Asked:
 
 
 def judge_at(base_url: str, model: str, **fields: Any) -> ArmSpec:
-    return ArmSpec("real", "A judge", "openai_compatible", base_url=base_url, model=model, provider="ACME", **fields)
+    return ArmSpec("openai_compatible", model, base_url, key="real", title={"en": "A judge"}, provider="ACME", **fields)
 
 
 def study(*judges: ArmSpec) -> Study:

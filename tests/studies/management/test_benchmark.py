@@ -120,7 +120,7 @@ def test_run_that_somebody_stops_leaves_the_rest(tmp_path: Path, monkeypatch: py
 
 
 def echo(base_url: str, key: str) -> ArmSpec:
-    return ArmSpec(key, {"en": key}, "openai_compatible", base_url=base_url, model="echo", max_tokens=500)
+    return ArmSpec("openai_compatible", "echo", base_url, key=key, title={"en": key}, max_tokens=500)
 
 
 def test_budget_is_one_for_all_parts(server: str, prices: None, tmp_path: Path) -> None:

@@ -120,8 +120,8 @@ def test_import_with_a_fault_changes_nothing(tmp_path):
 
     assert refused.value.returncode == 2
     assert str(refused.value).splitlines() == [
-        f"{file}: profiles.3.S.opening: is missing",
-        f"{file}: profiles.4.lang: is missing",
+        f"{file}: profiles[3].S.opening: is missing",
+        f"{file}: profiles[4].lang: is missing",
     ]
     assert list(Card.objects.order_by("pk").values()) == before
 
@@ -565,7 +565,7 @@ def test_import_page_takes_a_file_or_lists_its_faults(desk, study, tmp_path):
 
     refused = send(written(tmp_path, lambda profiles: profiles[2]["S"].pop("opening")))
     assert refused.status_code == 400
-    assert refused.context["faults"] == ("cards.json: profiles.3.S.opening: is missing",)
+    assert refused.context["faults"] == ("cards.json: profiles[3].S.opening: is missing",)
     assert send(written(tmp_path, lambda profiles: profiles[0]["D"].update(age=25)))["Location"] == f"{HERE}cards/"
     assert study.cards.get(key="en01").profile["D"]["age"] == 25
     assert desk.post(f"{HERE}import-cards/").status_code == 400

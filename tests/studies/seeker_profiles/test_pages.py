@@ -280,7 +280,7 @@ def test_profile_too_mild_for_the_worst_case_is_named_at_once_and_on_its_page(st
 def test_faults_of_a_file_are_shown_and_nothing_is_stored(study: Study, desk: Client) -> None:
     response = upload(desk, b'{"profiles": [{"id": "a"}]}')
     assert response.status_code == 400
-    assert "mine.json: profiles[1].lang: must be en or zh" in response.content.decode()
+    assert "mine.json: profiles[1].lang: is missing" in response.content.decode()
     assert desk.post(address("profiles-import")).status_code == 400
     assert not SeekerProfile.objects.exists()
 

@@ -84,7 +84,7 @@ def test_second_line_whose_key_is_not_set_is_named(demo, tmp_path, capsys):
 
 
 def test_stored_study_declares_what_its_file_declares(demo, load, tmp_path):
-    from studies.design.reading import dump_study
+    from studies.design.writing import dump_study
 
     declared = """
 [[primary]]

@@ -99,7 +99,7 @@ def test_a_trial_of_fewer_turns_says_nothing_of_more(tmp_path):
 
 @pytest.mark.django_db(transaction=True)
 def test_each_arm_is_counted_at_its_own_model(tmp_path):
-    remote = [ArmSpec(key, {"en": key}, "openai_compatible", base_url=NOWHERE, model=key) for key in ("dear", "cheap")]
+    remote = [ArmSpec("openai_compatible", key, NOWHERE, key=key, title={"en": key}) for key in ("dear", "cheap")]
     study = factories.study(arms=tuple(remote))
     run, _fitting = wish(profiles(tmp_path, "en01", "en02"), arms=[]).of(study)
 

@@ -182,7 +182,7 @@ def test_odd_wish_is_refused_where_it_stands(
 
 
 def remote(**fields: Any) -> ArmSpec:
-    return ArmSpec("far", {"en": "far"}, "openai_compatible", base_url="http://127.0.0.1:9/v1", model="far", **fields)
+    return ArmSpec("openai_compatible", "far", "http://127.0.0.1:9/v1", key="far", title={"en": "far"}, **fields)
 
 
 def test_model_that_cannot_be_reached_is_told_before_anything_is_started(desk: Client) -> None:

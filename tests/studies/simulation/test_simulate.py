@@ -52,7 +52,7 @@ def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def model_at(base_url: str, model: str, key: str = "seeker") -> ArmSpec:
-    return ArmSpec(key, {"en": key}, "openai_compatible", base_url=base_url, model=model, provider="ACME")
+    return ArmSpec("openai_compatible", model, base_url, key=key, title={"en": key}, provider="ACME")
 
 
 def study(*arms: ArmSpec, seeker: ArmSpec | None = None) -> Study:

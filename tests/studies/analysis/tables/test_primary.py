@@ -127,10 +127,10 @@ def test_an_export_that_declares_nothing_has_no_rows(folder: Path, manifest: str
     ("primary", "fault"),
     [
         ({}, "primary: is no list"),
-        (["x"], "primary.1: is no declared contrast"),
-        ([ARMS, {"arms": ["a", "b"]}], "primary.2: is no declared contrast ('version')"),
-        ([ARMS | {"itme": "care"}], "primary.1: is no declared contrast"),
-        ([USUAL | DECLARED], "primary.1: names neither two strategies nor two arms"),
+        (["x"], "primary[1]: is no declared contrast"),
+        ([ARMS, {"arms": ["a", "b"]}], "primary[2]: is no declared contrast ('version')"),
+        ([ARMS | {"itme": "care"}], "primary[1]: is no declared contrast"),
+        ([USUAL | DECLARED], "primary[1]: names neither two strategies nor two arms"),
     ],
 )
 def test_a_broken_declaration_is_told_with_its_place(folder: Path, primary: Any, fault: str) -> None:

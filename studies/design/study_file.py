@@ -1,0 +1,327 @@
+"""What a study file may say: each key with its type, its limits and its meaning. Pure.
+
+The reference in `docs/study_file.md` is generated from here (`reference.py`).
+"""
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, NamedTuple, cast
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, PlainValidator, ValidationInfo
+from typing_extensions import TypedDict
+
+from dialogue.documents import suggestion
+from dialogue.languages import CODES
+from dialogue.providers.base import ModelSettings
+from dialogue.schema import (
+    KNOWN_KEYS_ONLY,
+    Email,
+    Line,
+    Lines,
+    Needed,
+    NeededLine,
+    Number,
+    OneOf,
+    Rule,
+    Slug,
+    Truth,
+    Whole,
+    about,
+    adapter,
+    check_unlike,
+    refuse,
+)
+from studies.design.contrasts import ContrastFile
+from studies.design.safety_rules import SafetyRules
+from studies.design.spec import (
+    BLINDING,
+    INTERVIEW,
+    OF_JUDGES,
+    SELF,
+    USUAL_RATERS,
+    ChatSpec,
+    Instrument,
+    OrderSpec,
+    RolePlaySpec,
+    Spacing,
+    StepSpec,
+    Text,
+)
+
+SELECTIONS = ("auto", "manual")
+SELF_NAMING = ("flag", "mask")
+USUAL_INSTRUMENTS = {"training": "comprehension_check", BLINDING: BLINDING, INTERVIEW: "interview_guide"}
+LONGEST_TIMEOUT = 3650  # days; with more of them a study means never, and leaves the key out
+LONGEST_FLOOR = 10  # seconds: nobody waits longer for a reply to begin for the sake of evenness
+SLOWEST, FASTEST = 1.0, 1000.0  # characters a second
+LONGEST_NAME = 200  # characters of a prompt's file and of a provider
+COUNTRY = re.compile(r"[A-Z]{2}")
+RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is to answer in
+
+
+class Surroundings(NamedTuple):
+    """What the names in a file are looked up in."""
+
+    languages: tuple[str, ...]
+    instruments: Collection[str]
+    prompt_folders: tuple[Path, ...]
+    card_folders: tuple[Path, ...]
+    taken_keys: Collection[str]
+
+
+def surroundings(info: ValidationInfo) -> Surroundings:
+    """Return what `read_study` gave for the names in the file."""
+    return cast(Surroundings, info.context)
+
+
+# Kinds of value.
+
+
+def read_text(value: Any, info: ValidationInfo) -> Text:
+    """Return a text in every language of the study: one string for all of them, or a table by language."""
+    languages = surroundings(info).languages
+    if isinstance(value, str):
+        return dict.fromkeys(languages, value.strip())
+    if not isinstance(value, dict):
+        raise ValueError("must be text, or a table of texts by language")
+    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
+    for language in CODES:
+        if not isinstance(value.get(language, ""), str):
+            wrong[language] = "must be text"
+        elif language in languages and not value.get(language, "").strip():
+            wrong[language] = "is missing"
+    if wrong:
+        raise refuse(((key,), message) for key, message in wrong.items())
+    return {language: value[language].strip() for language in CODES if language in value}
+
+
+def read_placeholder(value: Any, info: ValidationInfo) -> Text:
+    """Return a text; a whole number reads as its digits."""
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return read_text(str(value) if is_number else value, info)
+
+
+def read_rates(value: Any, info: ValidationInfo) -> dict[str, float]:
+    """Return the speed for each language: one number for all of them, or a table by language."""
+    rate, languages = adapter(Rate), surroundings(info).languages
+    if not isinstance(value, dict):
+        return dict.fromkeys(languages, rate.validate_python(value))
+    wrong = {key: f"unknown key{suggestion(key, CODES)}" for key in value if key not in CODES}
+    wrong |= {language: "is missing" for language in languages if language not in value}
+    if wrong:
+        raise refuse(((key,), message) for key, message in wrong.items())
+    rates: dict[str, float] = adapter(dict[str, Rate]).validate_python(value)
+    return rates
+
+
+def check_country(text: str) -> str:
+    """Return the text where it reads as a country's code."""
+    if text and not COUNTRY.fullmatch(text):
+        raise ValueError("must be two capital letters, as in ISO 3166")
+    return text
+
+
+def check_key(key: str, info: ValidationInfo) -> str:
+    """Return the key where no page of the server's own has it as its address."""
+    if key in surroundings(info).taken_keys:
+        raise ValueError(f'"{key}" is a word of the server\'s own addresses: choose another')
+    return key
+
+
+def fill_step(value: Any) -> Any:
+    """Return a step with what is usual for its kind."""
+    if not isinstance(value, dict):
+        return value
+    kind = value.get("kind")
+    usual = {"instrument": USUAL_INSTRUMENTS[kind]} if isinstance(kind, str) and kind in USUAL_INSTRUMENTS else {}
+    return usual | ({"mode": SELF} if kind == INTERVIEW else {}) | value
+
+
+def settle_checkpoints(chat: ChatSpec) -> ChatSpec:
+    """Return the section with `checkpoints = {every = 5}` read as `every = 5`."""
+    if not isinstance(chat.checkpoints, Spacing):
+        return chat
+    return replace(chat, checkpoints=(), checkpoint_every=chat.checkpoints.every)
+
+
+def settle_raters(order: OrderSpec) -> OrderSpec:
+    """Return the section with the usual number of raters where counsellors share the arms."""
+    if order.counsellors and not order.raters_per_arm:
+        return replace(order, raters_per_arm=USUAL_RATERS)
+    return order
+
+
+Rate = Annotated[Number, Field(ge=SLOWEST, le=FASTEST)]
+FileText = Annotated[Text, PlainValidator(read_text)]
+NeededText = Annotated[FileText, Needed()]
+Placeholder = Annotated[Text, PlainValidator(read_placeholder)]
+Language = Annotated[Line, OneOf(CODES)]
+
+
+# Sections.
+
+
+class ConsentFile(BaseModel):
+    """The consent form, and what the study says for its placeholders."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    __pydantic_extra__: dict[str, Placeholder] = Field(init=False)
+
+    instrument: Annotated[Instrument, Needed(), about("The consent form.", "consent_template")]
+    version: Annotated[NeededLine, about("The version of the text as your ethics board approved it.", "1")]
+    providers: Annotated[
+        Lines, about("All companies that get what people write. Each arm's `provider` must be among them.", ["OpenAI"])
+    ] = ()
+    flags: Annotated[
+        Lines, about("The optional parts of the form that apply. The design sets some itself.", ["if_cross_border"])
+    ] = ()
+
+
+@dataclass(frozen=True)
+class ModelFile(ModelSettings):
+    """A model with what arms, judges and the seeker have in common."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    provider: Annotated[
+        Line,
+        about("The company that gets the text, as the consent form names it.", "OpenAI", max_length=LONGEST_NAME),
+    ] = ""
+
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        if self.kind == "openai_compatible":
+            yield from (((key,), "is missing") for key in ("base_url", "model") if not getattr(self, key))
+        for name in OF_JUDGES:
+            if name in self.extra:
+                yield ("extra", name), f"is a key of [[judges]] itself: {name} = true beside extra"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmFile(ModelFile):
+    """A model under study ([models](models.md))."""
+
+    key: Annotated[Slug, about("Its name in every exported file. Participants never see it.", "a1")]
+    title: Annotated[FileText, about("Its name for people, as the debrief tells it; by default the key.", "GPT-4o")] = (
+        field(default_factory=dict)
+    )
+    prompt: Annotated[
+        Line,
+        about(
+            "The file with its system prompt: `x.txt` for all languages, or `x` for `x.en.txt` and `x.zh.txt`. It lies "
+            "next to the study file, in a folder below, or among emostudy's own.",
+            "supporter",
+            max_length=LONGEST_NAME,
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeFile(ModelFile):
+    """A model that answers the rating scales ([LLM judges](judges.md))."""
+
+    HINTS: ClassVar[Mapping[str, str]] = {
+        "prompt": "cannot be given yet: judges are asked with emostudy's own prompts. Leave it out"
+    }
+
+    key: Annotated[Slug, about("Its name in every exported file.", "gpt4o")]
+    title: Annotated[FileText, about("Its name for people; by default the key.", "GPT-4o")] = field(
+        default_factory=dict
+    )
+    structured: Annotated[Truth, about("Ask for its answer by a JSON schema.", True)] = False
+    redact: Annotated[Truth, about("Replace names and the like before it is sent anything.", True)] = False
+
+    def broken_rules(self, _around: Any) -> Iterator[Rule]:
+        """Return what does not go together."""
+        yield from super().broken_rules(_around)
+        if self.structured and RESPONSE_FORMAT in self.extra:
+            yield ("extra", RESPONSE_FORMAT), "is what structured = true sets: leave out one of them"
+
+
+class DisplayFile(TypedDict, total=False):
+    """What pages show, and how fast."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
+
+    reveal_arms: Annotated[Truth, about("Tell people at the end which models they talked with.", True)]
+    timings: Annotated[Truth, about("Measure how people type, read and answer. The consent form must say so.", True)]
+    first_piece_seconds: Annotated[
+        Number,
+        about(
+            "Every reply begins at least so many seconds after the message, so that speed does not betray an arm.",
+            2.0,
+            ge=0,
+            le=LONGEST_FLOOR,
+        ),
+    ]
+    characters_per_second: Annotated[
+        dict[str, float],
+        PlainValidator(read_rates),
+        about("The highest speed at which a reply is shown.", {"en": 60, "zh": 20}),
+    ]
+    self_naming: Annotated[
+        Line,
+        OneOf(SELF_NAMING),
+        about(
+            'A reply that names its model or maker: `flag` shows it, `mask` replaces the name ("an AI program").',
+            "mask",
+        ),
+    ]
+    names: Annotated[
+        Lines, about("Names to look for in replies, besides the known ones and those of your arms.", ["Sidekick"])
+    ]
+    hourly_pay: Annotated[FileText, about("What people are paid, for the last page.", "12 EUR per hour")]
+    withdraw_until: Annotated[
+        FileText, about("The last day on which people can have their data deleted.", "30 June 2026")
+    ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyFile:
+    """The keys at the top of the file."""
+
+    __pydantic_config__ = KNOWN_KEYS_ONLY
+
+    key: Annotated[Slug, AfterValidator(check_key), about("The study's name in addresses and commands.", "my_study")]
+    title: Annotated[NeededText, about("The title that people read.", {"en": "A conversation", "zh": "一次对话"})]
+    languages: Annotated[
+        tuple[Language, ...],
+        AfterValidator(check_unlike),
+        Needed(),
+        about("The languages that people can choose.", ["en", "zh"]),
+    ]
+    country: Annotated[
+        NeededLine,
+        AfterValidator(check_country),
+        about("The country whose emergency numbers the help page shows.", "DE"),
+    ]
+    contact: Annotated[NeededLine, about("The address for questions about the study.", "lab@example.org")]
+    oncall_email: Annotated[
+        Email, Needed(), about("The address that gets a mail when somebody may be in danger.", "oncall@example.org")
+    ]
+    selection: Annotated[
+        Line, OneOf(SELECTIONS), about("`manual`: researchers select people after the screening.", "manual")
+    ] = "auto"
+    open: Annotated[Truth, about("Anyone who knows the address `/open/KEY/` can join.", True)] = False
+    gone_after_days: Annotated[
+        Whole | None,
+        about(
+            "Number of days without a sign of life after which a participation ends; by default it never does.",
+            30,
+            ge=1,
+            le=LONGEST_TIMEOUT,
+        ),
+    ] = None
+    consent: ConsentFile | None = None
+    steps: tuple[Annotated[StepSpec, BeforeValidator(fill_step)], ...] = ()
+    chat: Annotated[ChatSpec, AfterValidator(settle_checkpoints)] = field(default_factory=ChatSpec)
+    order: Annotated[OrderSpec, AfterValidator(settle_raters)] = field(default_factory=OrderSpec)
+    arms: tuple[ArmFile, ...] = ()
+    judges: tuple[JudgeFile, ...] = ()
+    seeker: Annotated[ModelFile | None, about("The model that plays [simulated seekers](simulation.md).", None)] = None
+    display: DisplayFile = field(default_factory=DisplayFile)
+    role_play: RolePlaySpec = field(default_factory=RolePlaySpec)
+    safety: SafetyRules = field(default_factory=SafetyRules)
+    primary: tuple[ContrastFile, ...] = ()

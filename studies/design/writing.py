@@ -1,0 +1,99 @@
+"""StudySpec → a study file that reads back as the same. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import tomli_w
+
+from studies.design.safety_rules import SafetyRules
+from studies.design.spec import OF_JUDGES, ArmSpec, ChatSpec, StudySpec, Text
+
+DISPLAY_TEXTS = ("hourly_pay", "withdraw_until")
+
+
+def dump_study(spec: StudySpec) -> str:
+    """Return the study as a file that `read_study` reads back as the same; prompts stay file names."""
+    document = {
+        "key": spec.key,
+        "title": _plainly(spec.title, spec.languages),
+        "languages": list(spec.languages),
+        "country": spec.country,
+        "contact": spec.contact,
+        "oncall_email": spec.oncall_email,
+        "selection": spec.selection,
+        "open": spec.open_enrolment,
+        "gone_after_days": spec.gone_after_days,
+        "consent": _consent_table(spec),
+        "steps": [_given(asdict(step)) for step in spec.steps],
+        "chat": _chat_table(spec.chat),
+        "order": _given(asdict(spec.order)),
+        "arms": [_arm_table(arm, spec.languages) for arm in spec.arms],
+        "judges": [_arm_table(judge, spec.languages) for judge in spec.judges],
+        "display": {
+            key: _plainly(value, spec.languages) if key in DISPLAY_TEXTS else value
+            for key, value in spec.display.items()
+        },
+        "role_play": _given(asdict(spec.role_play)),
+        "seeker": _seeker_table(spec.seeker),
+        "safety": _safety_table(spec.safety),
+        "primary": [_given(asdict(contrast)) for contrast in spec.primary],
+    }
+    return tomli_w.dumps(_given(document))
+
+
+def _given(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value not in (None, "", (), [], {})}
+
+
+def _plainly(text: Text, languages: Sequence[str]) -> str | dict[str, str]:
+    """Return one string where every language of the study, and no other, has the same."""
+    if set(text) == set(languages) and len(set(text.values())) == 1:
+        return text[languages[0]]
+    return dict(text)
+
+
+def _safety_table(rules: SafetyRules) -> dict[str, Any]:
+    """Return what differs from the usual."""
+    usual = asdict(SafetyRules())
+    table: dict[str, Any] = _plain({key: value for key, value in asdict(rules).items() if value != usual[key]})
+    return table
+
+
+def _plain(value: Any) -> Any:
+    """Return tables and lists without the keys that are not given, at every depth."""
+    if isinstance(value, Mapping):
+        return _given({key: _plain(member) for key, member in value.items()})
+    return [_plain(member) for member in value] if isinstance(value, list | tuple) else value
+
+
+def _consent_table(spec: StudySpec) -> dict[str, Any]:
+    if spec.consent is None:
+        return {}
+    consent = asdict(spec.consent)
+    values = consent.pop("values")
+    return _given(consent) | {name: _plainly(text, spec.languages) for name, text in values.items()}
+
+
+def _chat_table(chat: ChatSpec) -> dict[str, Any]:
+    values = asdict(chat)
+    every = values.pop("checkpoint_every")
+    if every:
+        del values["checkpoints"]
+    return _given(values | {"every": every})
+
+
+def _arm_table(arm: ArmSpec, languages: Sequence[str]) -> dict[str, Any]:
+    values = asdict(arm)
+    del values["prompt_text"]
+    chosen = {name: True for name in OF_JUDGES if arm.extra.get(name)}
+    return _given(values | {"title": _plainly(arm.title, languages), "extra": arm.extra_for_model()} | chosen)
+
+
+def _seeker_table(seeker: ArmSpec | None) -> dict[str, Any]:
+    if seeker is None:
+        return {}
+    values = asdict(seeker)
+    for name in ("key", "title", "prompt", "prompt_text"):
+        del values[name]
+    return _given(values)

@@ -107,7 +107,8 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "studies.participation.submissions.key_for_page",
-            ]
+            ],
+            "builtins": ["dialogue.templatetags.languages"],
         },
     }
 ]

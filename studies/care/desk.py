@@ -9,6 +9,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Case, DateTimeField, Exists, F, Max, OuterRef, QuerySet, Subquery, When
 from django.utils import timezone
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from dialogue import chat
 from dialogue.models import RiskEvent, Turn
@@ -65,6 +67,25 @@ def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
     )
 
 
+# What an act of kind "answered" or "reviewed" keeps, in words.
+ANSWER_WORDS = {
+    **dict(RiskEvent.SafeAnswer.choices),
+    "role": gettext_lazy("The words were the role's"),
+    "me": gettext_lazy("The words were their own"),
+    "continues": gettext_lazy("Safe for today, and continues"),
+    "follow_up": gettext_lazy("Would like somebody to write"),
+    "real": gettext_lazy("Grave danger"),
+    "false alarm": gettext_lazy("False alarm"),
+}
+
+
+class ShownAct(NamedTuple):
+    """An act with its text as the desk shows it."""
+
+    act: SafetyAct
+    text: str | Promise
+
+
 @dataclass(frozen=True)
 class Sign:
     """One event with its surroundings. `turns` are those around the sign, `person` is None for one erased."""
@@ -72,7 +93,7 @@ class Sign:
     event: RiskEvent
     person: Participation | None
     turns: Sequence[Turn]
-    acts: Sequence[SafetyAct]
+    acts: Sequence[ShownAct]
     alarms: Sequence[Alarm]
     acknowledged: datetime | None
 
@@ -93,10 +114,15 @@ def get_sign(event: RiskEvent) -> Sign:
         event=event,
         person=Participation.objects.filter(code=event.subject).first() if event.subject else None,
         turns=_turns_around(event),
-        acts=list(event.acts.select_related("by")),
+        acts=[_show_act(act) for act in event.acts.select_related("by")],
         alarms=list(event.alarms.all()),
         acknowledged=acknowledged,
     )
+
+
+def _show_act(act: SafetyAct) -> ShownAct:
+    is_code = act.kind in (Kind.ANSWERED, Kind.REVIEWED)
+    return ShownAct(act, ANSWER_WORDS.get(act.text, act.text) if is_code else act.text)
 
 
 def _turns_around(event: RiskEvent) -> list[Turn]:

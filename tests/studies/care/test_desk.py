@@ -9,6 +9,7 @@ from django.utils import timezone
 from dialogue.models import RiskEvent
 from dialogue.models.conversation import Status as ConversationStatus
 from studies.care import desk as rules
+from studies.care.acts import record_act
 from studies.models import Participation, Study
 from tests import factories
 
@@ -90,6 +91,18 @@ def test_acknowledging_is_kept(desk, study):
     assert (sent.status_code, sent["Location"]) == (302, f"{BASE}{event.pk}/")
     assert acts(event) == [("acknowledged", "ada", "")]
     assert "Nobody has taken this on yet" not in desk.get(f"{BASE}{event.pk}/").content.decode()
+
+
+def test_answers_and_reviews_are_told_in_words(desk, study):
+    event = sign(study)
+    for kind, text in (("answered", "follow_up"), ("reviewed", "false alarm"), ("noted", "role")):
+        record_act(event, kind, by_name="person", text=text)
+
+    page = desk.get(f"{BASE}{event.pk}/").content.decode()
+
+    assert "Would like somebody to write" in page
+    assert "False alarm" in page
+    assert ">role<" in page  # a colleague's own word stays as it is
 
 
 def test_message_reaches_the_person_without_a_name(desk, study):

@@ -1,4 +1,7 @@
-"""For set-up: a study's models may be changed until the first person has begun; what was collected is read-only."""
+"""The admin pages for set-up.
+
+A study's models may be changed until the first person has begun; what was collected is read-only.
+"""
 
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,7 +41,7 @@ admin.site.site_header = admin.site.site_title = "emostudy"
 
 
 def may_change(protocol: Protocol) -> bool:
-    """Imported conversations fix a design as people do."""
+    """Return whether a protocol's models may be changed; imported conversations fix a design as people do."""
     return protocol.is_draft() and not protocol.runs.exists()
 
 
@@ -47,8 +50,10 @@ def drafts() -> QuerySet[Protocol]:
 
 
 def faults_of(spec: StudySpec) -> list[str]:
-    """What would be wrong with this design as a study file, by writing it and reading it. Its role cards are rows by
-    now, and their file need not be here."""
+    """Return what would be wrong with this design as a study file, by writing it and reading it.
+
+    Its role cards are rows by now, and their file need not be here.
+    """
     with tempfile.TemporaryDirectory() as name:
         file = Path(name) / "study.toml"
         file.write_text(dump_study(replace(spec, role_play=RolePlaySpec())), encoding="utf-8")
@@ -62,7 +67,10 @@ def faults_of(spec: StudySpec) -> list[str]:
 
 
 def write_prompt(folder: Path, model: ArmSpec) -> None:
-    """Under a name of which nothing but a file in `folder` can come; other names are refused before."""
+    """Write a model's prompt into `folder`.
+
+    The name is one of which nothing but a file in `folder` can come; other names are refused before.
+    """
     for language, text in model.prompt_text.items():
         file = f"{model.prompt}.{language}.txt" if language else model.prompt
         (folder / file).write_text(text, encoding="utf-8")
@@ -107,7 +115,10 @@ class ModelRowForm(forms.ModelForm):
         return given
 
     def _post_clean(self) -> None:
-        """Only here the row has its new values, and the whole design can be looked at with them."""
+        """Add an error for each fault of the whole design.
+
+        Only here the row has its new values, and the whole design can be looked at with them.
+        """
         super()._post_clean()
         if not self.errors:
             for fault in faults_of(spec_with(self.instance)):
@@ -115,7 +126,7 @@ class ModelRowForm(forms.ModelForm):
 
 
 def is_prompt(texts: object) -> bool:
-    """By language, or one text for all; nothing else, and no text that is not there."""
+    """Return whether these are texts by language, or one text for all; nothing else, and no text that is not there."""
     return texts == {} or is_text(texts) or (is_words(texts) and set(texts) == {""})
 
 
@@ -133,30 +144,30 @@ def is_words(texts: object) -> TypeGuard[Mapping[str, str]]:
 
 
 def spec_with(row: ModelRow) -> StudySpec:
-    """The row's study as it would be with this row as it is now."""
+    """Return the row's study as it would be with this row as it is now."""
     others = type(row).objects.filter(protocol=row.protocol).exclude(pk=row.pk)
     return spec_of(row.protocol, type(row), [*others, row])
 
 
 def spec_of(protocol: Protocol, kind: type[ModelRow], rows: Iterable[ModelRow]) -> StudySpec:
-    """The version's design if these were its arms, or its judges."""
+    """Return the version's design if these were its arms, or its judges."""
     rows = sorted(rows, key=lambda each: (each.number, each.pk or 0))
     specs = tuple(ArmSpec(**each.as_json()) for each in rows if not getattr(each, "paused", False))
     return replace(protocol.spec(), **{"arms" if kind is Arm else "judges": specs})
 
 
 class KeepsWhatIsNeeded(admin.ModelAdmin):
-    """Deletes nothing that people or data depend on, and says why."""
+    """A mixin that deletes nothing that people or data depend on, and says why."""
 
     delete_confirmation_template = "studies/admin/delete.html"
     delete_selected_confirmation_template = "studies/admin/delete_selected.html"
 
     def why_kept(self, rows: Iterable[Any]) -> Iterator[str]:
-        """A sentence for each reason why not all of these can be deleted."""
+        """Yield a sentence for each reason why not all of these can be deleted."""
         raise NotImplementedError
 
     def get_deleted_objects(self, objs: Iterable[Any], request: HttpRequest) -> tuple[Any, Any, Any, list[str]]:
-        """Where the last is not empty Django deletes nothing."""
+        """Return what would be deleted and what forbids it; where the last is not empty Django deletes nothing."""
         deleted, counts, needed, protected = super().get_deleted_objects(objs, request)
         return deleted, counts, needed, list(self.why_kept(objs)) or protected
 
@@ -257,7 +268,7 @@ class AnswerAdmin(ReadOnly):
 
 @admin.register(Card)
 class CardAdmin(ReadOnly):
-    """Cards are written on the workbench, or come from a file."""
+    """The admin of cards, which are written on the workbench or come from a file."""
 
     list_display = ["key", "study", "language", "condition", "retired", "created_at"]
     list_filter = ["study", "language", "retired"]

@@ -39,7 +39,7 @@ class Interval:
 
 
 def refuse_alike(low: float, high: float) -> None:
-    """No interval and no test follows from resamples that all say the same. Raises `Undefined`."""
+    """Raise `Undefined` where resamples all say the same: no interval and no test follows from them."""
     if high - low < ALIKE:
         raise Undefined(ALL_ALIKE)
 
@@ -66,7 +66,7 @@ class Inference(ABC):
 
     @abstractmethod
     def symmetric(self, level: float = 0.95) -> Interval:
-        """Around the estimate, by Student's t."""
+        """Return the interval around the estimate, by Student's t."""
 
     def p_value(self) -> float:
         """Return the two-sided p for "the statistic is 0", by Student's t.
@@ -120,7 +120,7 @@ class Resampled(Inference):
         return len(self.replicates)
 
     def interval(self, level: float = 0.95) -> Interval:
-        """BCa, or the plain percentile interval where BCa's corrections do not exist."""
+        """Return the BCa interval, or the plain percentile interval where BCa's corrections do not exist."""
         tails = (1 - level) / 2, (1 + level) / 2
         corrected = self._corrected(tails)
         low, high = np.quantile(self.replicates, corrected or tails)
@@ -136,7 +136,7 @@ class Resampled(Inference):
         return Interval(self.estimate - half, self.estimate + half, Note("jackknife"))
 
     def spread(self) -> "Spread":
-        """A draw of n clusters varies by (n - 1) / n too little."""
+        """Return the spread of the replicates, corrected: a draw of n clusters varies by (n - 1) / n too little."""
         clusters = len(self.jackknife)
         variance = float(self.replicates.var()) * clusters / (clusters - 1)
         return Spread(variance**0.5, clusters - 1)
@@ -192,9 +192,12 @@ class ResampledTwoWay(Inference):
         return Interval(self.estimate - half, self.estimate + half, Note("student_t"))
 
     def spread(self) -> Spread:
-        """The variance of rows plus that of columns less that of cells, which both hold (Cameron, Gelbach & Miller
-        2011, doi 10.1198/jbes.2010.07136), but not less than either alone (MacKinnon, Nielsen & Webb 2024,
-        arXiv:2406.08880). Satterthwaite's degrees of freedom, at least those of the fewer clusters."""
+        """Return the spread from the variance of rows plus that of columns less that of cells, which both hold.
+
+        The sum is by Cameron, Gelbach & Miller 2011 (doi 10.1198/jbes.2010.07136), but not less than either variance
+        alone (MacKinnon, Nielsen & Webb 2024, arXiv:2406.08880). Satterthwaite's degrees of freedom are at least those
+        of the fewer clusters.
+        """
         variances, freedom = self._variances(), np.array(self.counts) - 1.0
         rows, columns, cells = variances
         variance = float(max(rows + columns - cells, rows, columns))
@@ -203,7 +206,7 @@ class ResampledTwoWay(Inference):
         return Spread(variance**0.5, max(variance**2 / uncertain, least) if uncertain > 0 else least)
 
     def _variances(self) -> Array:
-        """A draw of n clusters varies by (n - 1) / n too little."""
+        """Return the variances of the replicates, corrected: a draw of n clusters varies by (n - 1) / n too little."""
         counts = np.array(self.counts)
         return np.asarray(np.array([values.var() for values in self.replicates]) * counts / (counts - 1))
 
@@ -285,7 +288,7 @@ class Bootstrap:
         )
 
     def _draw(self, sums: Array, seed: int | tuple[int, ...]) -> Array:
-        """The sums of each replicate: replicates × sums."""
+        """Return the sums of each replicate: replicates × sums."""
         # A few columns times a large matrix: this way round BLAS takes three fifths of the time.
         drawn: Array = (sums.T @ weights(len(sums), self.replicates, seed).T).T
         return drawn
@@ -337,7 +340,7 @@ def pair_moments(x: Array, y: Array) -> Array:
 
 
 def fisher_z(sums: Array) -> Array:
-    """Fisher's z of Pearson's r, from (n, x, y, xx, yy, xy) of roughly centred values (`pair_moments`)."""
+    """Return Fisher's z of Pearson's r, from (n, x, y, xx, yy, xy) of roughly centred values (`pair_moments`)."""
     n, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance_x, variance_y = xx - x * x / n, yy - y * y / n

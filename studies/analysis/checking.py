@@ -10,7 +10,7 @@ from studies.analysis.tables.order import read_positions
 
 
 def check(folder: Path) -> None:
-    """Raises AnalysisError as the tables would."""
+    """Check the files of an export; raise AnalysisError as the tables would."""
     for name, look in LOOKS.items():
         if (folder / name).is_file():
             look(folder / name)

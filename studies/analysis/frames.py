@@ -83,7 +83,7 @@ EXPORTED = (
 
 @dataclass(frozen=True)
 class Export:
-    """What an export folder says.
+    """The contents of an export folder.
 
     `ratings`: one row per score that was given; text columns are categories, `score` is a float. `group` is the rater
     kind, or `judge:STRATEGY`; `seconds` is nan where not measured. `left_out`: such rows of excluded participants and
@@ -120,7 +120,7 @@ class Export:
     primary: tuple[Declared, ...] = ()
 
     def whole(self) -> pd.DataFrame:
-        """The chats without those of an ablation."""
+        """Return the chats without those of an ablation."""
         return self.chats[self.chats["setup"] == ""]
 
 
@@ -187,7 +187,7 @@ def load(folder: Path) -> Export:
 
 
 def _of_variants(ratings: pd.DataFrame) -> pd.Series:
-    """Which rows are of a judge that was asked in another way."""
+    """Return which rows are of a judge that was asked in another way."""
     codes = [code for code in ratings["rater"].cat.categories if VARIANT in code]
     return ratings["rater"].isin(codes) & (ratings["rater_kind"] == "judge")
 
@@ -195,7 +195,7 @@ def _of_variants(ratings: pd.DataFrame) -> pd.Series:
 def _left_out(
     ratings: pd.DataFrame, conversations: pd.DataFrame, excluded: frozenset[str], invalid: frozenset[str]
 ) -> pd.Series:
-    """Which rows: those of conversations that are, and those that excluded people gave."""
+    """Return which rows are left out: those of conversations that are, and those that excluded people gave."""
     kept = ratings["conversation"].isin(_without(conversations, excluded, invalid).index)
     by_excluded = ratings["rater"].isin(excluded) & (ratings["rater_kind"] != "judge")
     return ~kept | by_excluded
@@ -236,8 +236,11 @@ def read_ratings(path: Path) -> pd.DataFrame:
 
 
 def _turns_of(table: pd.DataFrame) -> pd.Series:
-    """The turn that tells a rating from others; empty of a final one, which is of the conversation as a whole: the last
-    turn rated, which the file has of it, differs between raters who were shown more and less."""
+    """Return the turn that tells a rating from others.
+
+    It is empty of a final rating, which is of the conversation as a whole: the last turn rated, which the file has of
+    it, differs between raters who were shown more and less.
+    """
     turns = renamed(table["turn"], lambda text: text.strip().partition(".")[0])
     final = (table["moment"] == "final").to_numpy()
     if not final.any():
@@ -248,7 +251,10 @@ def _turns_of(table: pd.DataFrame) -> pd.Series:
 
 
 def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
-    """Raises for a score that its scale does not reach, if it was not imported: an import may bring any number."""
+    """Raise AnalysisError for a score that its scale does not reach, if it was not imported.
+
+    An import may bring any number.
+    """
     scales = scales_in(path.parent / CODEBOOK)
     wrong = beyond(table, scales)
     if SHOWN in columns_of(path):
@@ -265,7 +271,7 @@ def _refuse_beyond(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_turns(path: Path) -> pd.DataFrame:
-    """Return one row per message.
+    """Return the messages of turns.csv, one row each.
 
     Columns `conversation`, `role`, and as floats, nan where the file says nothing, `characters` (Unicode code points of
     the text), `first_token_seconds`, `total_seconds`, `masked` and `names_itself` (1 or 0), `turn`, and `emotion`, nan
@@ -297,7 +303,7 @@ def read_states(path: Path) -> pd.DataFrame:
 
 
 def read_calls(path: Path) -> pd.DataFrame:
-    """Return one row per attempt.
+    """Return the attempts of calls.csv, one row each.
 
     Columns `conversation`, `purpose` and `status`, and as floats, nan where the file says nothing, `seconds`,
     `input_tokens`, `output_tokens` and `cost`.
@@ -310,7 +316,7 @@ def read_calls(path: Path) -> pd.DataFrame:
 
 
 def read_pairs(path: Path) -> pd.DataFrame:
-    """Return one row per verdict, as text."""
+    """Return the verdicts of pairs.csv as text, one row each."""
     table = read_table(path, OF_PAIRS, BESIDE_PAIRS)
     for column in ("pair", "conversation_a", "conversation_b", "rater", "question"):
         refuse(path, table[column], lambda text: not text, "is empty")
@@ -346,7 +352,7 @@ def _all_conversations(folder: Path, rated: pd.DataFrame) -> pd.DataFrame:
 
 
 def _refuse_same_position(path: Path, table: pd.DataFrame) -> None:
-    """Raises for the first conversation that has the position of an earlier one of the same person."""
+    """Raise AnalysisError for the first conversation that has the position of an earlier one of the same person."""
     places = table[["participant"]].astype(str).assign(position=table["position"].astype(str).map(number))
     known = places["position"].notna() & (places["participant"] != "")
     again = np.flatnonzero(known & places.duplicated())
@@ -361,8 +367,10 @@ def _refuse_same_position(path: Path, table: pd.DataFrame) -> None:
 
 
 def _refuse_contradictions(path: Path, table: pd.DataFrame, rated: pd.DataFrame, everything: pd.DataFrame) -> None:
-    """Raises for the first rating of which conversations.csv says another arm, person or condition; what either leaves
-    empty contradicts nothing."""
+    """Raise AnalysisError for the first rating of which conversations.csv says another arm, person or condition.
+
+    What either leaves empty contradicts nothing.
+    """
     names = ["arm", "participant", "condition"]
     listed = everything[names].reindex(rated.index).fillna("")
     for name in names:
@@ -377,7 +385,10 @@ def _refuse_contradictions(path: Path, table: pd.DataFrame, rated: pd.DataFrame,
 
 
 def _with_what_is_known(rated: pd.DataFrame, everything: pd.DataFrame, ratings: pd.DataFrame) -> pd.DataFrame:
-    """Adds what conversations.csv says; a counsellor is known by their track, or by having rated their own."""
+    """Return the rated conversations with what conversations.csv says of them.
+
+    A counsellor is known by their track, or by having rated their own.
+    """
     names = ["condition", "profile", "setup", "seeker_kind", "card"]
     known = everything[names].reindex(rated.index).fillna("")
     known["condition"] = known["condition"].where(known["condition"] != "", rated["condition"])
@@ -432,7 +443,10 @@ def clusters_of(conversations: pd.DataFrame) -> pd.Series:
 
 
 def _of_conversation(path: Path, table: pd.DataFrame, name: str) -> pd.Series:
-    """Indexed by conversation; rows that leave the value empty (an imported judge's, say) take that of the others."""
+    """Return a column by conversation; raise AnalysisError where a conversation has two values.
+
+    Rows that leave the value empty (an imported judge's, say) take that of the others.
+    """
     said = table.loc[table[name] != "", ["conversation", name]].drop_duplicates().astype(str)
     twice = said[said.duplicated("conversation")]
     if not twice.empty:
@@ -447,7 +461,7 @@ def _missing(table: pd.DataFrame) -> dict[str, int]:
 
 
 def _marked(path: Path, key: str, column: str, value: str) -> tuple[int | None, frozenset[str]]:
-    """Rows of the file (None where there is no file), and the keys of those that have the value."""
+    """Return how many rows the file has (None where there is no file), and the keys of those that have the value."""
     if not path.is_file():
         return None, frozenset()
     table = read_table(path, (), (key, column))

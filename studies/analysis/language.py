@@ -20,7 +20,7 @@ _spoken: ContextVar[tuple[str, NullTranslations]] = ContextVar("spoken", default
 
 @contextmanager
 def speaking(language: str) -> Iterator[None]:
-    """Texts are in this language until the block ends; a text that the catalogue lacks is in English."""
+    """Speak this language until the block ends; a text that the catalogue lacks is in English."""
     catalogues = [CATALOGUES[language]] if language in CATALOGUES else []
     said = translation("django", LOCALE, catalogues, fallback=True) if catalogues else NullTranslations()
     token = _spoken.set((language, said))
@@ -53,5 +53,5 @@ def ngettext(one: str, several: str, count: int) -> str:
 
 
 def gettext_noop(message: str) -> str:
-    """Marks a text that is translated where it is shown."""
+    """Mark a text that is translated where it is shown, and return it as it is."""
     return message

@@ -32,8 +32,10 @@ csv.field_size_limit(2**31 - 1)  # a text may be longer than the 128 KiB that th
 
 
 def read_table(path: Path, needed: Iterable[str], optional: Iterable[str] = ()) -> pd.DataFrame:
-    """The named columns as categories of text, without a spreadsheet guard; an absent optional column is empty. TRUTHS
-    are `true`, `false` or empty, however the file writes them."""
+    """Return the named columns as categories of text, without a spreadsheet guard.
+
+    An absent optional column is empty. TRUTHS are `true`, `false` or empty, however the file writes them.
+    """
     header = _header(path)
     absent = [name for name in needed if name not in header]
     if absent:
@@ -66,7 +68,7 @@ def _texts(path: Path, header: list[str], names: list[str]) -> pd.DataFrame:
 
 
 def _header(path: Path) -> list[str]:
-    """The header, after a look at every row: pandas would fill a short one up with missing scores."""
+    """Return the header, after a look at every row: pandas would fill a short one up with missing scores."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file)
@@ -92,7 +94,10 @@ def _header(path: Path) -> list[str]:
 
 
 def _refuse_encoding(path: Path) -> None:
-    """Reads the file as a whole, so that the byte is counted from its beginning."""
+    """Raise AnalysisError where a file is not UTF-8.
+
+    The file is read as a whole, so that the byte is counted from its beginning.
+    """
     try:
         path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -100,7 +105,10 @@ def _refuse_encoding(path: Path) -> None:
 
 
 def _refuse_unclosed(path: Path) -> None:
-    """Reads one more row after the last, which an open quotation takes in."""
+    """Raise AnalysisError where a quotation mark is not closed.
+
+    One more row is read after the last, which an open quotation takes in.
+    """
     line, last = deque(_records(path, _ONE_MORE), maxlen=1).pop()
     if last != [_ONE_MORE]:
         raise AnalysisError(f"{path.name}:{line}: a quotation mark is not closed")
@@ -126,7 +134,7 @@ def _empty(index: pd.Index) -> pd.Series:
 
 
 def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: str) -> None:
-    """Raises for the first row whose text is wrong."""
+    """Raise AnalysisError for the first row whose text is wrong."""
     faulty = np.array([wrong(text) for text in column.cat.categories], dtype=bool)
     if not faulty.any():
         return
@@ -135,12 +143,12 @@ def refuse(path: Path, column: pd.Series, wrong: Callable[[str], bool], what: st
 
 
 def refuse_others(path: Path, column: pd.Series, known: Collection[str]) -> None:
-    """Raises for the first row whose text is not among these; the message leaves an empty one out."""
+    """Raise AnalysisError for the first row whose text is not among these; the message leaves an empty one out."""
     refuse(path, column, lambda text: text not in known, "is none of " + ", ".join(filter(None, known)))
 
 
 def refuse_uncounted(path: Path, column: pd.Series) -> None:
-    """Raises for the first row whose text is neither empty nor a number of turns, or of one turn."""
+    """Raise AnalysisError for the first row whose text is neither empty nor a number of turns, or of one turn."""
     what = f"is not a whole number from 0 to {_MOST_TURNS:,}"
     refuse(path, column, lambda text: bool(text.strip()) and not _is_count(text.strip()), what)
 
@@ -150,7 +158,7 @@ def _is_count(text: str) -> bool:
 
 
 def refuse_repeated(path: Path, column: pd.Series) -> None:
-    """Raises for the first row whose text was there before."""
+    """Raise AnalysisError for the first row whose text was there before."""
     again = np.flatnonzero(column.duplicated())
     if not len(again):
         return
@@ -160,7 +168,7 @@ def refuse_repeated(path: Path, column: pd.Series) -> None:
 
 
 def line_of(path: Path, row: int) -> int:
-    """The line on which a data row begins; blank lines are no rows."""
+    """Return the line on which a data row begins; blank lines are no rows."""
     lines = (line for line, record in _records(path) if record)
     return next(islice(lines, row + 1, None))  # the header comes first
 
@@ -191,7 +199,7 @@ def truths(column: pd.Series) -> np.ndarray:
 
 
 def number(text: str) -> float:
-    """The finite number that a text is, else nan."""
+    """Return the finite number that a text is, else nan."""
     if not _NUMBER.fullmatch(text.strip()):
         return math.nan
     value = float(text)

@@ -1,4 +1,4 @@
-"""What a run found, as values and as bytes that do not change from run to run."""
+"""The results of a run, as values and as bytes that do not change from run to run."""
 
 import hashlib
 import json
@@ -69,7 +69,10 @@ class Results:
         }
 
     def exclusions(self) -> dict[str, Any]:
-        """Counted; the ratings without a score and those of the two kinds that are left out are in no other figure."""
+        """Return the numbers of what is left out.
+
+        The ratings without a score and those of the two kinds that are left out are in no other figure.
+        """
         return {
             "ratings_without_score": self.export.missing,
             "ratings_of_ablations": len(self.export.ablated),

@@ -19,7 +19,7 @@ class Undefined(Exception):
 
 
 class Row:
-    """Collects the values of one result row and the reasons for its gaps."""
+    """A collector of the values of one result row and the reasons for its gaps."""
 
     def __init__(self, **values: Any) -> None:
         self.values = values

@@ -43,7 +43,7 @@ def run(folder: Path, out: Path, *, bootstrap: int, seed: int, radar: bool, on_p
 
 @contextmanager
 def _new_folder(out: Path) -> Iterator[None]:
-    """Before the tables, which may take an hour; where these come to nothing, a new folder goes again."""
+    """Create the folder before the tables, which may take an hour; remove a new one where these come to nothing."""
     is_new = not out.exists()
     _create(out)
     try:
@@ -67,7 +67,7 @@ def _write(files: Mapping[str, bytes], out: Path) -> None:
 
 
 def _create(out: Path) -> None:
-    """Raises AnalysisError where nothing could be written into it."""
+    """Create the folder; raise AnalysisError where nothing could be written into it."""
     try:
         out.mkdir(parents=True, exist_ok=True)
         TemporaryFile(dir=out).close()

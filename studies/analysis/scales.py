@@ -34,7 +34,10 @@ class Scale:
     note: Note | None = None
 
     def levels(self) -> Array:
-        """The whole steps from the lowest on, those too that nobody gave; `Undefined` where they are too many."""
+        """Return the whole steps from the lowest on, those too that nobody gave.
+
+        Raise `Undefined` where they are too many.
+        """
         if self.highest - self.lowest >= MOST_LEVELS:
             raise Undefined("too_many_levels_of_scale", most=MOST_LEVELS)
         return np.arange(self.lowest, self.highest + 1)
@@ -54,12 +57,15 @@ def scales_of(folder: Path, ratings: pd.DataFrame) -> Items:
 
 
 def scales_in(path: Path) -> dict[Place, Scale]:
-    """The ranges that the codebook says; none where there is no codebook, or one from before it had them as columns."""
+    """Return the ranges that the codebook says.
+
+    There are none where there is no codebook, or one from before it had them as columns.
+    """
     return dict(_scales(path)) if path.is_file() else {}
 
 
 def types_in(path: Path) -> dict[Place, str]:
-    """The type that the codebook gives each item."""
+    """Return the type that the codebook gives each item."""
     return {place: row["type"] for place, row in _items(path)} if path.is_file() else {}
 
 
@@ -71,7 +77,7 @@ def instructions_in(path: Path) -> dict[Place, str] | None:
 
 
 def beyond(ratings: pd.DataFrame, scales: Items) -> NDArray[np.bool_]:
-    """Which rows have a score that the scale of their item does not reach."""
+    """Return which rows have a score that the scale of their item does not reach."""
     instruments, items = ratings["instrument"].cat, ratings["item"].cat
     lowest, highest = (np.full((len(instruments.categories), len(items.categories)), end) for end in (-np.inf, np.inf))
     for (instrument, item), scale in scales.items():

@@ -49,7 +49,7 @@ def get_due_time(study: Study, *, serious: bool, known_at: datetime) -> datetime
 
 
 def list_adverse_events(study: Study) -> QuerySet[AdverseEvent]:
-    """Return all of the study: those to be reported first, by their deadline."""
+    """Return all adverse events of the study: those to be reported first, by their deadline."""
     return study.adverse_events.select_related("event", "created_by").order_by(
         F("reported_at").asc(nulls_first=True), "report_due_at", "-occurred_at", "-pk"
     )

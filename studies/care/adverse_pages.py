@@ -27,7 +27,7 @@ def adverse_list(request: HttpRequest, study: Study) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page
 def adverse_new(request: HttpRequest, study: Study) -> HttpResponse:
-    """A form for a new one; `?event=` fills in what a sign of danger tells."""
+    """Show and store the form for a new adverse event; `?event=` fills in what a sign of danger tells."""
     event = _event_of(request, study)
     form = AdverseEventForm(study, request.POST or None, initial=_initial(event))
     if request.method == "POST" and form.is_valid():
@@ -50,7 +50,7 @@ def _initial(event: RiskEvent | None) -> dict[str, object]:
 @require_http_methods(["GET", "POST"])
 @study_page
 def adverse_event(request: HttpRequest, study: Study, number: int) -> HttpResponse:
-    """One adverse event to be changed, with what it said before."""
+    """Show one adverse event to be changed, with what it said before, and store the changes."""
     row = get_object_or_404(study.adverse_events, pk=number)
     form = AdverseEventForm(study, request.POST or None, instance=row)
     if request.method == "POST" and form.is_valid():

@@ -37,7 +37,7 @@ class Told:
 
 @dataclass(frozen=True)
 class WaitingFacts:
-    """What a person who waits may know about their alarm: no names, no addresses.
+    """The facts that a person who waits may know about their alarm: no names, no addresses.
 
     `overdue` is true once `ack_minutes` have passed and nobody has acknowledged the newest round.
     """

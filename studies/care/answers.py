@@ -1,4 +1,4 @@
-"""What a person answers about their own safety, by a button or a tick, and what follows from it."""
+"""The answers of people about their own safety, by a button or a tick, and what follows from them."""
 
 from django.db import transaction
 from django.utils import timezone

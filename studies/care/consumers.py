@@ -15,7 +15,10 @@ EVERY = 2.0  # seconds between looks at the database, which all server processes
 
 
 class DeskConsumer(AsyncJsonWebsocketConsumer):
-    """Sends `{"type": "desk", "open", "unacknowledged", "newest_event", "newest_act"}` at first, and at each change."""
+    """The websocket of the desk's page.
+
+    It sends `{"type": "desk", "open", "unacknowledged", "newest_event", "newest_act"}` at first, and at each change.
+    """
 
     watcher: asyncio.Task[None] | None = None
 
@@ -33,7 +36,7 @@ class DeskConsumer(AsyncJsonWebsocketConsumer):
             self.watcher.cancel()
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
-        """The page says nothing; what it says all the same is not read."""
+        """Ignore a message from the page, which has nothing to say."""
 
     async def watch(self, study: Study) -> None:
         """Send the state whenever it differs. While the database is away the page says that it is not up to date."""

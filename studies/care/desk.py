@@ -25,7 +25,7 @@ AFTER = 2
 
 
 class State(NamedTuple):
-    """What the desk's page watches: it is loaded anew when one of them changes."""
+    """The state that the desk's page watches: it is loaded anew when one of these values changes."""
 
     open: int
     unacknowledged: int
@@ -52,13 +52,16 @@ def get_open_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
 
 
 def get_settled_events(study: Study, *, test: str = "") -> QuerySet[RiskEvent]:
-    """Return all other events, the latest first."""
+    """Return the events that no longer wait, the latest first."""
     events = counts.risks_of(study, test=test).select_related("conversation", "released_by")
     return events.exclude(pk__in=counts.open_risks(study).values("pk")).order_by("-created_at", "-pk")
 
 
 def _with_acknowledgement(events: QuerySet[RiskEvent]) -> QuerySet[RiskEvent]:
-    """With an alarm that nobody has answered, a new round say, an event is unacknowledged again."""
+    """Return the events, each with the time when it was last acknowledged.
+
+    With an alarm that nobody has answered, a new round say, an event is unacknowledged again.
+    """
     acknowledgements = SafetyAct.objects.filter(event=OuterRef("pk"), kind=Kind.ACKNOWLEDGED)
     last = acknowledgements.order_by().values("event").annotate(last=Max("at")).values("last")
     pending = Exists(Alarm.objects.filter(event=OuterRef("pk"), acknowledged_at=None))
@@ -175,7 +178,7 @@ def add_note(event: RiskEvent, text: str, *, by: AbstractBaseUser) -> None:
 
 
 class Message(NamedTuple):
-    """What the person reads of a message: when it was written, and its words."""
+    """The part of a message that the person reads: when it was written, and its words."""
 
     at: datetime
     text: str

@@ -1,4 +1,4 @@
-"""What the page shows that meets somebody in danger: lines, question, who was told. There is no arm in it."""
+"""The contents of the page that meets somebody in danger: lines, question, who was told. There is no arm in it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ SHOWN_FIRST = 2  # lines that stand as buttons at the head of the page
 
 @dataclass(frozen=True)
 class Letter:
-    """What a member of the team wrote to the person."""
+    """A letter that a member of the team wrote to the person."""
 
     text: str
     at: datetime
@@ -98,6 +98,6 @@ def get_zone(person: Participation) -> ZoneInfo:
 
 
 def get_where(event: RiskEvent) -> str:
-    """Return where the person last said that they are."""
+    """Return the place where the person last said that they are, or ""."""
     act = event.acts.filter(kind=SafetyAct.Kind.WHERE).order_by("at", "pk").last()
     return act.text if act else ""

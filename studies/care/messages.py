@@ -1,4 +1,7 @@
-"""What an alarm says: study, the person's code, level, time and link; no word of the conversation, no contact data."""
+"""The text of an alarm: study, the person's code, level, time and link.
+
+It has no word of the conversation and no contact data.
+"""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

@@ -1,4 +1,7 @@
-"""What a sign of danger sets off in a study: the person waits or is let go kindly, and the one on call is told."""
+"""The steps that a sign of danger sets off in a study.
+
+The person waits or is let go kindly, and the one on call is told.
+"""
 
 from django.db import transaction
 from django.utils import timezone
@@ -14,7 +17,7 @@ from studies.participation.time_spent import seconds_spent
 
 
 def risk_raised(event: RiskEvent) -> None:
-    """Called by dialogue inside the transaction that stored the event."""
+    """Act on a sign of danger; dialogue calls this inside the transaction that stored the event."""
     run = ArmRun.objects.select_related("participation").filter(conversation=event.conversation).first()
     if run is None:
         return
@@ -31,7 +34,10 @@ def risk_raised(event: RiskEvent) -> None:
 
 
 def react(event: RiskEvent, participation: Participation, *, role_play: bool) -> None:
-    """Level 3 waits for a person on call, level 4 ends the study; in role-play only level 4 acts, and waits."""
+    """Hold or stop a person by the level of the event, and raise an alarm.
+
+    Level 3 waits for a person on call, level 4 ends the study; in role-play only level 4 acts, and waits.
+    """
     if event.level < 3 or (role_play and event.level == 3):
         return
     if event.level == 4 and not role_play:
@@ -49,7 +55,7 @@ def stop(participation: Participation) -> None:
 
 @transaction.atomic
 def answered_role(event: RiskEvent, answer: str) -> None:
-    """A counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody.
+    """Store a counsellor's word on whether a sentence was the role or themselves; "me" acts as it would for anybody.
 
     Whose part is over has nothing left that could wait, and stays so; the one on call is told all the same.
     """
@@ -67,7 +73,10 @@ def answered_role(event: RiskEvent, answer: str) -> None:
 
 @transaction.atomic
 def release(event: RiskEvent, *, by: object, note: str = "") -> None:
-    """A person on call has spoken with them: the study goes on where it waited. Level 4 has ended and stays so."""
+    """Let the study go on where it waited, once a person on call has spoken with them.
+
+    Level 4 has ended and stays so.
+    """
     fresh = RiskEvent.objects.select_for_update().get(pk=event.pk)
     if fresh.released_at:
         return

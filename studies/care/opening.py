@@ -1,4 +1,7 @@
-"""Whether somebody would come: no real person is invited to talk with a model before a drill was acknowledged."""
+"""The check that somebody would come.
+
+No real person is invited to talk with a model before a drill was acknowledged.
+"""
 
 from studies.care.alarms import has_acknowledged_drill
 from studies.models import Arm, Participation, Study

@@ -47,7 +47,10 @@ def risk(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 
 def risk_act(act: Callable[[HttpRequest, RiskEvent, str], str]) -> Callable[..., HttpResponse]:
-    """A form of an event's page: `act(request, event, text)` does it and returns the words that tell so."""
+    """Return the view for a form of an event's page.
+
+    `act(request, event, text)` does what the form is for and returns the words that tell so.
+    """
 
     @require_POST
     @study_page

@@ -1,4 +1,4 @@
-"""Whom an alarm reaches, and in which order."""
+"""The people whom an alarm reaches, and their order."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,5 +1,8 @@
-"""How well the screen notices grave danger in this study: a second person reads messages that it held and a random
-sample of those that it let pass, without being told which is which."""
+"""A measure of how well the screen notices grave danger in this study.
+
+A second person reads messages that it held and a random sample of those that it let pass, without being told which is
+which.
+"""
 
 import random
 from dataclasses import dataclass
@@ -57,7 +60,7 @@ def store_review(turn: Turn, *, grave: bool, by: AbstractBaseUser) -> None:
 
 @dataclass(frozen=True)
 class Share:
-    """`hits` of `of` messages that were read, and the exact 95 % interval of the share; None where none was read."""
+    """A share of messages: `hits` of `of` that were read, and the exact 95 % interval; None where none was read."""
 
     hits: int
     of: int
@@ -68,7 +71,10 @@ class Share:
 
 @dataclass(frozen=True)
 class ScreenQuality:
-    """`held` and `passed` count messages; `recall` is the estimated share of grave messages that were held."""
+    """The quality of the screen.
+
+    `held` and `passed` count messages; `recall` is the estimated share of grave messages that were held.
+    """
 
     held: int
     passed: int

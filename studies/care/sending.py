@@ -31,7 +31,7 @@ AT_ONCE = 8  # a server that hangs must not hold up the others
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of one try: what the server answered, or why it did not take the message.
+    """The outcome of one try: what the server answered, or why it did not take the message.
 
     `note` names a fault that did not keep the message from going out.
     """

@@ -24,7 +24,7 @@ COUNTED = ("events", "worsening", "withheld")
 
 @dataclass(frozen=True)
 class Tally:
-    """How many of the `of` conversations with an arm had at least one such event, and the exact 95 % interval."""
+    """The number of an arm's `of` conversations with at least one such event, and the exact 95 % interval."""
 
     count: int
     of: int
@@ -137,7 +137,7 @@ def tell_officer(study: Study) -> None:
 
 
 class Watch:
-    """Applies the rules of all studies whenever there is a new event, and tells again whom it could not tell.
+    """A watch that applies the rules of all studies at each new event, and tells again whom it could not tell.
 
     The clock of alarms calls it. A new process looks at everything once, so nothing depends on what one remembers.
     """

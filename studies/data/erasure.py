@@ -1,5 +1,8 @@
-"""Removes a person's data everywhere it went. What is left is a code, a track and that they withdrew, to be counted; of
-one who never agreed to take part also how far they came."""
+"""Remove a person's data everywhere it went.
+
+What is left is a code, a track and that they withdrew, to be counted; of one who never agreed to take part also how far
+they came.
+"""
 
 import logging
 from dataclasses import dataclass, field
@@ -40,7 +43,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass
 class Removed:
-    """How many rows of each kind, which files and folders, and which other files below var/ still name the person."""
+    """The rows, files and folders that were removed, and the other files below var/ that still name the person."""
 
     rows: dict[str, int] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
@@ -58,7 +61,7 @@ def erase(participation: Participation) -> Removed:
 
 
 def get_identifiers(person: Participation) -> list[str]:
-    """The codes by which files name a person: their own, and those of their conversations."""
+    """Return the codes by which files name a person: their own, and those of their conversations."""
     return [person.code, *conversations_of(person).values_list("code", flat=True)]
 
 
@@ -182,7 +185,7 @@ def reviews_with(person: Participation) -> QuerySet[Review]:
 
 
 def comparisons_with(person: Participation) -> QuerySet[Comparison]:
-    """Return those that they made, and those of others that one of their conversations was in."""
+    """Return the comparisons that a person made, and those of others that one of their conversations was in."""
     return Comparison.objects.filter(Q(rater__participation=person) | Q(pair__in=pairs_with(person)))
 
 
@@ -199,7 +202,7 @@ def blank(person: Participation) -> None:
 
 
 def clear(person: Participation) -> None:
-    """All but how far they came, and the link."""
+    """Clear what a withdrawn person's row holds, all but how far they came and the link."""
     person.status = Status.WITHDRAWN
     person.language = person.country = person.completion_code = person.exclusion_reason = ""
     person.order, person.cards, person.outcome = [], [], {}

@@ -1,4 +1,4 @@
-"""Who meets the arms in which order: balanced, seeded, and the same again for the same person. Pure."""
+"""The order in which people meet the arms: balanced, seeded, and the same again for the same person. Pure."""
 
 from collections.abc import Sequence
 from random import Random

@@ -1,4 +1,4 @@
-"""Which counsellor meets which arms, in which order and with which role cards: an incomplete block design. Pure."""
+"""An incomplete block design: which counsellor meets which arms, in which order and with which role cards. Pure."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -127,8 +127,11 @@ def _exchange(one: dict[int, int], other: dict[int, int], meetings: Counter[froz
 
 
 def _positions(one: dict[int, int], other: dict[int, int], leaving: int) -> list[int]:
-    """Return where to exchange so that `leaving` changes rows and no row has an arm twice: what comes instead may be in
-    the row already, at another position, and is exchanged there too. The last brings an arm that was not, or none."""
+    """Return the positions to exchange so that `leaving` changes rows and no row has an arm twice.
+
+    What comes instead may be in the row already, at another position, and is exchanged there too. The last brings an
+    arm that was not, or none.
+    """
     place = {arm: position for position, arm in one.items()}
     found = [place[leaving]]
     while (coming := other.get(found[-1])) in place:

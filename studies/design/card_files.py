@@ -94,7 +94,7 @@ class CardManner(TypedDict, total=False):
 
 
 class Roles(TypedDict, total=False):
-    """Whom the person hopes to find, and who else is in the story."""
+    """The roles in a card: whom the person hopes to find, and who else is in the story."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
 
@@ -117,7 +117,7 @@ class CardConcern(TypedDict):
 
 
 class Reactions(TypedDict, total=False):
-    """How the person reacts."""
+    """The reactions of the person in a card."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
 

@@ -1,4 +1,4 @@
-"""What is wrong with a study whose values are each well-formed but do not go together.
+"""The faults of a study whose values are each well-formed but do not go together.
 
 Pure but for reading instruments.
 """

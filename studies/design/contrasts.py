@@ -90,7 +90,7 @@ def resolve_contrasts(
 
 
 class Resolver:
-    """Looks up one declared contrast in the study, and keeps what is wrong with it."""
+    """A resolver that looks up one declared contrast in the study, and keeps what is wrong with it."""
 
     def __init__(self, one: ContrastFile, spec: StudySpec, scales: Scales) -> None:
         self.one, self.spec, self.scales = one, spec, scales

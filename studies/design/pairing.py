@@ -1,4 +1,4 @@
-"""Which conversations stand side by side: drawn by a seed, evenly, of the same seeker where there are such. Pure."""
+"""Pairs of conversations side by side: drawn by a seed, evenly, of the same seeker where there are such. Pure."""
 
 import random
 from collections import defaultdict
@@ -25,7 +25,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Drawn:
-    """`a` is of the contestant that comes first in the alphabet; which side it stands on is drawn for each rater."""
+    """A pair as drawn. `a` is of the contestant that is first in the alphabet; its side is drawn for each rater."""
 
     a: Candidate
     b: Candidate

@@ -14,7 +14,10 @@ REVIEWER_STEPS = (StepSpec("questionnaire", "reviewer_agreement"), StepSpec("rev
 
 @dataclass(frozen=True)
 class Step:
-    """`key` is unique in a plan and stable; `run` counts the conversations from 1 and is 0 outside of them."""
+    """A step of a plan.
+
+    `key` is unique in a plan and stable; `run` counts the conversations from 1 and is 0 outside of them.
+    """
 
     kind: str
     key: str

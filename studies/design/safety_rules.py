@@ -1,4 +1,4 @@
-"""What a study does about danger: `[safety]` of its file, checked by its types. Pure."""
+"""The rules of a study about danger: `[safety]` of its file, checked by its types. Pure."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What a study file may say: each key with its type, its limits and its meaning. Pure.
+"""The form of a study file: each key with its type, its limits and its meaning. Pure.
 
 The reference in `docs/study_file.md` is generated from here (`reference.py`).
 """
@@ -62,7 +62,7 @@ RESPONSE_FORMAT = "response_format"  # what a server calls the form that it is t
 
 
 class Surroundings(NamedTuple):
-    """What the names in a file are looked up in."""
+    """The surroundings in which the names in a file are looked up."""
 
     languages: tuple[str, ...]
     instruments: Collection[str]

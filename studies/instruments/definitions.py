@@ -21,7 +21,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Condition:
-    """Show or hide an item by an earlier answer. `question` may be `pre.<item>`: the answer before the chat."""
+    """A condition that shows or hides an item by an earlier answer.
+
+    `question` may be `pre.<item>`: the answer before the chat.
+    """
 
     question: str
     op: Literal["eq", "in"]
@@ -83,7 +86,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Questionnaire:
-    """Equal to itself alone, so that what is made of it can be kept: there is one of each file."""
+    """A questionnaire, equal to itself alone, so that what is made of it can be kept: there is one of each file."""
 
     id: str
     kind: str
@@ -102,7 +105,7 @@ class Questionnaire:
         raise KeyError(f"{self.id}: no item {key!r}")
 
     def rated_items(self) -> tuple[Item, ...]:
-        """Return those whose answer is a score."""
+        """Return the items whose answer is a score."""
         return tuple(item for item in self.items if item.type == "scale" and item.instructed is None)
 
     def items_for(self, *, track: str = "all", phase: str = "") -> tuple[Item, ...]:

@@ -42,7 +42,10 @@ class AnswerValue:
 
 @dataclass(frozen=True)
 class Toggle:
-    """Tells the page's script to show or hide an item by another one of the same page; the server decides anyway."""
+    """A rule by which the page's script shows or hides an item by another one of the page.
+
+    The server decides anyway.
+    """
 
     effect: str  # show, hide
     question: str

@@ -45,7 +45,7 @@ class Section:
 
 @dataclass(frozen=True)
 class GuidePage:
-    """What is asked together of one who answers alone. `number` counts from 1."""
+    """The questions that are asked together of one who answers alone. `number` counts from 1."""
 
     number: int
     section: Section

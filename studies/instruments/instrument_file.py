@@ -1,4 +1,4 @@
-"""What an instrument file may say, for the instruments that people answer. Pure."""
+"""The form of an instrument file, for the instruments that people answer. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class OptionFile(Worded):
     seed_value: Any = None
 
     def broken_rules(self, _around: Any) -> Iterator[Rule]:
-        """Return in which languages it has no text."""
+        """Yield a broken rule for the languages in which the option has no text."""
         yield from self.unworded()
 
 
@@ -187,7 +187,7 @@ class ScaleFile:
 
 
 class PassRule(TypedDict):
-    """When a quiz is passed; the rest is for people who read the file."""
+    """The rule by which a quiz is passed; the rest is for people who read the file."""
 
     __pydantic_config__ = OTHER_KEYS_TOO  # type: ignore[misc]
 
@@ -211,7 +211,7 @@ class ResponseScale(TypedDict, total=False):
 
 
 class Display(TypedDict, total=False):
-    """How the form is shown; the rest is for people who read the file."""
+    """The display of a form; the rest is for people who read the file."""
 
     __pydantic_config__ = OTHER_KEYS_TOO  # type: ignore[misc]
 
@@ -219,7 +219,7 @@ class Display(TypedDict, total=False):
 
 
 class Trigger(TypedDict):
-    """What a checkpoint is about; the rest is for people who read the file."""
+    """The subject of a checkpoint; the rest is for people who read the file."""
 
     __pydantic_config__ = OTHER_KEYS_TOO  # type: ignore[misc]
 

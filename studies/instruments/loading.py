@@ -139,7 +139,7 @@ def interview_part(place: Place, questions: Sequence[ItemFile], track: str) -> P
 
 
 class Builder:
-    """Makes a questionnaire of a file whose values are each well-formed, and finds what does not go together."""
+    """A builder of a questionnaire from a file of well-formed values, which finds what does not go together."""
 
     def __init__(self, file: InstrumentFile, stem: str, found: Found) -> None:
         self.file, self.stem, self.found = file, stem, found

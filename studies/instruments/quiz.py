@@ -1,4 +1,4 @@
-"""Marks the training quiz after the pass rule of its file. Pure."""
+"""Mark the training quiz after the pass rule of its file. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -15,7 +15,7 @@ FILE = FIXTURES / "vignettes.json"
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of one item: the score, and in a line why."""
+    """The known answer to one item: the score, and in a line why."""
 
     score: int
     why: Text

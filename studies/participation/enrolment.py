@@ -25,7 +25,7 @@ DRAWS = 20  # tries to get a place in the design when several people arrive at o
 
 
 class ArmsMissing(Exception):
-    """Too few arms are in use for this person."""
+    """The error that too few arms are in use for this person."""
 
 
 def invite(study: Study, *, track: str = "participant", is_test: bool = False) -> tuple[Participation, str]:

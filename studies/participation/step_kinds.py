@@ -67,7 +67,7 @@ class Visit:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """The seconds that each item took, by its key, if the study records them."""
+        """Return the seconds that each item took, by its key, if the study records them."""
         return seconds_in(self.request.POST) if self.spec.records_timings() else {}
 
     @property
@@ -76,7 +76,7 @@ class Visit:
 
     @property
     def track(self) -> str:
-        """The track as the instruments name it."""
+        """Return the track as the instruments name it."""
         return "expert" if self.participation.track == "counsellor" else "participant"
 
 
@@ -116,7 +116,7 @@ def work_in_pieces(*, done: int, left: int, minutes: float) -> Work:
 
 @dataclass(frozen=True)
 class Stored:
-    """What a person has stored so far.
+    """The answers and conversations that a person has stored so far.
 
     `responses`: instrument, moment or phase, and the conversation's position.
     """

@@ -1,4 +1,4 @@
-"""Which row of the counsellors' block plan (design/blocks.py) a person takes.
+"""The choice of a person's row in the counsellors' block plan (design/blocks.py).
 
 A row is the person's `order_index`: rows of the first block count from 0, those of a further block go on from there.
 The arms of a row follow from the protocol's arms, paused ones included, so that pausing one shifts nobody's row: the

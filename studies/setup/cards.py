@@ -16,7 +16,7 @@ from studies.models import ArmRun, Card, Participation, RolePlay, Study
 
 @dataclass(frozen=True)
 class Stored:
-    """How many cards. `kept` are those that differ from what came and were left as they are."""
+    """The numbers of stored cards. `kept` are those that differ from what came and were left as they are."""
 
     added: int = 0
     changed: int = 0

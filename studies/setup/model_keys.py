@@ -1,4 +1,4 @@
-"""Which models and webhooks of a study lack their key because the variable that holds it is not set."""
+"""The models and webhooks of a study that lack their key because the variable that holds it is not set."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -8,7 +8,10 @@ from studies.design.spec import ArmSpec, StudySpec
 
 
 class UnsetKey(NamedTuple):
-    """`role`: arm, judge, seeker or second line; `key`: of the model, empty for the one seeker or second line."""
+    """A key that is not set.
+
+    `role`: arm, judge, seeker or second line; `key`: of the model, empty for the one seeker or second line.
+    """
 
     role: str
     key: str

@@ -1,4 +1,4 @@
-"""How a value stands in a CSV file: nothing that a spreadsheet would run, and times in UTC."""
+"""The form of a value in a CSV file: nothing that a spreadsheet would run, and times in UTC."""
 
 import re
 from datetime import UTC, datetime

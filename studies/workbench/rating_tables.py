@@ -186,7 +186,7 @@ class Scores:
 
     @cached_property
     def rater_columns(self) -> set[tuple[Place, Column]]:
-        """The places at which each column has any answer."""
+        """Return the places at which each column has any answer."""
         return {(place, column) for place, column, _item in self.answers_by_cell}
 
     def mean(self, column: Column, answers: Iterable[Answer], people: Mapping[str, float]) -> Mean | None:

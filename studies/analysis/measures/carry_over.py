@@ -77,7 +77,7 @@ class Model:
 
     @cached_property
     def sums(self) -> Array:
-        """The sums of each column within each user."""
+        """Return the sums of each column within each user."""
         return np.stack([np.bincount(self.users, weights=column) for column in self.columns.T], axis=1)
 
     @cached_property

@@ -224,7 +224,7 @@ class Criterion:
 
     @staticmethod
     def _columns(found: FittedComponents) -> Array:
-        """Rows × (raters' indicators, if they vary, one, score)."""
+        """Return rows × (raters' indicators, if they vary, one, score)."""
         raters = found.data.terms["rater"]
         indicators = np.eye(raters.max() + 1 if len(found.relative) > 1 else 0)
         there = indicators[raters] if len(indicators) else np.empty((len(raters), 0))

@@ -19,7 +19,7 @@ MOST_LEVELS = 60  # above, a resample's levels × levels tables would fill the m
 
 @dataclass(frozen=True)
 class Counts:
-    """`counts`: units × levels, how many raters gave each level; every unit has two ratings or more."""
+    """The ratings of units. `counts`: units × levels, how many raters gave each level; every unit has two or more."""
 
     counts: Array
     levels: Array

@@ -48,12 +48,12 @@ class Components:
 
     @cached_property
     def apart(self) -> Effect:
-        """The effect of the object of measurement."""
+        """Return the effect of the object of measurement."""
         return next(iter(self.variances))
 
     @cached_property
     def positive(self) -> dict[Effect, float]:
-        """The variances, with 0 in place of negative ones."""
+        """Return the variances, with 0 in place of negative ones."""
         return {effect: max(value, 0.0) for effect, value in self.variances.items()}
 
     def intervals(self) -> dict[Effect, Estimate]:

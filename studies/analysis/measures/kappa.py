@@ -36,7 +36,7 @@ def kappa(table: Array, weights: Array) -> float:
 
 
 def tables(scores: Array, levels: Array, clusters: NDArray[np.intp]) -> Array:
-    """Return one flat table for each cluster.
+    """Return the table of two raters' scores in each cluster, flat.
 
     `scores`: targets × two raters; `clusters`: the cluster of each target, numbered from 0 without gaps.
     """

@@ -41,12 +41,12 @@ class Ends:
 
     @cached_property
     def at_risk(self) -> Array:
-        """Conversations at risk: strata × arms × turns."""
+        """Return the conversations at risk: strata × arms × turns."""
         return np.asarray(self._count(self.turns >= 0)[..., ::-1].cumsum(axis=-1)[..., ::-1])
 
     @cached_property
     def ends(self) -> Array:
-        """Ended conversations: strata × arms × turns."""
+        """Return the ended conversations: strata × arms × turns."""
         return self._count(self.ended)
 
     def _count(self, chosen: NDArray[np.bool_]) -> Array:
@@ -56,12 +56,12 @@ class Ends:
 
     @cached_property
     def hazard(self) -> Array:
-        """The share of open conversations of all arms that end: strata × turns."""
+        """Return the share of open conversations of all arms that end: strata × turns."""
         return _share(self.ends.sum(axis=1), self.at_risk.sum(axis=1))
 
     @cached_property
     def mixture(self) -> Array:
-        """Each arm's share of the open conversations: strata × arms × turns."""
+        """Return each arm's share of the open conversations: strata × arms × turns."""
         return _share(self.at_risk, self.at_risk.sum(axis=1, keepdims=True))
 
     def beyond_expected(self) -> Array:

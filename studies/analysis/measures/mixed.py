@@ -36,7 +36,7 @@ _STEP = 1e-3  # relative, of numerical derivatives
 
 @dataclass(frozen=True)
 class Estimate:
-    """`low` and `high` are nan where there is no interval; `df` is that of Student's t, nan where normal."""
+    """An estimate; `low` and `high` are nan without an interval, `df` is that of Student's t, nan where normal."""
 
     estimate: float
     low: float
@@ -65,7 +65,7 @@ class Data:
 
     @cached_property
     def largest(self) -> str:
-        """The term that is eliminated; "" without terms."""
+        """Return the term that is eliminated; "" without terms."""
         return max(self.terms, key=lambda name: self.sizes[name], default="")
 
     @cached_property
@@ -79,33 +79,33 @@ class Data:
 
     @cached_property
     def largest_levels(self) -> NDArray[np.intp]:
-        """Each row's level of the largest term; without terms all rows have one level."""
+        """Return each row's level of the largest term; without terms all rows have one level."""
         return self.terms.get(self.largest, np.zeros(len(self.scores), dtype=np.intp))
 
     @cached_property
     def columns(self) -> csr_array:
-        """Rows × (indicators of the other terms' levels, fixed, score)."""
+        """Return rows × (indicators of the other terms' levels, fixed, score)."""
         indicators = [_indicators(self.terms[name]) for name in self.others]
         return hstack([*indicators, csr_array(np.column_stack([self.fixed, self.scores]))], format="csr")
 
     @cached_property
     def cross_products(self) -> Array:
-        """All inner products of the columns."""
+        """Return all inner products of the columns."""
         return np.asarray((self.columns.T @ self.columns).toarray())
 
     @cached_property
     def counts(self) -> NDArray[np.intp]:
-        """The number of rows of each level of the largest term."""
+        """Return the number of rows of each level of the largest term."""
         return np.bincount(self.largest_levels)
 
     @cached_property
     def sums(self) -> csr_array:
-        """The sums of the columns within each level of the largest term."""
+        """Return the sums of the columns within each level of the largest term."""
         return csr_array(_indicators(self.largest_levels).T @ self.columns)
 
     @cached_property
     def alike(self) -> tuple[Array, Array, csr_array]:
-        """The levels of the largest term, grouped by their number of rows, because these count alike.
+        """Return the levels of the largest term, grouped by their number of rows, because these count alike.
 
         The numbers, how many levels have each, and all inner products of these levels' sums, flat, one column for each
         number.
@@ -176,7 +176,7 @@ class Fit:
 
     @cached_property
     def positive_variances(self) -> Array:
-        """The variances above 0, the residual one last."""
+        """Return the variances above 0, the residual one last."""
         return np.array([value for value in self.variances.values() if value > 0])
 
     def fixed_effects(self) -> list[Estimate]:
@@ -206,8 +206,10 @@ class Fit:
 
     @cached_property
     def covariance(self) -> Array | None:
-        """The covariance of `positive_variances` from the criterion's curvature; None if that is not
-        positive definite."""
+        """Return the covariance of `positive_variances` from the criterion's curvature.
+
+        It is None if that is not positive definite.
+        """
         curvature = _hessian(lambda variances: criterion(self.data, variances), self.positive_variances)
         if not np.isfinite(curvature).all() or np.linalg.eigvalsh(curvature).min() <= 0:
             return None
@@ -245,7 +247,7 @@ class Fit:
 
     @cached_property
     def _henderson(self) -> tuple[Array, Array]:
-        """The solution of Henderson's equations without the largest term, and its error covariance.
+        """Return the solution of Henderson's equations without the largest term, and its error covariance.
 
         The solution holds the other levels' effects and the coefficients. The covariance is in units of the residual
         variance.
@@ -389,7 +391,7 @@ def _best_from(data: Data, start: float) -> Array:
 
 
 def _least(of: Callable[[Array], float], start: Array) -> Array:
-    """Return where a function of deviations is least.
+    """Return the deviations at which a function of them is least.
 
     It treats a negative deviation like a positive one: a simplex that is stopped at 0 lies flat on that bound and never
     leaves it again.

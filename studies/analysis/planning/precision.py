@@ -201,7 +201,9 @@ def participants(units: Units, seed: int) -> list[dict[str, Any]]:
 
 
 def plan(units: Units, reliability: float, seed: int) -> dict[str, Any]:
-    """Raises `Undefined` where no such reliability can be behind the r there is.
+    """Return what more conversations and second ratings would gain, for each of MORE × SECOND.
+
+    Raise `Undefined` where no such reliability can be behind the r there is.
 
     `cells`: for each of MORE × SECOND. `corrected_half_width` is that of r / √(reliability of people's means), the
     agreement with the conversations' worth, which is one quantity in all cells. `narrower`: the share by which it
@@ -309,7 +311,10 @@ def _cell(units: Units, model: Model, more: float, share: float, z: Array) -> di
 
 
 def per_ten(cells: Sequence[Mapping[str, Any]]) -> dict[str, float | None]:
-    """Return by which share ten more of either narrow the interval, from the smallest step of each."""
+    """Return the shares by which ten more conversations, or second ratings, narrow the interval.
+
+    They follow from the smallest step of each.
+    """
     now = cells[0]
     people = next(cell for cell in cells if cell["more"] > 0 and cell["second"] == 0)
     second = next(cell for cell in cells if cell["more"] == 0 and cell["second"] > 0)

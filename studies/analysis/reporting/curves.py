@@ -71,7 +71,7 @@ def _draw(axes: Axes, course: Course, line: int, stepped: bool, counted: list[in
 
 
 def _below(axes: Axes, text: str, line: int, place: int | None = None) -> None:
-    """Under the axis: line 0 is that of its numbers; without a place, to their left."""
+    """Write a text under the axis: line 0 is that of its numbers; without a place, to their left."""
     where: Any = {"xy": (0, 0), "xycoords": "axes fraction", "ha": "right"}
     if place is not None:
         where = {"xy": (place, 0), "xycoords": axes.get_xaxis_transform(), "ha": "center"}

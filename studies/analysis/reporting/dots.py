@@ -39,7 +39,10 @@ class Line:
 def dot_panels(
     panels: Mapping[str, Sequence[Line]], unit: str, *, series: Sequence[str] = (), at: float | None = None
 ) -> Canvas:
-    """A panel for each name, all on one scale; `series` are named above, `at` is where a line stands for nothing."""
+    """Draw a panel for each name, all on one scale.
+
+    `series` are named above, `at` is where a line stands for nothing.
+    """
     columns = _columns(panels)
     rows = -(-len(panels) // columns)
     height = rows * (HEAD + ROW * max(map(_lines, panels.values()))) + (0.5 if series else 0.25)
@@ -105,7 +108,7 @@ def _name_series(canvas: Canvas, series: Sequence[str]) -> None:
 
 
 def heat_map(values: pd.DataFrame, *, low: float = -1, high: float = 1) -> Canvas:
-    """Rows × columns of numbers, each written in its cell."""
+    """Draw rows × columns of numbers, each written in its cell."""
     columns = values.shape[1]
     canvas = Canvas(figsize=(WIDTH, 1.1 + 0.32 * len(values)), layout="constrained")
     axes = canvas.add_subplot()

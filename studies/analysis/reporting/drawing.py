@@ -1,4 +1,4 @@
-"""What all figures share: their look, and how one becomes SVG and PDF with the same bytes in every run."""
+"""The parts that all figures share: their look, and how one becomes SVG and PDF with the same bytes in every run."""
 
 import io
 import re
@@ -60,7 +60,7 @@ class Figure:
 
 @contextmanager
 def style() -> Iterator[None]:
-    """Figures are drawn within this."""
+    """Set the style of figures, which are drawn within this block."""
     with rc_context(STYLE | {"font.family": ["DejaVu Sans", *_chinese_fonts()]}):
         yield
 
@@ -113,12 +113,12 @@ def _pdf(title: str, canvas: Canvas) -> bytes:
 
 
 def _without_unused_ids(svg: str) -> str:
-    """The <svg> element alone, without ids that nothing refers to: they would be there twice in a report."""
+    """Return the <svg> element alone, without ids that nothing refers to: they would be there twice in a report."""
     svg = svg[svg.index("<svg") :]
     used = set(re.findall(r'#([\w.-]+)["\')]', svg))
     return re.sub(r' id="([^"]*)"', lambda found: found[0] if found[1] in used else "", svg)
 
 
 def _short(svg: str) -> str:
-    """Paths at a hundredth of a point."""
+    """Return an SVG with its paths at a hundredth of a point."""
     return re.sub(r' d="[^"]*"', lambda path: re.sub(r"(\.\d\d)\d+", r"\1", path[0]), svg)

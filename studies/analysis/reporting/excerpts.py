@@ -87,7 +87,7 @@ def with_intervals(rows: pd.DataFrame, columns: Iterable[str]) -> pd.DataFrame:
 
 
 def bounded(rows: pd.DataFrame, names: tuple[str, str, str] = BOUNDED) -> "pd.Series[str]":
-    """An estimate and its interval as one text, in each row that has an estimate."""
+    """Return an estimate and its interval as one text, in each row that has an estimate."""
     numbers = zip(*(rows[name].astype(float) for name in names), strict=True)
     texts = pd.Series([with_bounds(*three) for three in numbers], rows.index, object)
     return texts.where(rows[names[0]].notna())

@@ -22,11 +22,11 @@ class Box:
     begins: bool = False  # nothing leads to it
 
     def height(self) -> float:
-        """Inches."""
+        """Return the height in inches."""
         return TEXT * max(len(self.lines), len(self.beside)) + 0.18
 
     def edge(self) -> float:
-        """Inches from the top of this height to the upper edge of the box that is drawn."""
+        """Return the inches from the top of this height to the upper edge of the box that is drawn."""
         return (self.height() - TEXT * len(self.lines)) / 2 - 0.07
 
 

@@ -1,4 +1,4 @@
-"""What a reader must keep in mind, by rules."""
+"""The limits that a reader must keep in mind, found by rules."""
 
 from collections.abc import Iterator, Mapping
 
@@ -145,7 +145,7 @@ def _of_range(export: Export) -> Iterator[str]:
 
 
 def restricted_items(ratings: pd.DataFrame) -> list[str]:
-    """Items on which people gave whole scores, RESTRICTED of them on two neighbouring values."""
+    """Return items on which people gave whole scores, RESTRICTED of them on two neighbouring values."""
     people = ratings[ratings["rater_kind"].isin(PEOPLE)]
     groups = people.groupby(["instrument", "item"], observed=True)["score"]
     return [item_name(*map(str, key)) for key, scores in groups if _is_restricted(scores)]
@@ -215,7 +215,10 @@ def _of_what_was_left_out(export: Export) -> Iterator[str]:
 
 
 def _of_pooling(export: Export) -> Iterator[str]:
-    """agreement.csv and arms.csv have one row for all seekers that the same raters judged."""
+    """Yield a limit where seekers are pooled.
+
+    agreement.csv and arms.csv have one row for all seekers that the same raters judged.
+    """
     rated = export.ratings[["rater_kind", "conversation"]].drop_duplicates().astype(str)
     met = rated.join(with_kinds(export)[["kind", "condition"]], on="conversation")
     several = met.groupby("rater_kind")[["kind", "condition"]].agg(lambda values: len(set(values) - {""}) > 1)

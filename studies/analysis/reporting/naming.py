@@ -1,4 +1,4 @@
-"""How the report calls what the data name by keys, in the language that is spoken."""
+"""The report's names for what the data name by keys, in the language that is spoken."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -160,14 +160,14 @@ def column_name(column: str) -> str:
 
 
 def item_name(instrument: str, item: str) -> str:
-    """The label of the item in our questionnaires, else its key."""
+    """Return the label of the item in our questionnaires, else its key."""
     if item == ALL_ITEMS:
         return _("All items")
     return _labels(instrument).get(item, {}).get(_code(), item)
 
 
 def instrument_name(instrument: str) -> str:
-    """The title of a questionnaire of ours, else its key."""
+    """Return the title of a questionnaire of ours, else its key."""
     return load(instrument).title[_code()] if instrument in instrument_ids() else instrument
 
 
@@ -227,7 +227,7 @@ def seekers_name(seekers: str) -> str:
 
 
 def kind_of_seekers(seekers: str, condition: str) -> str:
-    """Both, as far as they are told."""
+    """Return the names of the seekers and of the condition, as far as they are told."""
     named = [seekers_name(seekers)] if seekers else []
     return ", ".join([*named, condition_name(condition)] if condition else named)
 
@@ -275,7 +275,7 @@ def _among(of: Mapping[str, Any]) -> Iterator[str]:
 
 
 def of_all(names: Sequence[str]) -> list[str]:
-    """Return at most MOST names; the others are counted."""
+    """Return at most MOST of the names; the others are counted."""
     rest = len(names) - MOST
     return list(names) if rest < 1 else [*names[:MOST], _("{count} more").format(count=rest)]
 

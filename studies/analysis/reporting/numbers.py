@@ -13,7 +13,10 @@ def count(number: float) -> str:
 
 
 def decimal(number: float, digits: int = 2) -> str:
-    """A dash where it is not known; no minus before what rounds to 0; a power of ten where digits are many."""
+    """Return a number as text with so many digits.
+
+    It is a dash where the number is not known; no minus before what rounds to 0; a power of ten where digits are many.
+    """
     if math.isnan(number):
         return "–"
     if abs(number) >= HUGE:

@@ -117,7 +117,7 @@ def _table(table: pd.DataFrame, name: str, caption: str, heads: Sequence[str], r
 
 
 def _breakable(name: str) -> Markup:
-    """A narrow column breaks the name of a column of a file where it has a joint."""
+    """Return the name of a file's column so that a narrow column breaks it where it has a joint."""
     return Markup(escape(name).replace("_", "_<wbr>"))
 
 
@@ -136,7 +136,7 @@ def _cell(column: str, value: Any) -> Markup:
 
 
 def _number(text: str) -> Markup:
-    """An interval may stand below its estimate, where a table is wide."""
+    """Return the cell of a number; an interval may stand below its estimate, where a table is wide."""
     estimate, bracket, bounds = text.partition(" [")
     if not bracket:
         return tag("td", text, class_="number")

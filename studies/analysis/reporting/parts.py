@@ -1,4 +1,4 @@
-"""What a report is made of."""
+"""The parts that a report is made of."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,7 +47,7 @@ def prose(*sentences: str) -> Markup:
 
 
 def join_sentences(sentences: Iterable[str]) -> str:
-    """Return them as one text; some languages put no space between sentences."""
+    """Return sentences as one text; some languages put no space between them."""
     return (" " if spoken_language().spaces else "").join(filter(None, sentences))
 
 

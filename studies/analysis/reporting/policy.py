@@ -1,5 +1,7 @@
-"""What a report may do in a browser: run its own script, and reach nothing. A text of the export that were taken for a
-script would not run, on the researchers' pages or from a disk."""
+"""The rules for a report in a browser: it may run its own script, and reach nothing.
+
+A text of the export that were taken for a script would not run, on the researchers' pages or from a disk.
+"""
 
 import base64
 import hashlib
@@ -11,7 +13,7 @@ SCRIPT = Path(__file__).with_name("report.js")
 
 @cache
 def policy() -> str:
-    """The Content-Security-Policy of every report of this version."""
+    """Return the Content-Security-Policy of every report of this version."""
     digest = base64.b64encode(hashlib.sha256(SCRIPT.read_bytes()).digest()).decode()
     return (
         f"default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-{digest}'; "

@@ -35,7 +35,10 @@ TOGETHER = len(LOOKS)  # arms in one drawing
 
 
 def corners(means: Array, scale: Scale) -> Array:
-    """Rows of x and y, 0 the centre and 1 the rim: the first upright, the others clockwise, at last the first again."""
+    """Return the corners as rows of x and y, 0 the centre and 1 the rim.
+
+    The first is upright, the others follow clockwise, at last the first again.
+    """
     points = _axes_of(len(means)) * _heights(means, scale)[:, None]
     return np.vstack([points, points[:1]])
 
@@ -47,12 +50,12 @@ def _axes_of(count: int) -> Array:
 
 
 def _heights(scores: Array, scale: Scale) -> Array:
-    """0 at the lowest score of the scale, 1 at the highest."""
+    """Return scores as heights: 0 at the lowest score of the scale, 1 at the highest."""
     return np.asarray((scores - scale.lowest) / (scale.highest - scale.lowest))
 
 
 def rings(scale: Scale) -> Array:
-    """Scores at which a ring is drawn, both ends among them: whole ones where the scale can be cut so."""
+    """Return the scores at which a ring is drawn, both ends among them: whole ones where the scale can be cut so."""
     span = scale.highest - scale.lowest
     parts = next((count for count in range(RINGS, 1, -1) if span % count == 0), 4)
     return np.linspace(scale.lowest, scale.highest, parts + 1)
@@ -115,7 +118,7 @@ class Key:
         return -(-len(self.names) // 2) * self._step() + GAP
 
     def places(self) -> Iterator[tuple[float, float]]:
-        """Return where each begins, and its middle."""
+        """Yield the place where each name begins, and its middle."""
         for number in range(len(self.names)):
             row, column = divmod(number, 2)
             yield GAP + column * WIDTH / 2, (row + 0.5) * self._step()
@@ -130,7 +133,7 @@ class Key:
 
 
 def _sheet(height: float, foot: str) -> tuple[Canvas, Axes]:
-    """The whole figure, in inches from its upper left corner, with `foot` below this height."""
+    """Return the whole figure, in inches from its upper left corner, with `foot` below this height."""
     lines = _break_label([foot], WHOLE)
     whole = height + TEXT * _deepest(lines) + GAP
     canvas = Canvas(figsize=(WIDTH, whole))
@@ -142,7 +145,7 @@ def _sheet(height: float, foot: str) -> tuple[Canvas, Axes]:
 
 
 def _round(canvas: Canvas, across: float, down: float, radius: float) -> Axes:
-    """A square around this place of the sheet, in which the centre is 0 and the rim 1."""
+    """Add a square around this place of the sheet, in which the centre is 0 and the rim 1."""
     width, height = canvas.get_size_inches()
     corner = (across - radius) / width, 1 - (down + radius) / height
     axes = canvas.add_axes((*corner, 2 * radius / width, 2 * radius / height))
@@ -189,5 +192,5 @@ def _lines(text: str, letters: int) -> list[str]:
 
 
 def _deepest(texts: Sequence[str]) -> int:
-    """Lines of the longest."""
+    """Return the number of lines of the longest text."""
     return max(text.count("\n") + 1 for text in texts)

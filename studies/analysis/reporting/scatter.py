@@ -20,7 +20,7 @@ BARS = 8  # of scores that are no whole numbers
 
 
 def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, beside: Mapping[str, str]) -> Canvas:
-    """A panel for each name: human scores across, judge's up, the counts of each score along the edges."""
+    """Draw a panel for each name: human scores across, judge's up, the counts of each score along the edges."""
 
     every = np.concatenate([scores for both in panels.values() for scores in both])
     low, high, step = float(every.min()), float(every.max()), _step(every)
@@ -41,7 +41,7 @@ def scatter(panels: Mapping[str, tuple[Array, Array]], human: str, judge: str, b
 
 
 def bland_altman(panels: Mapping[str, tuple[Array, Array]], mean: str, difference: str) -> Canvas:
-    """A panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
+    """Draw a panel for each name: mean of both across, judge minus human up, with bias (line) and limits (dashes)."""
 
     def draw(axes: Axes, name: str, x: Array, y: Array) -> None:
         sums = judge_gap.deviations(x, y).sum(axis=0)
@@ -77,13 +77,16 @@ def _grid(
 
 
 def _step(scores: Array) -> float:
-    """The smallest distance between two different scores; at most 1, as of a rating scale."""
+    """Return the smallest distance between two different scores; at most 1, as of a rating scale."""
     distances = np.diff(np.unique(scores))
     return float(min(1.0, distances.min())) if distances.size else 1.0
 
 
 def _jitter(scores: Array, step: float, seed: int) -> Array:
-    """Spread, so that equal points can be seen, always alike; evenly chosen where there are too many."""
+    """Return the scores, spread so that equal points can be seen, always alike.
+
+    They are evenly chosen where there are too many.
+    """
     chosen = scores[np.linspace(0, len(scores) - 1, min(len(scores), MOST)).astype(int)]
     jittered: Array = chosen + np.random.default_rng(seed).uniform(-JITTER, JITTER, len(chosen)) * step
     return jittered
@@ -114,7 +117,7 @@ def _bars(
 
 
 def _histogram(scores: Array, low: float, high: float) -> tuple[Array, Array, float]:
-    """Places, counts and width of bars: one for each whole score, else BARS of the same width."""
+    """Return places, counts and width of bars: one for each whole score, else BARS of the same width."""
     if (scores % 1 == 0).all() and high - low < 2 * BARS:
         places, counts = np.unique(scores, return_counts=True)
         return places, counts.astype(float), 0.7

@@ -1,4 +1,4 @@
-"""What the export says of its study beside the ratings: its name, and what CHART asks for."""
+"""The facts of a study that its export tells beside the ratings: its name, and what CHART asks for."""
 
 import json
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def manifest_of(export: Export) -> dict[str, Any]:
 
 
 def column_of(export: Export, name: str, column: str) -> pd.Series:
-    """A column of a file of the export as text; empty where the file or column is not there."""
+    """Return a column of a file of the export as text; empty where the file or column is not there."""
     path = export.folder / name
     return read_table(path, (), (column,))[column].astype(str) if path.is_file() else pd.Series([], dtype=str)
 
@@ -52,7 +52,7 @@ def who_took_part(export: Export) -> Iterator[str]:
 
 
 def _counts(export: Export) -> list[int]:
-    """Participants, counsellors, reviewers, crowd workers, simulated seekers and judges."""
+    """Return the numbers of participants, counsellors, reviewers, crowd workers, simulated seekers and judges."""
     met = with_kinds(export)
     raters = export.ratings[["rater_kind", "rater"]].drop_duplicates().astype(str)
     rated = {str(kind): set(names) - {""} for kind, names in raters.groupby("rater_kind")["rater"]}

@@ -39,8 +39,11 @@ METHODS = {
 
 
 def ablation(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (condition and setup, its rows); `estimate` is the changed seeker's score minus the whole one's, on the
-    same profiles; `n` counts the conversations of both."""
+    """Yield (condition and setup, its rows).
+
+    `estimate` is the changed seeker's score minus the whole one's, on the same profiles; `n` counts the conversations
+    of both.
+    """
     if export.ablated.empty:
         return
     scores = scores_by_cluster(export, pd.concat([export.ratings, export.ablated]))

@@ -168,8 +168,10 @@ class Side:
 
 
 def agreement(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (`human × judge × strategy`, nothing) as it goes on, and all rows at its end: p_bh is over all of them,
-    p_holm over those of a moment."""
+    """Yield (`human × judge × strategy`, nothing) as it goes on, and all rows at its end.
+
+    p_bh is over all rows, p_holm over those of a moment.
+    """
     judges = _judges(export.ratings)
     humans = list(_humans(export.ratings))
     rows: list[dict[str, Any]] = []
@@ -430,7 +432,7 @@ def _spread(side: Side, units: pd.MultiIndex) -> Array:
 
 
 def _add_ceiling(row: Row, human: Side, judge: Side, units: pd.MultiIndex) -> None:
-    """The largest r that the reliabilities of both means allow: the root of their product."""
+    """Add the largest r that the reliabilities of both means allow: the root of their product."""
     once = not _single_scores(judge, units).index.duplicated().any()
     sides = [human] if once else [human, judge]
     row.compute("ceiling", lambda: float(np.sqrt(np.prod([_reliability(side, units) for side in sides]))))
@@ -444,7 +446,7 @@ def _single_scores(side: Side, units: pd.MultiIndex) -> pd.Series:
 
 
 def _reliability(side: Side, units: pd.MultiIndex) -> float:
-    """ICC(1,k) of the means that were correlated, k being their average number of scores."""
+    """Return ICC(1,k) of the means that were correlated, k being their average number of scores."""
     scored = _single_scores(side, units)
     targets = np.unique(scored.groupby(level=UNIT, observed=True).ngroup(), return_inverse=True)[1]
     if np.bincount(targets).max() < 2:

@@ -107,8 +107,10 @@ class Shared:
 
 
 def alt_test(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
-    """Yields (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them. Where
-    no conversation has two raters of the kind, a single row tells so."""
+    """Yield (`humans × judge strategy`, its rows): for each item two of all annotators and one for each of them.
+
+    Where no conversation has two raters of the kind, a single row tells so.
+    """
     types = types_in(export.folder / CODEBOOK)
     people = _annotations(export.ratings, types)
     for (judge, strategy), judged in judged_rows(export.ratings).groupby(JUDGE):
@@ -146,7 +148,10 @@ def _answers(judged: pd.DataFrame, types: Types) -> Mapping[Key, pd.Series]:
 
 
 def _one_answer(rows: pd.DataFrame, by: list[str], type: str) -> pd.Series:
-    """Replicates averaged; of a nominal item, whose mean would be nothing, the most frequent, of several the lowest."""
+    """Return one answer for each group: the mean of replicates.
+
+    Of a nominal item, whose mean would be nothing, it is the most frequent, of several the lowest.
+    """
     scores = rows.groupby(by)["score"]
     return scores.agg(lambda given: given.mode().min()) if type in NOMINAL else scores.mean()
 

@@ -115,7 +115,7 @@ def comparisons(export: Export) -> Iterator[Compared]:
 
 
 def arm_pairs(export: Export, bootstrap: Bootstrap) -> Found:
-    """Yields (kind of raters, its rows)."""
+    """Yield (kind of raters, its rows)."""
     for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         rows = [row_of(item, arms, bootstrap) for item in items for arms in combinations(item.arms, 2)]
         adjust(rows, lambda row: tuple(row[name] for name in OF), p="wilcoxon_p", undecided=lambda row: row["users"])

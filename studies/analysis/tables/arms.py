@@ -39,7 +39,7 @@ SCORED = ["group", "instrument", "moment", "item", "conversation", "turn"]
 
 
 def arm_means(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows); n is the number of conversations (at `turn` and `checkpoint`: of ratings in them).
+    """Yield (arm, its rows); n is the number of conversations (at `turn` and `checkpoint`: of ratings in them).
 
     Several raters of a conversation count as one, their mean. Conversations without an arm are left out.
     """

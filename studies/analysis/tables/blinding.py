@@ -70,7 +70,7 @@ class Guesses:
     clusters: NDArray[np.intp]
 
     def counts(self) -> Array:
-        """Clusters × arms × (arms + 1)."""
+        """Return the counts of answers: clusters × arms × (arms + 1)."""
         counts = np.zeros((self.clusters.max() + 1, len(self.arms), len(self.arms) + 1))
         np.add.at(counts, (self.clusters, self.met, self.said), 1)
         return counts
@@ -85,7 +85,7 @@ class Guesses:
 
 
 def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows), `*` being all arms. n counts the conversations that were asked about."""
+    """Yield (arm, its rows), `*` being all arms. n counts the conversations that were asked about."""
     guesses = guesses_of(export)
     if guesses is None:
         return
@@ -96,7 +96,7 @@ def blinding(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 
 def _note_unmet(rows: Iterator[dict[str, Any]], unmet: list[str]) -> list[dict[str, Any]]:
-    """Those that depend on how many arms there are say which of these nobody met."""
+    """Return the rows; those that depend on how many arms there are say which of these nobody met."""
     if not unmet:
         return list(rows)
     unknown = Note("named_not_met", arms=", ".join(unmet))
@@ -223,7 +223,7 @@ def _refuse_alike(found: Resampled) -> Resampled:
 
 
 def _square(sums: Array) -> Array:
-    """The tables of counts of so many sums, arms × (arms + 1) of them."""
+    """Return the sums as tables of counts, arms × (arms + 1) each."""
     arms = int(np.sqrt(sums.shape[-1]))
     return sums.reshape(*sums.shape[:-1], arms, arms + 1)
 

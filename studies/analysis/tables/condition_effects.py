@@ -77,7 +77,7 @@ BY_PROFILE = Notes(Note("t_over_profiles"))
 
 
 def condition_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (kind of raters, its rows)."""
+    """Yield (kind of raters, its rows)."""
     scores = scores_by_cluster(export, export.ratings)
     scores = scores[scores["condition"].isin(CONDITIONS)]
     for raters, of_raters in scores.groupby("raters"):
@@ -208,7 +208,10 @@ def _student(differences: Array) -> dict[str, float]:
 
 
 def _family(row: dict[str, Any]) -> tuple[str, ...]:
-    """The items, of an arm's difference those of the arm; the means over all items are by themselves, over the arms."""
+    """Return the family of a row's test: the items, of an arm's difference those of the arm.
+
+    The means over all items are by themselves, over the arms.
+    """
     of = tuple(str(row[name]) for name in (*OF, "statistic"))
     return (*of, ALL_ITEMS) if row["item"] == ALL_ITEMS else (*of, row["arm"])
 

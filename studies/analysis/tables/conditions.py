@@ -72,7 +72,7 @@ OF_PAIRS = ("wilcoxon_p", *RANK_BISERIAL, *D_Z, *D_AV, *HODGES_LEHMANN)
 
 
 def conditions(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields all rows at once; `difference` is worst case minus average."""
+    """Yield all rows at once; `difference` is worst case minus average."""
     scores = scores_by_cluster(export, export.ratings)
     scores = scores[scores["condition"].isin(CONDITIONS)]
     rows = [
@@ -122,7 +122,7 @@ def _add_mean(row: Row, condition: str, values: Array, bootstrap: Bootstrap) -> 
 
 
 def _compare_apart(row: Row, groups: list[Array], bootstrap: Bootstrap) -> None:
-    """Nobody was met in both conditions: what differs may be the seekers."""
+    """Compare groups of which nobody was met in both conditions: what differs may be the seekers."""
     row.values |= {"clusters": sum(map(len, groups)), "method": Notes(Note("not_paired"))}
     row.values["difference"] = float(np.round(groups[1].mean() - groups[0].mean(), paired.ROUNDED))
     for condition, values in zip(CONDITIONS, groups, strict=True):
@@ -151,13 +151,13 @@ def _between(sums: Array) -> Array:
 
 
 def _family(row: dict[str, Any]) -> tuple[str, ...]:
-    """The items of an arm; the means over all items are tested over the arms."""
+    """Return the family of a row's test: the items of an arm; the means over all items are tested over the arms."""
     of = tuple(row[name] for name in GROUP if name != "arm")
     return ("", *of) if row["item"] == ALL_ITEMS else (row["arm"], *of)
 
 
 def _of_item(row: dict[str, Any]) -> tuple[str, ...]:
-    """An item over the arms."""
+    """Return the family of an item over the arms."""
     return tuple(row[name] for name in (*GROUP, "item") if name != "arm")
 
 

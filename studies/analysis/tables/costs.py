@@ -33,7 +33,7 @@ MEASURES = (*UNKNOWN, *COUNTS)
 
 
 def costs(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows): means over the conversations for which a model was asked for that purpose.
+    """Yield (arm, its rows): means over the conversations for which a model was asked for that purpose.
 
     A failed attempt counts with what is told of it; where that is nothing, it took nothing. A conversation with an
     answer of which a measure is not told is left out of that measure.

@@ -64,8 +64,11 @@ NO_REASON = "no reason given"
 
 
 def coverage(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (judge, its rows), then those of people. n: scores that were asked for; of a mean, things rated. `raters`:
-    the kind of people that an item was asked of; empty in all other rows."""
+    """Yield (judge, its rows), then those of people.
+
+    n: scores that were asked for; of a mean, things rated. `raters`: the kind of people that an item was asked of;
+    empty in all other rows.
+    """
     scales = scales_of(export.folder, export.ratings)
     for judge, asked in _questions(export).groupby("judge"):
         yield str(judge), list(_of_judge(asked, scales, bootstrap))
@@ -138,7 +141,7 @@ def _share(of: dict[str, str], statistic: str, rows: pd.DataFrame, counted: pd.S
 
 
 def _means(of: dict[str, str], things: pd.DataFrame, scale: Scale | None, bootstrap: Bootstrap) -> list[dict[str, Any]]:
-    """The bounds are the mean itself where nothing is missing."""
+    """Return the rows of a mean and of its bounds, which are the mean itself where nothing is missing."""
     mean = _mean(of | {"statistic": "mean"}, things.dropna(subset="mean"), bootstrap)
     if not things["missing"].any():
         bounds = [mean | {"statistic": statistic} for statistic in MEANS[1:]]
@@ -203,7 +206,7 @@ def _of_people(export: Export) -> Iterator[dict[str, Any]]:
 
 
 def _conversations_with_final_rating(ratings: pd.DataFrame) -> set[str]:
-    """The conversations that their own seekers gave a final score."""
+    """Return the conversations that their own seekers gave a final score."""
     final = ratings["moment"].isin(["final", ""]) & ratings["rater_kind"].isin(RATERS.values())
     own = ratings["rater"].astype(str) == ratings["participant"].astype(str)
     return set(ratings.loc[final & own, "conversation"].astype(str))

@@ -157,7 +157,7 @@ def sample_of(export: Export, most: int | None = None) -> tuple[Export, Note | N
 
 
 def _draw(found: Sequence[Item], most: int) -> list[Item]:
-    """Return all, or `most` of them in their order, always the same ones."""
+    """Return all items, or `most` of them in their order, always the same ones."""
     if len(found) <= most:
         return list(found)
     # Every tenth, say, could be always the same arm.

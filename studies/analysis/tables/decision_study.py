@@ -93,7 +93,7 @@ Facets = dict[str, NDArray[np.intp]]
 
 
 def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (group of raters, its rows). What one rater alone rated tells nothing of raters and is left out there."""
+    """Yield (group of raters, its rows). What one rater alone rated tells nothing of raters and is left out there."""
     single = single_ratings(export)
     for name, rated in single.groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def decision_study(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str,
 
 
 def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
-    """Nothing where fewer than two users met every arm."""
+    """Yield the rows of an item over the arms; nothing where fewer than two users met every arm."""
     scores = item.complete().values().T
     about = item.of | _study("arm", OF_ARMS[:2]) | {"n": len(scores), "clusters": scores.shape[1]}
     if min(scores.shape) < 2:
@@ -129,8 +129,10 @@ def _of_arms(item: Compared) -> Iterator[dict[str, Any]]:
 
 
 def _of_rated_arms(of: dict[str, str], scores: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """Users by raters for the instrument as a whole, that is all items together or its only one; of the items of others
-    the numbers of users and of raters by themselves."""
+    """Yield the rows of users by raters for the instrument as a whole, that is all items together or its only one.
+
+    Of the items of other instruments it yields the numbers of users and of raters by themselves.
+    """
     several = scores["item"].nunique() > 1
     for item, of_item in scores.groupby("item", observed=True):
         if rated := complete_block(of_item, OF_ARMS[:3]):
@@ -252,7 +254,7 @@ def _forms(table: Array) -> dict[str, Icc]:
 
 
 def _step_up(single: Icc, k: int) -> Estimate:
-    """Spearman–Brown, from 0 on."""
+    """Return the coefficient of k scores by the formula of Spearman–Brown, from 0 on."""
     single_values = np.array([single.estimate, single.low, single.high]).clip(min=0)
     return Estimate(*(k * single_values / (1 + (k - 1) * single_values)).tolist())
 

@@ -110,7 +110,7 @@ METHODS = {
 
 
 def discrimination(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (kind of raters, its rows). `users` met every model; `clusters` and `n` (conversations) are of all."""
+    """Yield (kind of raters, its rows). `users` met every model; `clusters` and `n` (conversations) are of all."""
     for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [_row(item, bootstrap) for item in items]
 
@@ -170,7 +170,7 @@ def _add_bounds_of_agreement(row: Row, scores: Array) -> None:
 
 
 def _add_components(row: Row, item: Compared) -> None:
-    """The ratio is icc_a_1 / (1 - icc_a_1), and so are its bounds."""
+    """Add the separation by components; the ratio is icc_a_1 / (1 - icc_a_1), and so are its bounds."""
     try:
         row.values["msr_components"] = measures.separation_by_components(item.values())
     except Undefined as reason:
@@ -236,7 +236,10 @@ def _add_bounds_of_concordance(row: Row, scores: Array) -> None:
 
 
 def _add_pairs(row: Row, item: Compared) -> None:
-    """A pair that was met by nobody cannot be tested and counts as one that does not differ."""
+    """Add the shares of pairs of arms that differ.
+
+    A pair that was met by nobody cannot be tested and counts as one that does not differ.
+    """
     pairs = [differences(scores_of_pair(item, arms)) for arms in combinations(item.arms, 2)]
     met = [pair for pair in pairs if len(pair)]
     if not met:
@@ -269,7 +272,7 @@ def _count(p_values: list[float]) -> int:
 
 
 def _smallest(test: Test, users: int) -> float:
-    """The p below which the test cannot fall; t has no such p, but of one user it tells nothing."""
+    """Return the p below which the test cannot fall; t has no such p, but of one user it tells nothing."""
     return 0.0 if test is _t_p and users > 1 else 2.0 ** (1 - users)
 
 

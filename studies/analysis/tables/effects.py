@@ -1,4 +1,4 @@
-"""What lies between two paired columns of scores: columns that several tables share."""
+"""The columns that several tables share about the difference between two paired columns of scores."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -40,7 +40,7 @@ EARLY = "early"  # 1 where a reply follows the last emotion of an import, else 0
 
 
 def emotion(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows). Conversations of which only one of before and after is known are left out."""
+    """Yield (arm, its rows). Conversations of which only one of before and after is known are left out."""
     felt = pd.concat([_self_reports(export), _states(export), _imports(export)])
     felt = felt.assign(change=felt[AFTER] - felt[BEFORE])
     for arm, of_arm in felt[felt["arm"] != ""].groupby("arm"):
@@ -63,7 +63,7 @@ def _self_reports(export: Export) -> pd.DataFrame:
 
 
 def _states(export: Export) -> pd.DataFrame:
-    """First and last state of each conversation and source; with a single state, after is not known."""
+    """Return the first and last state of each conversation and source; with a single state, after is not known."""
     states = emotions(export).sort_values("turn")
     keys = ["conversation", "arm", "condition", "seekers", "source", "cluster"]
     ends = states.groupby(keys)["score"].agg(before="first", after="last", size="size").reset_index()

@@ -1,4 +1,4 @@
-"""How conversations ended, counted for curves and tests."""
+"""The ends of conversations, counted for curves and tests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class Group:
 
     @cached_property
     def ends(self) -> NDArray[np.intp]:
-        """The number of each end in ENDS, or CENSORED."""
+        """Return the number of each end in ENDS, or CENSORED."""
         return np.asarray(pd.Index(ENDS).get_indexer(self.chats["end_reason"]), dtype=np.intp)
 
     @cached_property
@@ -65,12 +65,14 @@ class Group:
         return int((self.turns >= turn).sum())
 
     def followed(self, turn: int, counting: Sequence[str]) -> int:
-        """Clusters of which something is known at that turn: not all of their conversations were censored before.
-        `counting`: the ends that are none of that."""
+        """Return the number of clusters of which something is known at that turn.
+
+        Not all of their conversations were censored before. `counting`: the ends that are none of that.
+        """
         known = (self.turns >= turn) | ended_in(counting, self.ends)
         return len(np.unique(self.clusters[known]))
 
     def known_until(self) -> float:
-        """The last turn of which the curve of leaving tells: infinite where all have left before."""
+        """Return the last turn of which the curve of leaving tells: infinite where all have left before."""
         at_end = incidence.still_open(leaving(self.counts.sum(axis=0)))[-1]
         return np.inf if at_end == 0 else float(self.turns.max())

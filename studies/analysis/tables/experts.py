@@ -47,7 +47,7 @@ MOMENTS = ("", "final")
 
 
 def expert_table(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (instrument, its rows: arm × item); n is the number of counsellors, each with their mean."""
+    """Yield (instrument, its rows: arm × item); n is the number of counsellors, each with their mean."""
     rated = export.ratings[(export.ratings["rater_kind"] == "expert") & export.ratings["moment"].isin(MOMENTS)]
     arms = export.conversations["arm"].reindex(rated["conversation"].astype(str)).to_numpy()
     rated = rated.assign(arm=arms)[arms != ""]
@@ -82,14 +82,14 @@ def _row(instrument: str, arm: str, item: str, scores: dict[Any, pd.Series]) -> 
 
 
 def printed_table(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows of one instrument as the paper prints them: a line for each system, means with two decimals."""
+    """Return the rows of one instrument as the paper prints them: a line for each system, means with two decimals."""
     wide = rows.assign(mean=rows["mean"].map("{:.2f}".format).where(rows["mean"].notna(), "–"))
     table = wide.pivot(index="arm", columns="short", values="mean")[list(dict.fromkeys(rows["short"]))]
     return table.rename_axis("Model").rename_axis(None, axis=1).reset_index()
 
 
 def latex(table: pd.DataFrame) -> str:
-    """A booktabs table of what `printed` gave."""
+    """Return a booktabs table of what `printed` gave."""
     lines = [" & ".join(map(_escaped, row)) + r" \\" for row in table.itertuples(index=False)]
     head = " & ".join(map(_escaped, table.columns)) + r" \\"
     begin = rf"\begin{{tabular}}{{l{'c' * (table.shape[1] - 1)}}}"

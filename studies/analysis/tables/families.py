@@ -1,4 +1,4 @@
-"""Which rows of a table are tested together."""
+"""The families of rows of a table that are tested together."""
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
@@ -21,9 +21,11 @@ def adjust(
     correct: Correction = holm,
     undecided: Callable[[TableRow], Any] = lambda row: False,
 ) -> list[TableRow]:
-    """The same rows, each that has a `p` with the adjusted one as `into`. Rows of which `family` says the same are one
-    family of tests. `undecided`: whether a row without p was tested, but nothing differed; this counts as p = 1 in its
-    family: what a test finds must not decide whether it is one."""
+    """Return the same rows; each that has a `p` has the adjusted one as `into`.
+
+    Rows of which `family` says the same are one family of tests. `undecided`: whether a row without p was tested, but
+    nothing differed; this counts as p = 1 in its family: what a test finds must not decide whether it is one.
+    """
 
     def counted(row: TableRow) -> float:
         found = float(row.get(p, np.nan))

@@ -34,8 +34,11 @@ METHODS = strategy_tests.METHODS | {
 
 
 def field_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (`human × judge`, nothing) as it goes on, and all rows at its end: each is computed as those of
-    strategy_tests.csv. What was asked only whole, or only without the field, has no row."""
+    """Yield (`human × judge`, nothing) as it goes on, and all rows at its end.
+
+    Each row is computed as those of strategy_tests.csv. What was asked only whole, or only without the field, has no
+    row.
+    """
     tests: list[dict[str, Any]] = []
     pairs = strategy_tests.comparisons(_with_variants(export))
     for (human, judge), compared in groupby(pairs, key=lambda pair: (pair[0]["human"], pair[0]["judge"])):
@@ -53,8 +56,10 @@ def field_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, lis
 
 
 def _with_variants(export: Export) -> pd.DataFrame:
-    """The judges that were asked without a field, as they are and so; what they were not told is a part of the
-    strategy's name."""
+    """Return the ratings of judges that were asked without a field, both as they are and so.
+
+    What they were not told is a part of the strategy's name.
+    """
     texts = {"rater": str, "strategy": str}
     whole, varied = export.ratings.astype(texts), export.variants.dropna(subset="score").astype(texts)
     codes = [code.partition(VARIANT) for code in varied["rater"]]
@@ -71,7 +76,7 @@ def _with_variants(export: Export) -> pd.DataFrame:
 
 
 def _with_and_without(of: Mapping[str, str]) -> dict[str, str]:
-    """The first columns of a row; empty where the two are not one strategy, whole and without a field."""
+    """Return the first columns of a row; empty where the two are not one strategy, whole and without a field."""
     whole, varied = of["strategy_a"], of["strategy_b"]
     strategy, _sign, variant = varied.partition(VARIANT)
     if not variant or strategy != whole:

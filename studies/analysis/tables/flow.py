@@ -63,7 +63,7 @@ Stage = tuple[str, pd.Series]  # with whom it is true of
 
 
 def flow(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (track, its rows), people first, then their conversations, then conversations without a person."""
+    """Yield (track, its rows), people first, then their conversations, then conversations without a person."""
     people, conversations = _people(export), _conversations(export)
     conversations["track"] = _tracks(conversations, people)
     for track in _in_order(people["track"], conversations["track"]):
@@ -100,7 +100,7 @@ def _tracks(conversations: pd.DataFrame, people: pd.DataFrame) -> pd.Series:
 
 
 def _in_order(*columns: pd.Series) -> list[str]:
-    """Tracks of people, then what has no person; each once."""
+    """Return the tracks of people, then what has no person; each once."""
     return list(dict.fromkeys(name for column in columns for name in sorted(column.unique())))
 
 

@@ -1,4 +1,4 @@
-"""Which conversations something went wrong in, as the files tell it: for results with and without them."""
+"""The conversations in which something went wrong, as the files tell it: for results with and without them."""
 
 from studies.analysis.frames import Export, read_calls
 from studies.analysis.reading import numbers, read_table
@@ -9,9 +9,12 @@ NO_FAILURE = ("ok", "started", "stopped")  # of calls: what is any other status 
 
 
 def incidents(export: Export) -> frozenset[str]:
-    """Conversations that were ended for safety's sake or by a technical failure, in which a person's message got no
-    reply (held for safety's sake, or the provider had none), in which an attempt at a reply failed, or that were held
-    for safety's sake and went on."""
+    """Return the conversations in which something went wrong.
+
+    They were ended for safety's sake or by a technical failure; or a person's message got no reply in them (held for
+    safety's sake, or the provider had none); or an attempt at a reply failed; or they were held for safety's sake and
+    went on.
+    """
     chats = export.chats
     ended = chats.index[chats["end_reason"].isin(ENDED_BY_INCIDENT)]
     people = chats.index[chats["seeker_kind"].isin(OF_PEOPLE) & (chats["end_reason"] != "")]
@@ -19,7 +22,7 @@ def incidents(export: Export) -> frozenset[str]:
 
 
 def _held(export: Export) -> frozenset[str]:
-    """An export of before has no column of it."""
+    """Return the conversations that were held; none from an export of before, which has no column of it."""
     path = export.folder / "conversations.csv"
     if not path.is_file():
         return frozenset()
@@ -28,7 +31,7 @@ def _held(export: Export) -> frozenset[str]:
 
 
 def _unanswered(export: Export) -> frozenset[str]:
-    """Return where a message has no reply; the last words of simulated and imported seekers need none."""
+    """Return the conversations with a message without reply; last words of simulated and imported seekers need none."""
     path = export.folder / "turns.csv"
     if not path.is_file():
         return frozenset()

@@ -75,8 +75,11 @@ METHODS = {
 
 
 def item_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (`human × judge × strategy`, nothing) as it goes on, and all rows at its end: one row per pair of items of
-    an instrument, `item_first` being the first in the alphabet, and one row alone of an instrument with too many."""
+    """Yield (`human × judge × strategy`, nothing) as it goes on, and all rows at its end.
+
+    There is one row per pair of items of an instrument, `item_first` being the first in the alphabet, and one row alone
+    of an instrument with too many.
+    """
     tests: list[dict[str, Any]] = []
     for (judge, strategy, human), groups in groupby(
         _groups(export.ratings), key=lambda group: tuple(group[0][name] for name in BY)
@@ -88,7 +91,7 @@ def item_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list
 
 
 def _groups(ratings: pd.DataFrame) -> Iterator[tuple[dict[str, str], dict[str, pd.DataFrame]]]:
-    """GROUP, and by item the scores of both sides; where there are two items or more."""
+    """Yield GROUP, and by item the scores of both sides; where there are two items or more."""
     for key, found in groupby(both_sides(ratings), key=lambda pair: tuple(pair[0][name] for name in GROUP)):
         items = {of["item"]: both for of, both in found}
         if len(items) > 1:
@@ -161,7 +164,7 @@ class Block:
 
     @cached_property
     def _together(self) -> ResampledTogether:
-        """Return all differences, in the order of `pairs`."""
+        """Return the resampled differences of all pairs, in the order of `pairs`."""
         items = list(self.scores)
         first, second = np.array([[items.index(item) for item in pair] for pair in self.pairs]).T
         sums = sum_by_cluster(self._moments(items), self.clusters)

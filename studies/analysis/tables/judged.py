@@ -20,8 +20,10 @@ ALL = "*"  # the mean over an instrument's items
 
 
 def judged_rows(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Judges' rows as text: JUDGE, `variant` (empty for the judge as it is), SCALE, UNIT and `replicate`; `score` as it
-    was."""
+    """Return judges' rows as text: JUDGE, `variant` (empty for the judge as it is), SCALE, UNIT and `replicate`.
+
+    `score` is as it was.
+    """
     judged = ratings[ratings["rater_kind"] == "judge"]
     codes = [str(code).partition(VARIANT) for code in judged["rater"]]
     texts = judged[["strategy", *SCALE, *UNIT, "replicate"]].astype(str)
@@ -44,12 +46,12 @@ def scores_of(ratings: pd.DataFrame) -> pd.DataFrame:
 
 
 def key_columns(names: Iterable[str], key: Any) -> dict[str, str]:
-    """The key of a group as the first columns of a row."""
+    """Return the key of a group as the first columns of a row."""
     return dict(zip(names, map(str, key), strict=True))
 
 
 def numbers_of(names: Any) -> NDArray[np.intp]:
-    """The number of each name, from 0."""
+    """Return the number of each name, from 0."""
     numbers: NDArray[np.intp] = np.unique(np.asarray(names, dtype=str), return_inverse=True)[1]
     return numbers
 

@@ -1,4 +1,4 @@
-"""How much a judge's score rises with the length of the replies, within an arm."""
+"""The rise of a judge's scores with the length of the replies, within an arm."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +18,7 @@ LENGTH, SLOPE = "length", "slope_per_100_characters"
 
 
 def length_slopes(plain: pd.DataFrame, export: Export, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    """Conversations without an arm are left out."""
+    """Yield the rows on how scores rise with length; conversations without an arm are left out."""
     arms = export.chats["arm"]
     final = plain[plain["moment"].isin(FINAL) & plain["conversation"].isin(arms.index[arms != ""])]
     for key, rows in final.groupby(OF):
@@ -55,7 +55,7 @@ def _length(of: dict[str, str], rows: pd.DataFrame, export: Export, bootstrap: B
 
 
 def _by_group(x: Array, y: Array, groups: NDArray[np.intp]) -> Array:
-    """Rows × sums: x², xy, and for each group n, x and y, which are 0 in the rows of the others."""
+    """Return rows × sums: x², xy, and for each group n, x and y, which are 0 in the rows of the others."""
     marks = (groups[:, np.newaxis] == np.arange(groups.max() + 1)).astype(float)
     return np.column_stack([x * x, x * y, marks, marks * x[:, np.newaxis], marks * y[:, np.newaxis]])
 

@@ -40,7 +40,7 @@ MEASURES = ("characters", "first_token_seconds", "total_seconds", *SHARES)
 
 
 def reply_lengths(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows), one per language × measure; n is the number of replies of which the measure is known.
+    """Yield (arm, its rows), one per language × measure; n is the number of replies of which the measure is known.
 
     Languages stay apart: a Chinese character is not an English one. Conversations without an arm are left out.
     """

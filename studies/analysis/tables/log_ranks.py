@@ -1,4 +1,4 @@
-"""Of survival.csv the tests whether the arms' conversations stay open equally long."""
+"""The tests of survival.csv whether the arms' conversations stay open equally long."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

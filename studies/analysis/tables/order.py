@@ -84,7 +84,7 @@ _WHOLE = re.compile(r"([1-9]\d*(\.0*)?)?")
 
 
 def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (kind of raters, its rows); nothing where conversations.csv tells no positions."""
+    """Yield (kind of raters, its rows); nothing where conversations.csv tells no positions."""
     scores = own_scores(export)
     for raters, of_raters in scores.groupby("raters"):
         rows = [
@@ -96,8 +96,11 @@ def order(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict
 
 
 def read_positions(path: Path) -> pd.DataFrame:
-    """Indexed by conversation: `participant`, `position` (a float, nan where the file says none) and `previous`, the
-    arm of the participant's conversation before: empty for the first, None where the file has it not."""
+    """Return `participant`, `position` and `previous`, indexed by conversation.
+
+    `position` is a float, nan where the file says none. `previous` is the arm of the participant's conversation before:
+    empty for the first, None where the file has it not.
+    """
     table = read_table(path, ("conversation",), ("participant", "arm", "position"))
     # A table that had gaps in this column was often saved with 5.0 for 5.
     refuse(path, table["position"], lambda text: not _WHOLE.fullmatch(text), "is not a whole number from 1")
@@ -154,9 +157,12 @@ def _mean(about: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> 
 
 @dataclass(frozen=True)
 class Design:
-    """`model`: of the conversations of which it is known what came before. Its fixed part: indicators of the arms, the
+    """The design of the model.
+
+    `model`: of the conversations of which it is known what came before. Its fixed part: indicators of the arms, the
     position, and for each arm that came before others, but the last of them, 1 after it, -1 after the last, 0 in a
-    first conversation, so that effects sum to 0; without these where they cannot be told apart (`unknown` says why)."""
+    first conversation, so that effects sum to 0; without these where they cannot be told apart (`unknown` says why).
+    """
 
     model: Model
     met: list[tuple[str, str]]  # arms and conditions, in the order of their indicators
@@ -168,14 +174,16 @@ class Design:
         return chosen
 
     def previous(self) -> Array:
-        """A row for each arm of `before`: what of the fixed part is its effect."""
+        """Return a row for each arm of `before`: what of the fixed part is its effect."""
         others = np.eye(len(self.before) - 1, len(self.before) - 1)
         effects = np.vstack([others, -others.sum(axis=0)])
         return np.hstack([np.zeros((len(self.before), len(self.met) + 1)), effects])
 
     def differences(self) -> Iterator[tuple[str, str, Array]]:
-        """Arm, condition, and what of the fixed part is their difference from the mean of the condition's arms; nothing
-        of an arm that is alone in its condition."""
+        """Yield arm, condition, and what of the fixed part is their difference from the mean of the condition's arms.
+
+        There is nothing of an arm that is alone in its condition.
+        """
         for place, (arm, condition) in enumerate(self.met):
             same = np.array([other == condition for _arm, other in self.met], dtype=float)
             if same.sum() > 1:
@@ -188,7 +196,7 @@ class Design:
 
 
 def design(scores: pd.DataFrame) -> Design:
-    """Raises `Undefined` where position and arm go together."""
+    """Return the design of the model; raise `Undefined` where position and arm go together."""
     if scores["position"].nunique() < 2:
         raise Undefined("under_two_positions")
     each = list(zip(scores["arm"], scores["condition"], strict=True))
@@ -300,7 +308,7 @@ def _add(row: Row, effect: Effect) -> None:
 
 
 def _family(row: dict[str, Any]) -> tuple[Any, ...]:
-    """The items of each statistic; the mean over all items is by itself."""
+    """Return the family of a row's test: the items of each statistic; the mean over all items is by itself."""
     return row["moment"], row["statistic"], row["item"] == ALL_ITEMS
 
 

@@ -1,4 +1,4 @@
-"""What a judge said of pairs that it saw in both orders."""
+"""The judges' verdicts on pairs that they saw in both orders."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -71,7 +71,7 @@ Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
 
 def pairwise(export: Export, bootstrap: Bootstrap) -> Found:
-    """Yields (question and raters, its rows); shares are those of `contestant_a`, p_holm is over the contests."""
+    """Yield (question and raters, its rows); shares are those of `contestant_a`, p_holm is over the contests."""
     verdicts = read_verdicts(export.folder)
     for of, group in verdicts.groups() if verdicts else ():
         rows = [_contest(of | names, contest, bootstrap) for names, contest in group.contests()]
@@ -92,7 +92,10 @@ def _contest(of: dict[str, str], contest: Group, bootstrap: Bootstrap) -> dict[s
 
 
 def _add_intervals(row: Row, contest: Group, chosen: Array, bootstrap: Bootstrap) -> None:
-    """A share of nothing or everything does not vary when it is drawn again: there Wilson's interval stands."""
+    """Add the intervals of the shares.
+
+    A share of nothing or everything does not vary when it is drawn again: there Wilson's interval stands.
+    """
     bounds = [f"{share}{bound}" for share in SHARES for bound in ("_low", "_high")]
     method = contest.method()
     if not method:
@@ -127,8 +130,10 @@ def _warn(row: Row, group: Group) -> None:
 
 
 def _sign_test(contest: Group) -> float:
-    """Exact and two-sided. Each cluster counts once, for whom most of its verdicts prefer; ties among them are left
-    out, as the sign test does."""
+    """Return the p of the sign test, exact and two-sided.
+
+    Each cluster counts once, for whom most of its verdicts prefer; ties among them are left out, as the sign test does.
+    """
     balance = np.bincount(contest.clusters, weights=contest.rows["verdict"].to_numpy(float))
     decided = balance[balance != 0]
     if not decided.size:
@@ -147,7 +152,7 @@ def _add_first(row: Row, contest: Group) -> None:
 
 
 def strengths(export: Export, bootstrap: Bootstrap) -> Found:
-    """Yields (question and raters, its rows), one per contestant; n counts the verdicts in which it stood."""
+    """Yield (question and raters, its rows), one per contestant; n counts the verdicts in which it stood."""
     verdicts = read_verdicts(export.folder)
     for of, group in verdicts.groups() if verdicts else ():
         yield f"{of['question']} {of['raters']}", _scale(of, group, bootstrap)
@@ -175,7 +180,10 @@ def _contestant(of: dict[str, str], name: str, group: Group) -> Row:
 
 
 def _wins(group: Group, names: list[str]) -> Array:
-    """Verdicts × (contestants × contestants): what each verdict gives the row's contestant against the column's."""
+    """Return what each verdict gives the row's contestant against the column's.
+
+    The shape is verdicts × (contestants × contestants).
+    """
     a, b = (np.searchsorted(names, group.rows[f"contestant_{side}"].to_numpy(str)) for side in "ab")
     points = (group.rows["verdict"].to_numpy(float) + 1) / 2
     wins = np.zeros((len(points), len(names), len(names)))
@@ -193,7 +201,7 @@ def _no_strengths(table: Array) -> Note | None:
 
 
 def _ranks(found: Array) -> list[int]:
-    """1 is the strongest; equal strengths, up to rounding, share a rank."""
+    """Return the rank of each strength: 1 is the strongest; equal strengths, up to rounding, share a rank."""
     rounded = np.round(found, 9)
     return [int((rounded > strength).sum()) + 1 for strength in rounded]
 

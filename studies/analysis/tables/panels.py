@@ -55,8 +55,11 @@ Rule = Callable[[Array], float]
 
 
 def panels(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (strategy, its rows). `n` of `units` (conversations; at `turn` and `checkpoint` ratings in them) have a
-    verdict; `failed` counts the members' answers that are missing. `judge`: the one that is left out, or the best."""
+    """Yield (strategy, its rows).
+
+    `n` of `units` (conversations; at `turn` and `checkpoint` ratings in them) have a verdict; `failed` counts the
+    members' answers that are missing. `judge`: the one that is left out, or the best.
+    """
     answers = pd.concat([judged_rows(export.ratings), judged_rows(export.unscored)])
     people = _people(export.ratings)
     for strategy, asked in answers.groupby("strategy"):
@@ -135,7 +138,7 @@ class Panel:
         add_resampled(row, lambda: self.bootstrap.resample(fisher_z, sums), lambda z: float(np.tanh(z)))
 
     def beside(self, verdicts: pd.Series, rated: pd.Series) -> tuple[Array, Array, Any]:
-        """People's scores, the panel's, and the clusters, of what both have."""
+        """Return people's scores, the panel's, and the clusters, of what both have."""
         both = pd.concat({"human": rated, "panel": verdicts.dropna()}, axis=1, join="inner").sort_index()
         clusters = clusters_of(both.index.get_level_values("conversation"), self.export)
         return both["human"].to_numpy(float), both["panel"].to_numpy(float), clusters
@@ -167,7 +170,7 @@ class Panel:
 
 
 def _add_agreement(row: Row, values: Array) -> None:
-    """Among the members, over the units that two or more scored."""
+    """Add the agreement among the members, over the units that two or more scored."""
     several = values[(~np.isnan(values)).sum(axis=1) > 1]
     if not len(several):
         row.leave_out(*ALPHAS, "percent_agreement", because=Note("no_shared_scores"))
@@ -180,7 +183,7 @@ def _add_agreement(row: Row, values: Array) -> None:
 
 
 def strict_majority(answers: Array) -> float:
-    """The score that more than half of all members gave, those that failed among them; nan where none is."""
+    """Return the score that more than half of all members gave, those that failed among them; nan where none is."""
     given = answers[~np.isnan(answers)]
     votes = [(int((np.abs(given - score) <= SAME).sum()), float(score)) for score in given]
     most, score = max(votes, default=(0, np.nan))

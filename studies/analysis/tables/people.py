@@ -33,8 +33,10 @@ SMALL, FOLLOWS = Note("under_five_people"), Note("would_reveal_under_five")
 
 
 def people(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (track, its rows): age, gender, language, and the scales that are about the person; nothing without
-    participants.csv."""
+    """Yield (track, its rows): age, gender, language, and the scales that are about the person.
+
+    There is nothing without participants.csv.
+    """
     listed = _people_in_results(export)
     ages, choices, scales = _ages(export), _choices(export), _scales(export)
     for track, of_track in listed.groupby("track"):
@@ -128,8 +130,11 @@ def _levels(of: dict[str, str], given: Iterable[str]) -> Iterator[dict[str, Any]
 
 
 def hidden_levels(counts: dict[str, int]) -> dict[str, Note]:
-    """Level → why its number is not told. Their sum is known, so one alone below FEWEST, or several that together are,
-    would follow from the others: then the smallest of these goes with them, and none of them says which is which."""
+    """Return the levels whose number is not told, and why.
+
+    Their sum is known, so one alone below FEWEST, or several that together are, would follow from the others: then the
+    smallest of these goes with them, and none of them says which is which.
+    """
     small = {level for level, count in counts.items() if count < FEWEST}
     others = sorted(counts.keys() - small, key=lambda level: (counts[level], level))
     follows = len(small) == 1 or sum(counts[level] for level in small) < FEWEST

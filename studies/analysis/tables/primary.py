@@ -52,8 +52,10 @@ Found = dict[str, Any]
 
 
 def primary(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[Found]]]:
-    """Yields (contrast, nothing) as it goes on, and all rows at its end: what the last version of the study file
-    declares, in its order."""
+    """Yield (contrast, nothing) as it goes on, and all rows at its end.
+
+    The rows are what the last version of the study file declares, in its order.
+    """
     rows: list[Found] = []
     for declared in export.primary:
         if declared.withdrawn_in is None:

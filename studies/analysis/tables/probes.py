@@ -70,8 +70,11 @@ Found = Iterator[tuple[str, list[dict[str, Any]]]]
 
 
 def probes(export: Export, bootstrap: Bootstrap) -> Found:
-    """Yields (what was probed, its rows). Item `*` is the mean over an instrument's items; n counts conversations (at
-    `turn` and `checkpoint`: ratings in them) or pairs. Intervals: cluster bootstrap."""
+    """Yield (what was probed, its rows).
+
+    Item `*` is the mean over an instrument's items; n counts conversations (at `turn` and `checkpoint`: ratings in
+    them) or pairs. Intervals: cluster bootstrap.
+    """
     plain = scores_of(export.ratings)
     yield "variants", list(_variants(plain, export, bootstrap))
     yield REPEAT, list(_repeats(export, bootstrap))

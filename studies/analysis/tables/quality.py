@@ -96,10 +96,10 @@ Instructions = Mapping[tuple[str, str], str]  # by instrument and item: the answ
 
 @dataclass(frozen=True)
 class Collected:
-    """What people gave, including what is left out of the results; the tables of `NEEDED`, in the order of the files.
+    """The answers and messages that people gave, including what is left out of the results.
 
-    `messages` are the seekers'. `instructed`: one row per answer to an item that tells what to answer, with `as_told`;
-    `answers` are without them.
+    These are the tables of `NEEDED`, in the order of the files. `messages` are the seekers'. `instructed`: one row per
+    answer to an item that tells what to answer, with `as_told`; `answers` are without them.
     """
 
     ratings: pd.DataFrame
@@ -175,7 +175,10 @@ def _read(folder: Path) -> dict[str, pd.DataFrame]:
 
 
 def of_rows(rows: Mapping[str, Iterable[Mapping[str, Any]]]) -> list[dict[str, Any]]:
-    """The rows of quality.csv from those of an export's tables, by their names: for a page, which has no files."""
+    """Return the rows of quality.csv from those of an export's tables, by their names.
+
+    It is for a page, which has no files.
+    """
     tables = {name: pd.DataFrame(list(found), columns=list(NEEDED[name])) for name, found in rows.items()}
     tables["ratings"] = _in_order(tables["ratings"])
     return list(indices(collect(tables, _our_instructions())))
@@ -186,7 +189,7 @@ def quality(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 
 def indices(given: Collected) -> Iterator[dict[str, Any]]:
-    """People's rows first, in the order of their codes; then the conversations'."""
+    """Yield people's rows first, in the order of their codes; then the conversations'."""
     rows = [
         *_of_ratings(given.ratings),
         *_of_answers(given.answers),
@@ -216,7 +219,7 @@ def _of_ratings(ratings: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _wide(rated: pd.DataFrame) -> pd.DataFrame:
-    """Ratings × items, in the items' order; ratings that answered all."""
+    """Return ratings × items, in the items' order; only ratings that answered all."""
     items = list(dict.fromkeys(rated["item"]))
     wide = rated.groupby([*RATING, "item"])["score"].mean().unstack("item")
     return wide[items].dropna()
@@ -233,7 +236,10 @@ def longstring(scores: Array) -> int:
 
 
 def irv(scores: Array) -> float:
-    """Mean over ratings of the standard deviation within (Dunn et al. 2018, doi 10.1007/s10869-016-9479-0)."""
+    """Return the mean over ratings of the standard deviation within each.
+
+    Dunn et al. 2018, doi 10.1007/s10869-016-9479-0.
+    """
     _require(len(scores) > 0, "no_rating_of_all_items")
     return float(scores.std(axis=1, ddof=1).mean())
 
@@ -285,7 +291,7 @@ def _of_answers(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
 
 
 def _split(questionnaire: Questionnaire) -> list[tuple[str, ...]]:
-    """The items of each scale that has several and, among them, reversed ones."""
+    """Return the items of each scale that has several and, among them, reversed ones."""
     items = {item.key: item for item in questionnaire.items}
     return [scale.items for scale in questionnaire.scales if any(items[key].reverse for key in scale.items)]
 
@@ -301,7 +307,7 @@ def _in_key(questionnaire: Questionnaire, keys: Iterable[str], values: Mapping[s
 
 
 def even_odd(questionnaire: Questionnaire, values: Mapping[str, float]) -> float:
-    """Even-odd consistency, -1 to 1 (Johnson 2005, doi 10.1016/j.jrp.2004.09.009)."""
+    """Return the even-odd consistency, -1 to 1 (Johnson 2005, doi 10.1016/j.jrp.2004.09.009)."""
     halves = [_in_key(questionnaire, keys, values) for keys in _split(questionnaire)]
     even, odd = (np.array([scale[start::2].mean() for scale in halves]) for start in (1, 0))
     _require(len(halves) > 2 and np.ptp(even) > 0 and np.ptp(odd) > 0, "halves_alike")
@@ -311,7 +317,7 @@ def even_odd(questionnaire: Questionnaire, values: Mapping[str, float]) -> float
 
 
 def reverse_items(questionnaire: Questionnaire, values: Mapping[str, float]) -> float:
-    """0 where items and reversed items say the same; in points of the answers."""
+    """Return how far items and reversed items differ, in points of the answers; 0 where they say the same."""
     differences = []
     for keys in _split(questionnaire):
         in_key = _in_key(questionnaire, keys, values)
@@ -325,8 +331,10 @@ def reverse_items(questionnaire: Questionnaire, values: Mapping[str, float]) -> 
 
 
 def _of_instructed(answers: pd.DataFrame) -> Iterator[dict[str, Any]]:
-    """A person's share over everything; what they missed where they did, so that a slip beside one rating is told of
-    that rating alone."""
+    """Yield a person's share of instructed items over everything, and what they missed where they did.
+
+    So a slip beside one rating is told of that rating alone.
+    """
     for person, given in answers.groupby("participant"):
         about = {"person": person, "raters": "", "n": len(given)}
         about["clusters"] = given.loc[given["conversation"] != "", "conversation"].nunique()

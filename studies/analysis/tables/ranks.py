@@ -48,7 +48,7 @@ WITHIN = {"mean_rank": measures.places_within_users, "share_best": measures.shar
 
 
 def ranks(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (kind of raters, its rows): item × arm × statistic. `clusters`: the users that count."""
+    """Yield (kind of raters, its rows): item × arm × statistic. `clusters`: the users that count."""
     for raters, items in groupby(comparisons(export), key=lambda item: item.of["raters"]):
         yield raters, [row for item in items for row in _rows(item, bootstrap)]
 

@@ -16,7 +16,7 @@ LEAST_KEPT = 0.5  # of the scores: a smaller block without gaps is worth less th
 
 @dataclass(frozen=True)
 class Rated:
-    """`scores` have one row per CELL; `all_scores` is their number before some were left out."""
+    """The scores of rated arms, one row per CELL; `all_scores` is their number before some were left out."""
 
     scores: pd.DataFrame
     has_gaps: bool
@@ -40,8 +40,10 @@ def rated_arms(single: pd.DataFrame, export: Export) -> Iterator[tuple[dict[str,
 
 
 def complete_block(scores: pd.DataFrame, facets: Sequence[str]) -> Rated | None:
-    """A block without gaps where it has LEAST_KEPT of what may be counted, else all of that: the scores of the raters
-    who tell arms from users. None where fewer than two do."""
+    """Return the scores of the raters who tell arms from users; None where fewer than two do.
+
+    They are a block without gaps where it has LEAST_KEPT of what may be counted, else all of that.
+    """
     telling = _of_telling_raters(scores)
     if telling.empty:
         return None

@@ -67,7 +67,7 @@ SECOND_MODEL = Model("reviewer", "conversation", few="few_reviewers")
 
 
 def rater_effects(export: Export, _bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (group of raters, its rows): for each item the variances, the arms' means and the raters' effects."""
+    """Yield (group of raters, its rows): for each item the variances, the arms' means and the raters' effects."""
     for raters, model, scores in groups(export):
         rows: list[dict[str, Any]] = []
         for (instrument, moment, item), of_item in scores.groupby(BY[1:], observed=True):
@@ -89,7 +89,10 @@ def groups(export: Export) -> Iterator[tuple[str, Model, pd.DataFrame]]:
 
 
 def _scores(export: Export) -> pd.DataFrame:
-    """People's scores, one of each rater for a conversation, with what is known of it. `own`: the rater was in it."""
+    """Return people's scores, one of each rater for a conversation, with what is known of it.
+
+    `own`: the rater was in it.
+    """
     people = first_of_people(export.ratings[export.ratings["rater_kind"].isin(SECOND)])
     key = ["rater_kind", "rater", "instrument", "moment", "item", "conversation", "turn"]
     scores = people.groupby(key, observed=True)["score"].mean().reset_index().astype(dict.fromkeys(key, str))
@@ -132,7 +135,7 @@ def model_of(model: Model, scores: pd.DataFrame) -> mixed.Data:
 
 
 def _terms(model: Model, scores: pd.DataFrame) -> list[str]:
-    """The rater first: where the other goes together with them, the other is left out."""
+    """Return the terms, the rater first: where the other goes together with them, the other is left out."""
     known = (scores[model.other] != "").all()
     return [model.rater, model.other] if known else [model.rater]
 

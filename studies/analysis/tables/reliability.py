@@ -114,8 +114,10 @@ UNIT = ["conversation", "turn"]
 
 
 def reliability(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (group of raters, its rows). A judge's replicates count as one rating, their mean; of a person's the first
-    counts."""
+    """Yield (group of raters, its rows).
+
+    A judge's replicates count as one rating, their mean; of a person's the first counts.
+    """
     scales = scales_of(export.folder, export.ratings)
     for name, rated in single_ratings(export).groupby("group", observed=True):
         rows: list[dict[str, Any]] = []
@@ -194,7 +196,10 @@ def _clusters(index: pd.MultiIndex, conversations: pd.DataFrame) -> np.ndarray:
 
 
 def _add_icc(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootstrap) -> None:
-    """Six forms by analysis of variance where all raters rated all conversations, else by variance components."""
+    """Add the ICCs.
+
+    They are six forms by analysis of variance where all raters rated all conversations, else by variance components.
+    """
     complete = int((~np.isnan(matrix)).all(axis=1).sum())
     if complete == len(matrix):
         _add_complete(row, matrix, clusters, bootstrap)
@@ -243,7 +248,7 @@ def _note_few_raters(row: Row, targets: int, raters: int) -> None:
 
 
 def _add_one_way(row: Row, scores: Array, targets: np.ndarray, clusters: np.ndarray) -> float:
-    """Returns k, the ratings of a target on average; nan where that does not matter."""
+    """Add the one-way ICCs; return k, the ratings of a target on average, or nan where that does not matter."""
     try:
         found = one_way(scores, targets)
     except Undefined as reason:
@@ -294,7 +299,7 @@ def _put_clustered(row: Row, forms: dict[str, Icc], widened: Callable[[], dict[s
 
 
 def _put_without(row: Row, forms: dict[str, Icc], reason: Note) -> None:
-    """The coefficients, without intervals."""
+    """Put the coefficients into the row, without intervals."""
     row.values |= {name: icc.estimate for name, icc in forms.items()}
     row.leave_out(*(name + bound for name in forms for bound in ("_low", "_high")), because=reason)
 
@@ -391,7 +396,10 @@ def _add_conger(row: Row, matrix: Array, clusters: np.ndarray, bootstrap: Bootst
 
 
 def _fleiss(counted: Counts) -> float:
-    """Nominal; conversations may differ in their raters, not in the number of them (Fleiss 1971, 10.1037/h0031619)."""
+    """Return Fleiss' kappa of nominal scores (Fleiss 1971, 10.1037/h0031619).
+
+    Conversations may differ in their raters, not in the number of them.
+    """
     sizes = counted.counts.sum(axis=1)
     if np.ptp(sizes):
         raise Undefined("ratings_differ_in_number")
@@ -501,7 +509,7 @@ def _omega(correlations: Array, spread: Array) -> float:
 
 
 def _one_factor(correlations: Array) -> tuple[Array, Array]:
-    """Loadings and unique variances. The package itself would start at random."""
+    """Return the loadings and unique variances of one factor. The package itself would start at random."""
     values, vectors = np.linalg.eigh(correlations)
     start = np.sqrt(values[-1]) * vectors[:, -1:]
     with warnings.catch_warnings():

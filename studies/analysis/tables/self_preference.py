@@ -1,4 +1,4 @@
-"""Whether a judge scores supporters of its own maker higher than judges of other makers do."""
+"""A probe of self-preference: does a judge score supporters of its own maker higher than judges of other makers do?"""
 
 from collections.abc import Iterator
 from pathlib import Path

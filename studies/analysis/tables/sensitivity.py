@@ -62,7 +62,7 @@ Rows = list[dict[str, Any]]
 
 
 def sensitivity(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, Rows]]:
-    """Yields (what, its rows): first those of agreement.csv, but those of single raters; then each sample's."""
+    """Yield (what, its rows): first those of agreement.csv, but those of single raters; then each sample's."""
     found = samples(export)
     pairs = {name: _pairs(sample.ratings) for name, sample in found.items()}
     yield (

@@ -85,8 +85,10 @@ Key = tuple[str, ...]
 
 
 def strategy_tests(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (`human × judge`, nothing) as it goes on, and all rows at its end. Of two strategies, `strategy_a` comes
-    first in the alphabet; what only one of them scored is left out and noted."""
+    """Yield (`human × judge`, nothing) as it goes on, and all rows at its end.
+
+    Of two strategies, `strategy_a` comes first in the alphabet; what only one of them scored is left out and noted.
+    """
     tests: list[dict[str, Any]] = []
     for (human, judge), pairs in groupby(
         comparisons(export.ratings), key=lambda pair: (pair[0]["human"], pair[0]["judge"])
@@ -145,7 +147,7 @@ def _add_correlations(row: Row, human: Array, a: Array, b: Array) -> None:
 
 
 def arms_to_draw(scores: pd.DataFrame, human: str, export: Export) -> NDArray[np.intp] | None:
-    """The arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
+    """Return the arms of counsellors' own conversations, which are drawn beside the counsellors; None of all others."""
     about = export.conversations.loc[scores.index.get_level_values("conversation").astype(str)]
     own = human.split(":")[0] == "expert" and bool(about["counsellors"].all())
     return numbers_of(about["arm"]) if own and about["arm"].nunique() > 1 else None

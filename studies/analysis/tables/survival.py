@@ -78,7 +78,7 @@ NOTHING_ENDED = Note("nothing_ended")
 
 
 def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, condition and seekers, their rows), and of all arms together those of the tests."""
+    """Yield (arm, condition and seekers, their rows), and of all arms together those of the tests."""
     for _seekers, chats in known_chats(export).groupby("seekers"):
         groups = {key: Group(found) for key, found in chats.groupby(OF)}
         common, left = horizon(groups.values()), any(group.left.any() for group in groups.values())
@@ -92,14 +92,14 @@ def survival(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[d
 
 
 def known_chats(export: Export) -> pd.DataFrame:
-    """The chats with an arm of which something is known: a turn, or how they ended before the first."""
+    """Return the chats with an arm of which something is known: a turn, or how they ended before the first."""
     chats = export.whole().rename(columns={"seeker_kind": "seekers"})
     begun = (chats["turns"] > 0) | ((chats["turns"] == 0) & chats["end_reason"].isin(LEAVING))
     return chats[(chats["arm"] != "") & begun]
 
 
 def horizon(groups: Collection[Group]) -> int:
-    """The last turn up to which all curves tell; the same for all arms, so that their mean turns compare."""
+    """Return the last turn up to which all curves tell; the same for all arms, so that their mean turns compare."""
     shortest = min(group.known_until() for group in groups)
     return int(shortest) if np.isfinite(shortest) else max(int(group.turns.max()) for group in groups)
 
@@ -208,13 +208,19 @@ def _median(of: dict[str, str], group: Group, bootstrap: Bootstrap) -> dict[str,
 
 
 def _note_regular_ends(row: Row, group: Group) -> None:
-    """People may well end where they would soon have left, so taking these for the others may be wrong."""
+    """Note how many conversations ended regularly.
+
+    People may well end where they would soon have left, so taking these for the others may be wrong.
+    """
     if regular := int(ended_in([REGULAR], group.ends).sum()):
         row.add_notes(Note("regular_ends", count=regular))
 
 
 def _add_median_interval(row: Row, group: Group, bootstrap: Bootstrap) -> None:
-    """Percentiles among whole turns; a resample that does not reach its median counts as beyond all others."""
+    """Add the median's interval: percentiles among whole turns.
+
+    A resample that does not reach its median counts as beyond all others.
+    """
     sums = group.sums()
     if len(sums) < 2:
         row.leave_out("low", "high", because=Note("under_two_clusters"))

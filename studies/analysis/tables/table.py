@@ -1,4 +1,4 @@
-"""What a table of results says of itself."""
+"""The facts that a table of results tells of itself."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -39,9 +39,11 @@ MEAN, SLOPE = "mean", "slope"
 
 
 def trends(export: Export, bootstrap: Bootstrap) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Yields (arm, its rows); `source` is that of states.csv, or the kind of raters, or empty: what the file of an
-    import says. Means are over the conversations that were scored at that turn: those that had ended before are in
-    none."""
+    """Yield (arm, its rows).
+
+    `source` is that of states.csv, or the kind of raters, or empty: what the file of an import says. Means are over the
+    conversations that were scored at that turn: those that had ended before are in none.
+    """
     scores = pd.concat([_emotions(export), _imports(export), _checkpoints(export)])
     for arm, of_arm in scores[scores["arm"] != ""].groupby("arm"):
         rows = []
@@ -97,7 +99,10 @@ def _mean(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dic
 
 
 def _slope(of: dict[str, Any], scores: pd.DataFrame, bootstrap: Bootstrap) -> dict[str, Any]:
-    """Points per turn within conversations, so that it does not matter which of them go on for long."""
+    """Return the row of the slope: points per turn within conversations.
+
+    So it does not matter which of them go on for long.
+    """
     several = scores[scores.groupby("conversation")["turn"].transform("nunique") > 1]
     row = Row(**of, n=several["conversation"].nunique(), clusters=several["cluster"].nunique())
     if several.empty:

@@ -20,17 +20,20 @@ WIN, TIE, LOSS = 1, 0, -1
 
 @dataclass(frozen=True)
 class Verdicts:
-    """`rows`: one per verdict; columns `raters` (their kind), `rater`, `instrument`, `question`, `contestant_a` and
+    """The verdicts of pairs.csv.
+
+    `rows`: one per verdict; columns `raters` (their kind), `rater`, `instrument`, `question`, `contestant_a` and
     `contestant_b` (in the order of the alphabet), `verdict` (WIN, TIE, LOSS of a), `first` (1 where a was shown first,
     -1 where b was, 0 where nobody says) and `cluster`: whose conversations they are. Pairs with a conversation of an
-    ablation are in none of it: its seeker is no other's equal."""
+    ablation are in none of it: its seeker is no other's equal.
+    """
 
     rows: pd.DataFrame
     left_out: int  # of people or conversations that a decision left out
     alike: int  # both sides were of the same arm and the same kind of seekers
 
     def groups(self) -> Iterator[tuple[dict[str, str], "Group"]]:
-        """Yield all verdicts of a kind of raters on one question."""
+        """Yield the verdicts of each kind of raters on each question."""
         keys = ["instrument", "question", "raters"]
         for of, rows in self.rows.groupby(keys):
             yield dict(zip(keys, map(str, of), strict=True)), Group(rows.reset_index(drop=True))
@@ -47,7 +50,7 @@ class Group:
 
     @cached_property
     def raters(self) -> NDArray[np.intp]:
-        """The number of each row's rater, from 0."""
+        """Return the number of each row's rater, from 0."""
         return numbers_of(self.rows["rater"])
 
     @cached_property
@@ -127,8 +130,11 @@ def read_verdicts(folder: Path) -> Verdicts | None:
 
 
 def _about(folder: Path, table: pd.DataFrame) -> pd.DataFrame:
-    """Indexed by conversation. Without conversations.csv the arms are those that pairs.csv itself names. `valid` is
-    "false" also for the conversations of excluded people."""
+    """Return what is known of each conversation, indexed by it.
+
+    Without conversations.csv the arms are those that pairs.csv itself names. `valid` is "false" also for the
+    conversations of excluded people.
+    """
     path = folder / "conversations.csv"
     if not path.is_file():
         arms = pd.concat([table[f"arm_{side}"].set_axis(table[f"conversation_{side}"]) for side in "ab"])
@@ -152,7 +158,7 @@ def _both(sides: list[pd.DataFrame]) -> Iterator[tuple[dict[str, str], dict[str,
 
 
 def _contestants(a: dict[str, str], b: dict[str, str]) -> tuple[str, str]:
-    """The arms where they differ, else the kinds of seekers."""
+    """Return the arms where they differ, else the kinds of seekers."""
     if a["arm"] != b["arm"] and a["arm"] and b["arm"]:
         return a["arm"], b["arm"]
     return _seekers(a), _seekers(b)
@@ -163,8 +169,10 @@ def _seekers(of: dict[str, str]) -> str:
 
 
 def _clusters(table: pd.DataFrame, sides: list[pd.DataFrame]) -> pd.Series:
-    """The participant, else the profile, else the conversation; of two different ones the first in the alphabet, so
-    that it does not matter which side is called a."""
+    """Return the clusters: the participant, else the profile, else the conversation.
+
+    Of two different ones it is the first in the alphabet, so that it does not matter which side is called a.
+    """
     names = []
     for letter, side in zip("ab", sides, strict=True):
         name = "conversation " + table[f"conversation_{letter}"]

@@ -72,7 +72,7 @@ def build_codebook(tables: Iterable[Table], questionnaires: Iterable[Questionnai
 
 
 def questionnaires_in(study: Study, only: Filter) -> list[Questionnaire]:
-    """Return those of our instruments that somebody in these rows answered. An import may name others."""
+    """Return those of our instruments that somebody in the chosen rows answered. An import may name others."""
     used = set(only.responses(study).order_by().values_list("instrument", flat=True).distinct())
     used |= instruments_of_pairs(study, only)
     return [load(id) for id in instrument_ids() if id in used]

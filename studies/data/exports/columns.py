@@ -1,4 +1,4 @@
-"""What the tables of an export are made of: columns, a filter of rows, and ids that are the same in every file.
+"""The parts that tables of an export are made of: columns, a filter of rows, and ids that are the same in every file.
 
 A column is one line: its name, its meaning and its source. Rows, the codebook and docs/columns.md come from it. A new
 column is a new line at the end of its table.
@@ -23,7 +23,7 @@ Rows = Iterator[tuple[Any, ...]]
 
 @dataclass(frozen=True)
 class Filter:
-    """Which rows of a study are meant: real people's, imported and simulated ones; test data where asked for."""
+    """The choice of a study's rows: real people's, imported and simulated ones; test data where asked for."""
 
     include_tests: bool = False
 
@@ -87,7 +87,7 @@ Source = Path | Then | Twofold | Attribute
 
 @dataclass(frozen=True)
 class Column:
-    """`source` says where the values come from: "" stands for the field, or the attribute, of the column's name."""
+    """A column of a table. `source` says where its values come from: "" for the field, or attribute, of its name."""
 
     name: str
     meaning: str
@@ -101,7 +101,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """`rows` yields tuples in the order of `columns`; `count` asks the database how many there should be."""
+    """A table of an export.
+
+    `rows` yields tuples in the order of `columns`; `count` asks the database how many there should be.
+    """
 
     name: str
     a_row_is: str
@@ -143,7 +146,7 @@ def rows_of(columns: Sequence[Column], query: QuerySet[Any], study: Study, only:
 def twofold_rows_of(
     columns: Sequence[Column], query: QuerySet[Any], study: Study, only: Filter
 ) -> Iterator[tuple[tuple[Any, ...], tuple[Any, ...]]]:
-    """Yield both rows that each row of the query makes. A source that is not Twofold is that of both."""
+    """Yield the two rows that each row of the query makes. A source that is not Twofold is that of both."""
     sources = [(one.first, one.second) if isinstance(one, Twofold) else (one, one) for one in sources_of(columns)]
     yield from ((first, second) for first, second in yield_shapes(list(zip(*sources, strict=True)), query, study, only))
 

@@ -1,4 +1,4 @@
-"""Writes an export folder: all of it, of one moment, counted against the database; or nothing."""
+"""Write an export folder: all of it, of one moment, counted against the database; or nothing."""
 
 import csv
 import hashlib
@@ -42,7 +42,10 @@ class ExportIncomplete(Exception):
 
 @dataclass(frozen=True)
 class Written:
-    """`database_rows` is what the database counts; None for a file that is no table of it."""
+    """The facts of a written file.
+
+    `database_rows` is what the database counts; None for a file that is no table of it.
+    """
 
     rows: int
     database_rows: int | None
@@ -151,8 +154,11 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def format_cells(column: tuple[Any, ...]) -> Iterator[str]:
-    """As `cell` writes them, each value once, for few of a column's differ. It has one type, so what is equal is
-    written alike."""
+    """Return each value of a column as `format_cell` writes it.
+
+    Each different value is written once, for few of a column's differ. A column has one type, so what is equal is
+    written alike.
+    """
     written = {value: format_cell(value) for value in set(column)}
     return map(written.__getitem__, column)
 
@@ -231,8 +237,10 @@ def describe_protocol(protocol: Protocol) -> dict[str, Any]:
 
 
 def list_contrasts(protocols: list[Protocol], first_answer_at: datetime | None) -> Iterator[dict[str, Any]]:
-    """The primary contrasts of any version, each with the first version of those in a row that have it. `withdrawn_in`
-    is the version after these; None of what the last one declares."""
+    """Yield the primary contrasts of any version, each with the first version of those in a row that have it.
+
+    `withdrawn_in` is the version after these; None of what the last one declares.
+    """
     for number, protocol in enumerate(protocols):
         before = protocols[number - 1].spec().primary if number else ()
         for contrast in protocol.spec().primary:

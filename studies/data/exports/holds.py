@@ -1,4 +1,4 @@
-"""How often the safety check held a conversation: three numbers, and not a word of what was said."""
+"""The number of times that the safety check held a conversation: three numbers, and not a word of what was said."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ NONE = Holds()
 
 
 def get_holds(study: Study, only: Filter) -> dict[int, Holds]:
-    """Return them by run. Few have any."""
+    """Return the holds of each run that has any, by run."""
     found: dict[int, Holds] = {}
     events = RiskEvent.objects.filter(HELD, source=RiskEvent.Source.MESSAGE, conversation__run__in=only.runs(study))
     names = ("created_at", "released_at", "continued_at", "conversation__ended_at")

@@ -1,5 +1,7 @@
-"""What judges were asked and answered, as one JSON object for each judged conversation: in the form of the samples in
-inspect_ai's logs (`EvalSample`: id, epoch, input, target, output, scores, metadata)."""
+"""The questions to judges and their answers, as one JSON object for each judged conversation.
+
+The form is that of the samples in inspect_ai's logs (`EvalSample`: id, epoch, input, target, output, scores, metadata).
+"""
 
 import json
 from collections import defaultdict
@@ -56,9 +58,11 @@ def build_samples(study: Study, only: Filter) -> Iterator[Sample]:
 
 @dataclass(frozen=True)
 class Around:
-    """What is known of some responses. `study`: its key; `names`: id and person of each run, as in every exported file;
-    `people`: their mean scores, by place, item and kind of rater; `asked`: the answered calls behind a response, in
-    their order."""
+    """The facts that are known of some responses.
+
+    `study`: its key; `names`: id and person of each run, as in every exported file; `people`: their mean scores, by
+    place, item and kind of rater; `asked`: the answered calls behind a response, in their order.
+    """
 
     study: str
     names: Mapping[int, tuple[str, str]]
@@ -102,8 +106,11 @@ def get_people_scores(study: Study, only: Filter, runs: Sequence[ArmRun]) -> Map
 
 
 def get_calls_behind(responses: Sequence[Response]) -> Mapping[int, Sequence[Call]]:
-    """By response. None where it was imported, or where the answer was in the ledger already, as for the second of two
-    conversations that are word for word the same."""
+    """Return the answered calls behind each response, by response.
+
+    There are none where it was imported, or where the answer was in the ledger already, as for the second of two
+    conversations that are word for word the same.
+    """
     wanted = {
         (get_subject(one.run_id, one.instrument, one.moment, one.turn), one.rater_id, one.replicate): one.pk
         for one in responses
@@ -155,7 +162,10 @@ class Asked:
 
 
 def questions(calls: Iterable[Call]) -> list[Asked]:
-    """Return one question, or one for each item if they were asked apart. Repairs have its form."""
+    """Return the questions that calls asked: one, or one for each item if they were asked apart.
+
+    Repairs have the form of their question.
+    """
     found: dict[tuple[str, ...], Asked] = {}
     for call in calls:
         items = items_of_form(message["text"] for message in call.request)

@@ -33,8 +33,10 @@ def write_lines(out: Path, rows: Iterable[Row]) -> int:
 
 
 def refuse_foreign(out: Path, study: str, *, what: str, study_of: Callable[[Row], str | None]) -> None:
-    """Only an earlier export of the same study is written over. `study_of` tells whose a row is, None where it is no
-    row of such an export. Raises ExportRefused."""
+    """Raise ExportRefused unless only an earlier export of the same study is written over.
+
+    `study_of` tells whose a row is, None where it is no row of such an export.
+    """
     refuse_unusable_file(out)
     if not out.exists():
         return

@@ -1,4 +1,4 @@
-"""Where an export may be written: never over anything else than an earlier one of the same study."""
+"""The places where an export may be written: never over anything else than an earlier one of the same study."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from tempfile import TemporaryDirectory
 
 
 class ExportRefused(Exception):
-    """Nothing was written; the message says why."""
+    """The refusal of an export: nothing was written, and the message says why."""
 
 
 def refuse_unusable_folder(out: Path) -> None:

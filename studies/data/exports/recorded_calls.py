@@ -28,8 +28,11 @@ def get_ended_calls(study: Study, only: Filter) -> QuerySet[Call]:
 
 
 def build_recording(study: Study, only: Filter) -> Iterator[Row]:
-    """Attempts are numbered without gaps, for each question and replicate, from each first one on: another command may
-    have begun anew. After an answer nothing more is asked, so that no later one of the same question is played."""
+    """Yield the ended calls of a study as rows of a recording, with attempts that are numbered without gaps.
+
+    They are numbered for each question and replicate, from each first one on: another command may have begun anew.
+    After an answer nothing more is asked, so that no later one of the same question is played.
+    """
     attempts: Counter[tuple[str, int]] = Counter()
     answered: set[tuple[str, int]] = set()
     for call in get_ended_calls(study, only).iterator():

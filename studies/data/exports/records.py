@@ -1,4 +1,4 @@
-"""Where exports lie, so that erasing a person finds them."""
+"""A record of the places where exports lie, so that erasing a person finds them."""
 
 from collections.abc import Iterable
 from pathlib import Path

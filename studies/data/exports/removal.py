@@ -1,4 +1,4 @@
-"""Removes every export and result that holds a person who is erased."""
+"""Remove every export and result that holds a person who is erased."""
 
 from collections.abc import Collection, Iterator
 from contextlib import suppress
@@ -19,7 +19,10 @@ BLOCK = 1 << 20
 
 @dataclass
 class RemovedFiles:
-    """What was removed, and which other files below var/ still name the person. Paths below var/ are relative to it."""
+    """The files that were removed, and the other files below var/ that still name the person.
+
+    Paths below var/ are relative to it.
+    """
 
     removed: list[str] = field(default_factory=list)
     remaining: list[str] = field(default_factory=list)

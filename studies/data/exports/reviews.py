@@ -41,7 +41,10 @@ REVIEWS = (
 
 
 def reviews(study: Study, only: Filter) -> QuerySet[Review]:
-    """Return them. Real reviewers work on real conversations alone, and artificial ones on test data."""
+    """Return the reviews of a study.
+
+    Real reviewers work on real conversations alone, and artificial ones on test data.
+    """
     found = Review.objects.filter(plan__study=study).order_by("plan", "pk")
     return found if only.include_tests else found.filter(reviewer__is_test=False)
 

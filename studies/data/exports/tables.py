@@ -125,7 +125,7 @@ def configuration() -> Coalesce:
 
 
 def kinds_of_faults(study: Study, only: Filter) -> dict[int, list[str]]:
-    """Return those of simulated seekers, by run. Few have any."""
+    """Return the kinds of faults of simulated seekers, by run. Few runs have any."""
     kinds: dict[int, list[str]] = {}
     rows = faults(study, only).order_by().values_list("conversation__run", "kind").distinct()
     for run, kind in rows.order_by("conversation__run", "kind"):

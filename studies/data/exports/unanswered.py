@@ -1,5 +1,7 @@
-"""What judges were asked and never answered: it is missing like what could not be read, and belongs into ratings.csv.
-It is gone from there once the question is asked again and answered."""
+"""The questions that judges were asked and never answered, which belong into ratings.csv like what could not be read.
+
+A question is gone from there once it is asked again and answered.
+"""
 
 from collections.abc import Iterator
 from typing import Any

@@ -40,7 +40,7 @@ AT_ONCE = 5000  # verdicts written together
 
 
 class Sides(NamedTuple):
-    """What a pair is of; `plan` is a name, or empty."""
+    """The two things that a pair compares: runs, or turns of them; `plan` is a name, or empty."""
 
     run_a: int
     run_b: int
@@ -50,7 +50,10 @@ class Sides(NamedTuple):
 
 
 class By(NamedTuple):
-    """Who compared which pair; `order` as `order_of` has it, for a judge compares in both."""
+    """The rater who compared a pair, and in which order.
+
+    `order` is as `order_of` has it, for a judge compares in both.
+    """
 
     pair: str
     kind: str
@@ -65,7 +68,10 @@ class Opinion(NamedTuple):
 
 @dataclass
 class Facts:
-    """What is known by a key: from the study, or from a row before. Nothing is ever known in two ways."""
+    """The facts that are known by a key: from the study, or from a row before.
+
+    Nothing is ever known in two ways.
+    """
 
     there: Mapping[Any, Any]
     new: dict[Any, Any] = field(default_factory=dict)

@@ -53,7 +53,10 @@ class Imported:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`turns` counts those of the conversations that were added, `empty_turns` those of them without any text."""
+    """The outcome of an import.
+
+    `turns` counts those of the conversations that were added, `empty_turns` those of them without any text.
+    """
 
     added: int
     already_there: int
@@ -78,7 +81,10 @@ def import_conversations(study: Study, path: Path, *, on_done: Callable[[int], N
 
 
 def read_conversations(path: Path, *, language: str, faults: Faults) -> list[Imported]:
-    """The lines without a fault; `language` is that of a conversation which neither says its own nor has any words."""
+    """Return the conversations of the lines without a fault.
+
+    `language` is that of a conversation which neither says its own nor has any words.
+    """
     conversations = []
     first_line: dict[str, int] = {}
     for number, node in _objects(path, faults):
@@ -112,7 +118,7 @@ def _objects(path: Path, faults: Faults) -> Iterator[tuple[int, Mapping[str, Any
 
 
 class _Line:
-    """Reads one conversation; whatever is wrong with it becomes a fault, and reading goes on."""
+    """A reader of one conversation; whatever is wrong with it becomes a fault, and reading goes on."""
 
     def __init__(self, node: Mapping[str, Any], number: int, faults: Faults) -> None:
         self.node, self.number, self.faults = node, number, faults
@@ -166,7 +172,7 @@ class _Line:
         return paired(self.message(node, path) for path, node in self.members("messages"))
 
     def members(self, key: str) -> list[tuple[str, Mapping[str, Any]]]:
-        """Each object of a list, with its path."""
+        """Return each object of a list, with its path."""
         nodes = self.node[key]
         if not isinstance(nodes, list) or not all(isinstance(node, dict) for node in nodes):
             self.fault(key, "must be a list of objects")
@@ -204,7 +210,7 @@ class _Line:
 
 
 def paired(messages: Iterable[tuple[str, str]]) -> list[ImportedTurn]:
-    """Messages of one role in a row are one; what the system is told is no part of the conversation."""
+    """Return messages as turns: those of one role in a row are one, and what the system is told is left out."""
     turns: list[ImportedTurn] = []
     spoken = ((role, content) for role, content in messages if role != "system")
     for role, group in groupby(spoken, lambda message: message[0]):

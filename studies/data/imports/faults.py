@@ -1,10 +1,10 @@
-"""What is wrong with an imported file: every fault at once, each as FILE:line: what."""
+"""The faults of an imported file: every one at once, each as FILE:line: what."""
 
 from dataclasses import dataclass, field
 
 
 class ImportRefused(Exception):
-    """Nothing was changed. The message has one line per fault."""
+    """The refusal of an import: nothing was changed. The message has one line per fault."""
 
 
 @dataclass

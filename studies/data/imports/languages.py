@@ -8,8 +8,10 @@ CHINESE_FROM = 0.25  # share of Han characters among the letters; Chinese with m
 
 
 def language_of(texts: Iterable[str], *, otherwise: str) -> str:
-    """`zh` where at least a quarter of the letters are Han characters, else `en`; `otherwise` where there are no
-    letters at all."""
+    """Return `zh` where at least a quarter of the letters are Han characters, else `en`.
+
+    It is `otherwise` where there are no letters at all.
+    """
     letters = [character for text in texts for character in text if character.isalpha()]
     if not letters:
         return otherwise

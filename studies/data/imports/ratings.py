@@ -33,7 +33,7 @@ AT_ONCE = 5000  # answers written together
 
 
 class Of(NamedTuple):
-    """Whose answers to which questionnaire about what: the key of a Response."""
+    """The key of a Response: whose answers to which questionnaire about what."""
 
     kind: str
     rater: str
@@ -51,7 +51,10 @@ class Score(NamedTuple):
     reason: str  # why this score, in the rater's words
 
     def is_given(self) -> bool:
-        """Or why there is none. A row that says neither is of a form that its rater has not come to yet."""
+        """Return whether the row has an answer, or a reason why there is none.
+
+        A row that says neither is of a form that its rater has not come to yet.
+        """
         return self != (None, "", "")
 
 

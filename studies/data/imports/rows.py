@@ -1,4 +1,4 @@
-"""What the imports of tables share: a CSV file read row by row, each with the line on which it begins."""
+"""The reading that imports of tables share: a CSV file row by row, each with the line on which it begins."""
 
 import csv
 import math
@@ -17,7 +17,7 @@ LARGEST = 2**31 - 1  # of the database's whole numbers
 
 @dataclass(frozen=True)
 class Header:
-    """`ignored` are columns of our own exports that an import has no use for."""
+    """The expected header of a table. `ignored` are columns of our own exports that an import has no use for."""
 
     needed: Sequence[str]
     optional: Sequence[str]
@@ -34,7 +34,7 @@ class Header:
 
 
 class Row:
-    """Reads one row; whatever is wrong with it becomes a fault, and reading goes on."""
+    """A reader of one row; whatever is wrong with it becomes a fault, and reading goes on."""
 
     def __init__(
         self, fields: Sequence[str], header: Sequence[str], line: int, faults: Faults, limits: Mapping[str, int | None]
@@ -74,7 +74,10 @@ class Row:
         return runs.get(conversation, 0)
 
     def whole(self, column: str, *, least: int) -> int | None:
-        """A table that had gaps in this column was often saved with 5.0 for 5. None where it is empty."""
+        """Return the whole number in a column, from `least` on; None where it is empty or, with a fault, anything else.
+
+        A table that had gaps in this column was often saved with 5.0 for 5.
+        """
         text = self.text(column).strip()
         if not text:
             return None
@@ -86,7 +89,7 @@ class Row:
 
 
 def read_rows(path: Path, expected: Header, limits: Mapping[str, int | None], faults: Faults) -> Iterator[Row]:
-    """Every row that has as many fields as the header; faults of the file itself are added to `faults`."""
+    """Yield every row that has as many fields as the header; add faults of the file itself to `faults`."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, strict=True)
@@ -112,8 +115,10 @@ def finite(text: str) -> float | None:
 
 
 def raters_for(study: Study, wanted: Iterable[tuple[str, str, str]]) -> dict[tuple[str, str, str], int]:
-    """By kind, code and strategy; made where there are none yet. A rater whose code is that of one of the study's
-    people is that person, so that an erasure finds them."""
+    """Return raters by kind, code and strategy; create those that there are not yet.
+
+    A rater whose code is that of one of the study's people is that person, so that an erasure finds them.
+    """
     found = {tuple(key): pk for *key, pk in study.raters.values_list("kind", "code", "strategy", "pk")}
     missing = sorted(set(wanted) - found.keys())
     people = dict(Participation.objects.filter(study=study).values_list("code", "pk"))

@@ -1,4 +1,4 @@
-"""Whether imported ratings can be ratings on the instruments that they name."""
+"""A check that imported ratings can be ratings on the instruments that they name."""
 
 from dataclasses import dataclass, field
 
@@ -18,7 +18,7 @@ def rating_instruments() -> tuple[str, ...]:
 
 @dataclass
 class ScaleCheck:
-    """Compares the rows of one file with the instruments; a name that is unknown is told once, where it comes first."""
+    """A check of a file's rows against the instruments; an unknown name is told once, where it comes first."""
 
     told: set[tuple[str, ...]] = field(default_factory=set)
 

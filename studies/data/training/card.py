@@ -48,7 +48,7 @@ NOBODY = "Nobody is on the side {side}, whose file is empty: another seed or tes
 
 @dataclass
 class Counts:
-    """What became of the conversations and their turns, and of what was made of them."""
+    """The numbers of conversations and turns that were used or left out, and of what was made of them."""
 
     conversations: int = 0
     left_out: Counter[LeftOut] = field(default_factory=Counter)

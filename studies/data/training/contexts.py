@@ -1,4 +1,4 @@
-"""Which replies were given to the very same words. Pure; kept on disk, so that memory does not grow."""
+"""The replies that were given to the very same words. Pure; kept on disk, so that memory does not grow."""
 
 import hashlib
 import json
@@ -38,7 +38,10 @@ class Contexts:
         self.rows.close()
 
     def add(self, talk: Talk, *, by_reply: bool) -> None:
-        """`by_reply`: each reply has its own score; else that of the conversation stands for each."""
+        """Add the replies of a conversation.
+
+        `by_reply`: each reply has its own score; else that of the conversation stands for each.
+        """
         self.rows.execute("INSERT INTO about VALUES (?, ?)", [talk.run, json.dumps(asdict(talk.about))])
         self.rows.executemany(
             "INSERT INTO reply VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -61,7 +64,7 @@ class Contexts:
         return int(count)
 
     def shared(self) -> Iterator[list[Candidate]]:
-        """The replies to each context that two supporters or more met, in the order in which they came first."""
+        """Yield the replies to each context that two supporters or more met, in the order in which they came first."""
         found = self.rows.execute(
             "SELECT context, run, turn, arm, supporter, scores FROM reply JOIN (SELECT context, MIN(run) AS first,"
             " MIN(turn) AS at FROM reply GROUP BY context HAVING COUNT(DISTINCT arm) > 1) USING (context)"
@@ -85,6 +88,6 @@ class Contexts:
 
 
 def context_of(about: About, prompt: list[Message]) -> bytes:
-    """Real and test data never share one."""
+    """Return the hash of a prompt and of the seeker and setting it is about; real and test data never share one."""
     who = [about.seeker, about.condition, about.setup, about.language, about.is_test]
     return hashlib.sha256(json.dumps([who, prompt]).encode()).digest()

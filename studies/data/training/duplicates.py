@@ -39,7 +39,10 @@ def similarity(first: str, second: str) -> float:
 
 
 def nearly_same(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Part by part, so that two pairs of replies to one long prompt are not taken for the same."""
+    """Return whether two texts are nearly the same, part by part.
+
+    So two pairs of replies to one long prompt are not taken for the same.
+    """
     return len(first) == len(second) and all(similarity(*both) >= NEAR for both in zip(first, second, strict=True))
 
 
@@ -55,14 +58,17 @@ def signature(text: str) -> list[int]:
 
 
 def bands(text: str) -> list[str]:
-    """Texts without any band in common are not compared. A band without a single piece says nothing."""
+    """Return the bands of a text's signature; texts without any band in common are not compared.
+
+    A band without a single piece says nothing and is left out.
+    """
     hashes = signature(text)
     starts = (start for start in range(0, BINS, BAND) if min(hashes[start : start + BAND]) != EMPTY)
     return [f"{start} {hashes[start : start + BAND]}" for start in starts]
 
 
 class Seen:
-    """What has been let through. The first of several that are alike is kept."""
+    """The texts that have been let through. The first of several that are alike is kept."""
 
     def __init__(self) -> None:
         self.rows = sqlite3.connect("")  # a private file that SQLite itself removes
@@ -79,7 +85,7 @@ class Seen:
         self.rows.close()
 
     def look(self, *texts: str) -> Duplicate | None:
-        """What this is a duplicate of; a text that is none is remembered."""
+        """Return which kind of duplicate this is, or remember a text that is none."""
         parts = [folded(text) for text in texts]
         kept = json.dumps(parts)
         digest = hashlib.sha256(kept.encode()).digest()

@@ -24,7 +24,10 @@ class Places:
     out: Path
 
     def rows(self) -> dict[str, Path]:
-        """By side: every row is in FILE.jsonl and once more in FILE.train.jsonl or FILE.test.jsonl."""
+        """Return the files of rows by side.
+
+        Every row is in FILE.jsonl and once more in FILE.train.jsonl or FILE.test.jsonl.
+        """
         return {ALL: self.out, **{side: self.out.with_suffix(f".{side}{SUFFIX}") for side in SIDES}}
 
     @property
@@ -36,7 +39,7 @@ class Places:
 
 
 def refuse_foreign(out: Path, study: str) -> None:
-    """Only an earlier export of the same study is written over. Raises ExportRefused."""
+    """Raise ExportRefused unless only an earlier export of the same study is written over."""
     if out.suffix != SUFFIX:
         raise ExportRefused(f"{out}: name a file that ends in {SUFFIX}.")
     places = Places(out)
@@ -59,7 +62,7 @@ def earlier_card(path: Path) -> dict[str, Any] | None:
 
 
 class Writer:
-    """Takes rows into files of a folder that only this account can open."""
+    """A writer of rows into files of a folder that only this account can open."""
 
     def __init__(self, folder: Path, places: Places, stack: ExitStack) -> None:
         self.folder, self.places = folder, places
@@ -75,7 +78,7 @@ class Writer:
             self.rows[side] += 1
 
     def written(self) -> dict[str, dict[str, Any]]:
-        """By name: how many rows a file has and its SHA-256. No row can be added after it."""
+        """Close the files and return, by name, how many rows each has and its SHA-256. No row can be added after it."""
         for file in self.files.values():
             file.close()
         return {
@@ -84,7 +87,10 @@ class Writer:
         }
 
     def put_in_place(self, card: Mapping[str, Any]) -> None:
-        """The card first: after a crash between two of them its hashes tell which file is not of this export."""
+        """Write the card and move all files to their places, the card first.
+
+        After a crash between two of them its hashes tell which file is not of this export.
+        """
         with open_private(self.folder / self.places.card.name) as file:
             file.write(json.dumps(card, ensure_ascii=False, indent=2) + "\n")
         for path in reversed(self.places.all()):

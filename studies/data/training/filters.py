@@ -1,4 +1,4 @@
-"""Which conversations, and which of their turns, may become training data. Pure."""
+"""The rules for which conversations, and which of their turns, may become training data. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ RISK = 2  # from this level of a message on there is a risk event
 
 
 class LeftOut(StrEnum):
-    """Why a conversation is not used, in the order in which it is asked."""
+    """The reasons why a conversation is not used, in the order in which they are asked."""
 
     TEST = "test_data"
     OPEN = "still_open"
@@ -32,7 +32,7 @@ class LeftOut(StrEnum):
 
 
 class Cut(StrEnum):
-    """Why the turns of a conversation end where they do."""
+    """The reasons why the turns of a conversation end where they do."""
 
     UNANSWERED = "unanswered"
     EMPTY = "empty"
@@ -80,7 +80,10 @@ def why_left_out(facts: Facts, *, include_tests: bool, include_imported: bool) -
 
 
 def consents_to_training(boxes: Mapping[str, Any] | None) -> bool:
-    """`boxes` of the consent that was signed last; None where none was. An older form did not ask: that is a no."""
+    """Return whether the consent that was signed last allows training.
+
+    `boxes` are those of that consent; None where none was signed. An older form did not ask: that is a no.
+    """
     return boxes is not None and boxes.get(BOX) is True
 
 

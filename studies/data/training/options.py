@@ -1,4 +1,4 @@
-"""What is asked of an export of training data. Pure."""
+"""The options of an export of training data. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,10 @@ TEST_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Measure:
-    """Whose scores count, on what: the mean of `items` of `instrument`, about the conversation or about each reply."""
+    """The scores that count: whose, and of which items.
+
+    They are the mean of `items` of `instrument`, about the conversation or about each reply.
+    """
 
     instrument: str
     items: Mapping[str, Item | None]  # None of an instrument that we do not have

@@ -30,7 +30,7 @@ class Preference:
 
 
 class Dropped(StrEnum):
-    """Why two replies make no row, in the order in which it is asked."""
+    """The reasons why two replies make no row, in the order in which they are asked."""
 
     SAME_REPLY = "same_reply"
     NO_COMMON_RATER = "no_common_rater"
@@ -41,9 +41,10 @@ class Dropped(StrEnum):
 
 
 def meetings(candidates: Iterable[Candidate]) -> Iterator[tuple[Candidate, Candidate]]:
-    """Every two arms; where they have several replies each, the first with the first, the second with the second.
+    """Yield the pairs of replies of every two arms.
 
-    So no reply is chosen for its score, and no opening counts more than once a conversation.
+    Where arms have several replies each, the first meets the first and the second the second. So no reply is chosen for
+    its score, and no opening counts more than once a conversation.
     """
     by_arm: defaultdict[str, list[Candidate]] = defaultdict(list)
     for one in sorted(candidates, key=lambda one: (one.run, one.turn)):
@@ -55,7 +56,10 @@ def meetings(candidates: Iterable[Candidate]) -> Iterator[tuple[Candidate, Candi
 def preference(
     first: Candidate, second: Candidate, *, margin: float, min_score: float | None = None
 ) -> Preference | Dropped:
-    """Judged by those who rated both: strict and lenient raters would otherwise decide it."""
+    """Return which of two replies those who rated both prefer, or why the two make no row.
+
+    Strict and lenient raters would otherwise decide it.
+    """
     if first.reply.strip() == second.reply.strip():
         return Dropped.SAME_REPLY
     raters = sorted(first.scores.keys() & second.scores.keys())

@@ -28,7 +28,7 @@ def conversations(study: Study) -> QuerySet[ArmRun]:
 
 
 def talks(study: Study, options: Options, counts: Counts, on_conversation: Callable[[], None]) -> Iterator[Talk]:
-    """Those that may be used, in the order of their making; `counts` counts the others."""
+    """Yield the conversations that may be used, in the order of their making; `counts` counts the others."""
     runs = conversations(study).select_related("conversation", "participation").order_by("pk")
     for run in runs.prefetch_related(*with_all(study, options)).iterator(chunk_size=AT_ONCE):
         counts.conversations += 1
@@ -41,7 +41,7 @@ def talks(study: Study, options: Options, counts: Counts, on_conversation: Calla
 
 
 def with_all(study: Study, options: Options) -> list[Prefetch | str]:
-    """What is read of each conversation, in one query a chunk for each."""
+    """Return what is read of each conversation, in one query a chunk for each."""
     wanted: list[Prefetch | str] = [
         Prefetch("conversation__turns", Turn.objects.order_by("number").only(*OF_A_TURN)),
         "conversation__risks",
@@ -56,7 +56,7 @@ def with_all(study: Study, options: Options) -> list[Prefetch | str]:
 
 
 def rated(study: Study, measure: Measure, *, include_tests: bool) -> QuerySet[Response]:
-    """The ratings that count. Those of people who withdrew or were left out do not."""
+    """Return the ratings that count; those of people who withdrew or were left out do not."""
     found = Response.objects.filter(
         rater__study=study,
         run__isnull=False,
@@ -110,7 +110,10 @@ def facts_of(run: ArmRun) -> Facts:
 
 
 def may_train(run: ArmRun) -> bool:
-    """By the consent that its person signed last; without one where nobody of the study speaks."""
+    """Return whether a conversation may be used, by the consent that its person signed last.
+
+    Without a person it may where nobody of the study speaks.
+    """
     if run.participation is None:
         return run.conversation.seeker_kind in NEED_NO_CONSENT
     signed = list(run.participation.consents.all())
@@ -150,14 +153,17 @@ def about(run: ArmRun) -> About:
 
 
 def seeker_of(run: ArmRun) -> str:
-    """Whose words they are: the person's, also in a role; a simulated seeker's, who is their profile; or nobody's."""
+    """Return whose words a conversation has, as `participant:`, `profile:` or `conversation:` and a key.
+
+    They are the person's, also in a role; a simulated seeker's, who is their profile; or nobody's.
+    """
     if participant := run.participation.code if run.participation else run.external_participant:
         return f"participant:{participant}"
     return f"profile:{run.profile}" if run.profile else f"conversation:{run.external_id or run.conversation.code}"
 
 
 def scores_of(run: Any, measure: Measure) -> dict[int, Scores]:
-    """By turn, WHOLE for the conversation; only what has a score."""
+    """Return the scores by turn, WHOLE for the conversation; only what has a score."""
     by_turn: defaultdict[int, list[Response]] = defaultdict(list)
     for response in run.rated:
         by_turn[response.turn if measure.moment == TURN else WHOLE].append(response)
@@ -170,7 +176,7 @@ def given(response: Response) -> tuple[str, Answers]:
 
 
 def raters(study: Study, options: Options) -> dict[str, Any]:
-    """Who gave the scores that count, on which versions of the instrument: people are counted, judges named."""
+    """Return who gave the scores that count, on which versions of the instrument: people are counted, judges named."""
     if options.measure is None:
         return {}
     responses = rated(study, options.measure, include_tests=options.include_tests)

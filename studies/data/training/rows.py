@@ -13,7 +13,10 @@ Row = dict[str, Any]
 
 
 def sft_row(talk: Talk, *, study: str, split: str, score: float | None) -> Row:
-    """`score`: None where none was asked for; the column is then in no line of the file."""
+    """Return the row of a conversation for supervised fine-tuning.
+
+    `score`: None where none was asked for; the column is then in no line of the file.
+    """
     about = talk.about
     return {
         "messages": messages(talk.turns),
@@ -29,7 +32,10 @@ def sft_row(talk: Talk, *, study: str, split: str, score: float | None) -> Row:
 def preference_row(
     preference: Preference, prompt: list[Message], chosen: About, rejected: About, *, study: str, split: str, of: str
 ) -> Row:
-    """`of`: what was scored, the reply itself or the whole conversation."""
+    """Return the row of a chosen and a rejected reply to one prompt.
+
+    `of`: what was scored, the reply itself or the whole conversation.
+    """
     return {
         "prompt": prompt,
         "chosen": [Message(role="assistant", content=preference.chosen.reply)],

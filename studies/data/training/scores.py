@@ -1,4 +1,4 @@
-"""What raters made of a conversation or of a reply, as one number a rater. Pure."""
+"""The scores that raters gave a conversation or a reply, as one number a rater. Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,8 +12,10 @@ Answers = Mapping[str, float]  # by item; what was not answered is not in it
 
 
 def keyed_mean(answers: Answers, items: Mapping[str, Item | None]) -> float | None:
-    """The mean of the items, reversed ones turned round; None unless all of them are answered. The item is None of an
-    instrument that we do not have: its values count as they are."""
+    """Return the mean of the items, reversed ones turned round; None unless all of them are answered.
+
+    The item is None of an instrument that we do not have: its values count as they are.
+    """
     if not items.keys() <= answers.keys():
         return None
     return fmean(_in_key(item, answers[key]) for key, item in items.items())

@@ -25,7 +25,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class About:
-    """Where a conversation comes from. `seeker` names the person, the profile, or a conversation of nobody known."""
+    """The origin of a conversation. `seeker` names the person, the profile, or a conversation of nobody known."""
 
     conversation: str
     seeker: str
@@ -41,7 +41,10 @@ class About:
 
 @dataclass(frozen=True)
 class Talk:
-    """`turns` are those that may be used, from the first on. `scores` are by turn; WHOLE for the conversation."""
+    """A conversation for training. `turns` are those that may be used, from the first on.
+
+    `scores` are by turn; WHOLE for the conversation.
+    """
 
     run: int
     about: About

@@ -131,7 +131,7 @@ def _intervals(rows: pd.DataFrame, human: str, instrument: str, moment: str) -> 
 
 
 def _scores(results: Results, table: pd.DataFrame) -> Iterator[Part]:
-    """The scores themselves, of the people whose word counts first, at the last moment."""
+    """Yield the scores themselves, of the people whose word counts first, at the last moment."""
     pairs = [(of, both) for of, both in both_sides(results.export.ratings) if ":" not in of["human"]]
     human = first_humans(of["human"] for of, _both in pairs)
     groups: dict[tuple[str, str, str, str], dict[str, Any]] = {}
@@ -204,7 +204,7 @@ def _estimates(
 
 
 def _with_bounds(rows: pd.DataFrame, instrument: str, names: tuple[str, ...]) -> pd.DataFrame:
-    """Items × those of the columns that have a value, each with its interval."""
+    """Return items × those of the columns that have a value, each with its interval."""
     known = [name for name in names if rows[name].notna().any()]
     found = [{"item": item, "n": of["n"].iloc[0]} | _cells(of, known) for item, of in by_item(rows, instrument).items()]
     return pd.DataFrame(found)

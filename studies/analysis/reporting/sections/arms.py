@@ -1,4 +1,4 @@
-"""How the arms were rated, and how well they can be told apart."""
+"""The arms' ratings, and how well the arms can be told apart."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -84,8 +84,11 @@ def _means(raters: str, table: pd.DataFrame, results: Results) -> Iterator[Part]
 
 
 def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
-    """Rows of arms.csv with the means and intervals to be shown, and what these are. Of few counsellors in their own
-    conversations they are the mixed model's: of eight, bootstrap intervals of means hold 87 % instead of 95."""
+    """Return rows of arms.csv with the means and intervals to be shown, and what these are.
+
+    Of few counsellors in their own conversations they are the mixed model's: of eight, bootstrap intervals of means
+    hold 87 % instead of 95.
+    """
     modelled = _by_model(rows, results)
     known = modelled["mean"].notna()
     if not known.any():
@@ -101,7 +104,10 @@ def primary(rows: pd.DataFrame, results: Results) -> tuple[pd.DataFrame, str]:
 
 
 def _by_model(rows: pd.DataFrame, results: Results) -> pd.DataFrame:
-    """The arms' means by the model of counsellors' own conversations, in the order of the rows; nan where none is."""
+    """Return the arms' means by the model of counsellors' own conversations.
+
+    They are in the order of the rows; nan where none is.
+    """
     found, keys = results.table("rater_effects"), ["raters", "instrument", "moment", "item", "arm"]
     if len(found):
         found = found[(found["raters"] == OWN) & (found["term"] == "arm") & (found["clusters"] < FEW_CLUSTERS)]
@@ -201,7 +207,7 @@ def _differences(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def few_users(rows: pd.DataFrame) -> str:
-    """A warning, empty where every interval rests on FEW_CLUSTERS or more."""
+    """Return a warning, empty where every interval rests on FEW_CLUSTERS or more."""
     users = rows.loc[rows["low"].notna(), "users"]
     few = users[users < FEW_CLUSTERS]
     if few.empty:

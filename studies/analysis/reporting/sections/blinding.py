@@ -1,4 +1,4 @@
-"""What may have told people which arm they met: the order, what they guessed, length and speed of the replies."""
+"""The signs that may have told people which arm they met: order, guesses, length and speed of the replies."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a conversation costs."""
+"""The costs of a conversation."""
 
 import pandas as pd  # noqa: TID253
 

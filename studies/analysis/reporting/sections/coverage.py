@@ -1,4 +1,4 @@
-"""What is missing, who should be looked at, and whether it changes the results."""
+"""The missing answers, the people who should be looked at, and whether this changes the results."""
 
 from collections.abc import Iterator
 

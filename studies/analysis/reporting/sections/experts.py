@@ -1,4 +1,4 @@
-"""How counsellors rated the systems, as Table 3 of Yang et al."""
+"""The counsellors' ratings of the systems, as Table 3 of Yang et al."""
 
 from collections.abc import Iterator
 

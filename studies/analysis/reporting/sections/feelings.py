@@ -1,4 +1,4 @@
-"""How seekers felt before and after."""
+"""The seekers' feelings before and after."""
 
 from collections.abc import Iterator
 

@@ -53,7 +53,7 @@ def panels(results: Results) -> Section | None:
 
 
 def medians_of(table: pd.DataFrame) -> pd.DataFrame:
-    """Strategy × rule × kind of people, without the panels that leave a judge out."""
+    """Return the medians of strategy × rule × kind of people, without the panels that leave a judge out."""
     known = table[(table["human"].fillna("") != "") & table["pearson"].notna()]
     known = known[(known["judge"].fillna("") == "") | (known["rule"] == BEST)]
     groups = known.groupby(["human", "strategy", "rule"])["pearson"].agg(["median", "min", "max", "size"])

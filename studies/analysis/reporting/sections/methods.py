@@ -1,4 +1,4 @@
-"""How everything was computed, written from what was done, and what it was computed from."""
+"""The methods by which everything was computed, written from what was done, and the files it was computed from."""
 
 from collections.abc import Iterator
 
@@ -55,7 +55,7 @@ def _resampling(results: Results) -> Iterator[str]:
 
 
 def _of_the_paper(results: Results) -> Iterator[Part]:
-    """docs/papers.md has how it was found."""
+    """Yield what a reader must know of the paper's formulas; docs/papers.md has how it was found."""
     if len(results.table("discrimination")):
         yield prose(
             _(
@@ -95,7 +95,7 @@ def _chart(results: Results) -> Iterator[Part]:
 
 
 def _items(results: Results) -> Iterator[tuple[str, str, str]]:
-    """Number of the item, its name, and what is known of it; empty where nothing is."""
+    """Yield the number of each item of CHART, its name, and what is known of it; empty where nothing is."""
     export = results.export
     yield "3", _("model identifiers"), join_names(values_of(export, "conversations.csv", "model"))
     yield "4", _("model details"), _design(results)

@@ -127,7 +127,10 @@ def _strategies(results: Results) -> Iterator[str]:
 
 
 def _arms(results: Results) -> Iterator[str]:
-    """Means over the items of the instrument with most of them, so that items of two scales are not mixed."""
+    """Yield the findings on arms, by means over the items of the instrument with most of them.
+
+    So items of two scales are not mixed.
+    """
     table = results.table("arms")
     rows = _final(table) if len(table) else table
     raters = first_humans(rows["raters"]) if len(rows) else ""

@@ -1,4 +1,4 @@
-"""Who took part, and who was lost where."""
+"""The people who took part, and where some were lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -142,7 +142,7 @@ def people(results: Results) -> Section:
 
 
 def _people(table: pd.DataFrame) -> Iterator[Part]:
-    """A line for each figure, a column for each track."""
+    """Yield the table of people: a line for each figure, a column for each track."""
     if table.empty:
         return
     yield prose(

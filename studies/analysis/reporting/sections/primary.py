@@ -1,4 +1,4 @@
-"""What the study declared that it would compare, apart from all that is exploratory."""
+"""The contrasts that the study declared that it would compare, apart from all that is exploratory."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -52,7 +52,7 @@ def _found(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def primary_findings(results: Results) -> Iterator[str]:
-    """A sentence for each that has an estimate."""
+    """Yield a sentence for each contrast that has an estimate."""
     table = results.table("primary")
     for row in records(table[table["estimate"].notna()]) if len(table) else ():
         yield _("Declared as primary: {contrast}: {estimate}.").format(

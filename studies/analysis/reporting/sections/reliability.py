@@ -1,4 +1,4 @@
-"""How far raters agree with each other, and how many of them a score needs."""
+"""The agreement of raters with each other, and how many of them a score needs."""
 
 from collections.abc import Iterator
 
@@ -228,7 +228,7 @@ def _strictness(table: pd.DataFrame) -> Iterator[Part]:
 
 
 def _by_level(rows: pd.DataFrame) -> pd.DataFrame:
-    """Items × what the variance lies between."""
+    """Return items × what the variance lies between."""
     keys = ["instrument", "moment", "item"]
     texts = rows.assign(estimate=bounded(rows))
     wide = texts.pivot(index=keys, columns="level", values="estimate").fillna("–").rename_axis(None, axis=1)

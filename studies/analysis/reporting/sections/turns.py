@@ -1,4 +1,4 @@
-"""What happens over the turns: how long conversations stay open, and how scores move."""
+"""The course of conversations over the turns: how long they stay open, and how scores move."""
 
 from collections.abc import Iterator, Sequence
 
@@ -194,5 +194,8 @@ def _source(source: str, item: str) -> str:
 
 
 def _source_name(source: str, item: str) -> str:
-    """Ratings are of raters, supposed emotions of a Thinker; an import does not say whose they are."""
+    """Return the name of a source of scores.
+
+    Ratings are of raters, supposed emotions of a Thinker; an import does not say whose they are.
+    """
     return thinker_name(source) if item == trends.EMOTION or not source else raters_name(source)

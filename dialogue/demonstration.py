@@ -107,7 +107,7 @@ def planted_score(
 
 
 class DemonstrationJudge:
-    """Answer a judge's prompt; the profile and the inner states in it reduce the noise."""
+    """A scripted judge; the profile and the inner states in its prompt reduce the noise of its scores."""
 
     demonstration = True
 
@@ -160,7 +160,7 @@ def planted_preference(first: Turns, second: Turns, *, item: str) -> int:
 
 
 class DemonstrationThinker:
-    """Answer a Thinker's prompt: the seeker's view of the supporter's last reply."""
+    """A scripted Thinker; it answers with the seeker's view of the supporter's last reply."""
 
     demonstration = True
 

@@ -23,7 +23,7 @@ INTENSITIES = (3, 4)  # by neuroticism: low, high
 
 
 class ScriptedProfileWriter:
-    """Answer the prompt of `dialogue.seekers.profile_writer`."""
+    """The scripted model that answers the prompt of `dialogue.seekers.profile_writer`."""
 
     demonstration = True
 

@@ -69,7 +69,7 @@ LEVEL = re.compile(r"(\d)$")
 
 
 class ScriptedSeeker:
-    """Answer one of the five prompts, from its system text and its user text."""
+    """The scripted model that answers the five prompts, each from its system text and its user text."""
 
     demonstration = True
 

@@ -30,7 +30,7 @@ TOO_MANY_DIGITS = re.compile(r"[0-9][0-9_]{4300}")  # of a number that Python re
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with one value, and where it is."""
+    """A fault of one value: its place, and what is wrong."""
 
     place: str
     message: str

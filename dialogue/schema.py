@@ -74,7 +74,7 @@ def about(meaning: str, example: Any, **limits: Any) -> Any:
 
 
 class Needed:
-    """Marks a key that must not be left blank."""
+    """A mark of a key that must not be left blank."""
 
 
 def check_slug(text: str) -> str:
@@ -324,8 +324,8 @@ class Found:
 
 
 class Checked(NamedTuple):
-    """What a document comes to. Where there are faults, `value` is what the rest of the document says, so that further
-    rules can look at it; None where too little is left."""
+    """The result of checking a document. If there are faults, `value` is what the rest of the document says, so that
+    further rules can look at it; None where too little is left."""
 
     value: Any
     found: Found

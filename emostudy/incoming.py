@@ -28,7 +28,7 @@ def clean_input(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable
 
 
 class SocketGuard:
-    """Refuse sockets whose address or cookies, as read by Channels' CookieMiddleware, hold such characters."""
+    """A guard against sockets whose address or cookies, as read by Channels' CookieMiddleware, hold such characters."""
 
     def __init__(self, application: Callable[..., Awaitable[Any]]) -> None:
         self.application = application

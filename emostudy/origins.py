@@ -42,7 +42,7 @@ def parse(text: str) -> Origin | None:
 
 
 class OriginGuard:
-    """Pass a socket on if its origin has the scheme, host and port of this server, or is a trusted one."""
+    """A guard that passes a socket on if its origin has this server's scheme, host and port, or is a trusted one."""
 
     def __init__(self, application: Application, trusted: Iterable[str]) -> None:
         self.application = application

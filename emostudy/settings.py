@@ -47,7 +47,7 @@ CSRF_TRUSTED_ORIGINS = env.envlist("TRUSTED_ORIGINS")
 
 
 def own_address() -> str:
-    """The address at which people reach this server, without a slash at its end; "" where none is known.
+    """Return the address at which people reach this server, without a slash at its end; "" if none is known.
 
     Only what is sent away needs it: a page knows how it was asked for.
     """

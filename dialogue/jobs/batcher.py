@@ -49,7 +49,7 @@ PATIENCE = 5.0  # seconds for what is under way when the work ends
 
 
 class Batcher:
-    """Works on the batches of all jobs, or only of `job`, which the caller looks after."""
+    """The worker on the batches of all jobs, or only of `job`, which the caller looks after."""
 
     def __init__(self, *, job: int | None = None) -> None:
         self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"

@@ -34,7 +34,7 @@ app.config_from_object("django.conf:settings", namespace="CELERY")
 
 
 class Dispatcher:
-    """Sends items until none are left: of all jobs, or only of `job`, which the caller looks after."""
+    """The sender of items until none are left: of all jobs, or only of `job`, which the caller looks after."""
 
     def __init__(self, job: int | None = None) -> None:
         self.job = job

@@ -145,7 +145,7 @@ class Closing:
 
 
 class Caller:
-    """Asks models; one for each event loop.
+    """The one that asks models for jobs; one for each event loop.
 
     `at_once` is the most calls in flight at one endpoint. `commit` is shared with others that store in the same thread.
     """

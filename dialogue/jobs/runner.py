@@ -53,7 +53,7 @@ class Finished:
 
 
 class Runner:
-    """Works on the items of all jobs, or only of `job`, which the caller looks after. One for each event loop."""
+    """The worker on the items of all jobs, or only of `job`, which the caller looks after. One for each event loop."""
 
     def __init__(self, *, at_once: int, job: int | None = None) -> None:
         self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"

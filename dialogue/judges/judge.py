@@ -1,4 +1,4 @@
-"""Asks a judge or a Thinker, and where the answer cannot all be read, asks for it in the right form. Pure."""
+"""Questions to a judge or a Thinker, and requests for the right form where the answer cannot all be read. Pure."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ AGAIN: Way = "again"
 
 
 class Ask(Protocol):
-    """Gets an answer from one model; `status_of` says what the ledger calls it; `longer`: with room for more tokens.
-    Raises ProviderError."""
+    """A function that gets an answer from one model. `status_of` says what the ledger calls it; `longer`: with room for
+    more tokens. Raises ProviderError."""
 
     async def __call__(
         self, messages: Sequence[Message], status_of: Callable[[Reply], str], *, longer: bool = False
@@ -47,8 +47,9 @@ async def ask_scores(ask: Ask, messages: Sequence[Message], items: Sequence[Judg
 async def ask_judgement(
     ask: Ask, messages: Sequence[Message], items: Sequence[JudgedItem], *, language: str, repair: Ask | None = None
 ) -> Judged:
-    """As `ask_scores`. `repair`: who is asked to repair an answer, where it is not asked in the same way: a schema that
-    knows no null would make it invent what the answer does not say."""
+    """Return scores as `ask_scores` does, and the further answers that were asked for. `repair`: who is asked to repair
+    an answer, where it is not asked in the same way: a schema that knows no null would make it invent what the answer
+    does not say."""
     found, ways = await ask_and_repair(
         ask,
         messages,
@@ -80,8 +81,8 @@ async def ask_until_readable(
     why_nothing: Callable[[Found], str],
     language: str,
 ) -> Found:
-    """A model's first answer where it can be read; else what a repair of it says, which sees nothing but that answer;
-    else a second answer, with a reminder of the form and more room."""
+    """Return what a model answers, asked further where its first answer cannot be read. First for a repair, which sees
+    nothing but that answer; then for a second answer, with a reminder of the form and more room."""
     return (await ask_and_repair(ask, messages, read, why_nothing, language))[0]
 
 
@@ -96,8 +97,8 @@ async def ask_and_repair(
     add: Callable[[Found, Found], Found] = lambda _before, now: now,
     is_some: Callable[[Found], bool] = lambda _found: False,
 ) -> tuple[Found, list[Way]]:
-    """As `readable`, and how it was asked further. `add` puts what is found after what was found before; where that
-    `is_some`, a refusal to say more does not take it away."""
+    """Return what `ask_until_readable` does, and how it was asked further. `add` puts what is found after what was
+    found before; where that `is_some`, a refusal to say more does not take it away."""
     readings: dict[str, Found] = {}
 
     def reading(reply: Reply) -> Found:

@@ -1,4 +1,4 @@
-"""Who made a model, by what it is called. Pure; the names are in fixtures/makers.json."""
+"""Makers of models, found by what a model is called. Pure; the names are in fixtures/makers.json."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""What a model wrote, read as scores. What cannot be read is unscored with its reason, and never guessed."""
+"""Scores read from what a model wrote. What cannot be read is unscored with its reason, and never guessed."""
 
 import json
 import re
@@ -99,7 +99,7 @@ def _whole_number(value: Any, maximum: int) -> int | None:
 
 
 def last_verdict(reply: str, names: Mapping[str, Sequence[str]]) -> dict[str, Any] | None:
-    """The values by key of the last object that holds any; `None` if the last attempt at one cannot be read.
+    """Return the values by key of the last object that holds any; `None` if the last attempt at one cannot be read.
 
     Models think aloud, draft and correct themselves: what they wrote last is their verdict, and where that is broken
     an earlier draft does not take its place. Objects one after the other that each say something else are one verdict.
@@ -145,7 +145,7 @@ def find_explanation(reply: str) -> str:
 
 
 class _Named:
-    """Where a text names what is asked for: what does so there and cannot be read was an attempt at a verdict."""
+    """The places in a text that name what is asked for: an unreadable one was an attempt at a verdict."""
 
     def __init__(self, text: str, keys: Mapping[str, str]) -> None:
         self.text, self.keys = text, keys
@@ -159,7 +159,7 @@ class _Named:
 
     @cached_property
     def places(self) -> list[tuple[int, int]]:
-        """First and last character of each, looked for once in the whole text."""
+        """Return the first and last character of each place, looked for once in the whole text."""
         signs = [(sign, place) for place, written in enumerate(self.text) for sign in _plain(written)]
         found = _names_in(self.keys).finditer("".join(sign for sign, _ in signs))
         return [(signs[one.start()][1], signs[one.end() - 1][1]) for one in found]

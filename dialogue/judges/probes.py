@@ -26,7 +26,7 @@ SIGN = "~"  # between a judge's key and the variant, in the code of its rater
 
 @dataclass(frozen=True)
 class Asked:
-    """What a judge is shown and asked about one questionnaire, before it is written down as a prompt.
+    """A judge's question about one questionnaire and what it is shown, before it is written down as a prompt.
 
     `language` is the code of the prompt's, `spoken` that of the conversation's. `supporter`: the name of the model that
     wrote the replies, empty where nobody knows it.

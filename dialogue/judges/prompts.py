@@ -1,4 +1,4 @@
-"""What a judge and a Thinker are asked. The standing texts are files of fixtures/prompts; the rest is built here."""
+"""Prompts of a judge and a Thinker. The standing texts are files of fixtures/prompts; the rest is built here."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -34,7 +34,7 @@ class JudgedTurn:
 
 @dataclass(frozen=True)
 class InnerState:
-    """What a Thinker wrote down after one turn; `emotion_score` runs from 0 to 100."""
+    """The seeker's state that a Thinker wrote down after one turn; `emotion_score` runs from 0 to 100."""
 
     turn: int
     cognition: str
@@ -98,7 +98,8 @@ def judge_messages(
 def pair_messages(
     first: Sequence[JudgedTurn], second: Sequence[JudgedTurn], items: Sequence[JudgedItem], *, language: str, scope: str
 ) -> list[Message]:
-    """Two conversations side by side; `scope` says what of them is to be compared, as the people's own page does."""
+    """Return the messages that ask to compare two conversations side by side. `scope` says what of them is to be
+    compared, as the people's own page does."""
     blocks = [
         _block("first_dialogue", transcript(first)),
         _block("second_dialogue", transcript(second)),
@@ -114,7 +115,8 @@ def thinker_messages(turns: Sequence[JudgedTurn], *, language: str, profile: str
 
 
 def repair_messages(answer: str, form: str, *, language: str) -> list[Message]:
-    """For an answer that cannot be read: its verdicts in the right form, by a model that sees nothing else."""
+    """Return the messages that ask to repair an unreadable answer. A model that sees nothing else brings its verdicts
+    into the right form."""
     return _messages("repair", language, [_block("answer", [answer]), [form]])
 
 
@@ -128,7 +130,7 @@ def _block(tag: str, lines: Sequence[str]) -> list[str]:
 
 
 def transcript(turns: Sequence[JudgedTurn]) -> list[str]:
-    """Every message is one line, so nothing that a person writes can pass for a label or a closing tag."""
+    """Return a line for every message, so that nothing that a person writes can pass for a label or a closing tag."""
     return [
         f"[{turn.number}] {role}: {_flat(text)}"
         for turn in turns
@@ -148,7 +150,7 @@ def _item(item: JudgedItem) -> str:
 
 
 def items_of_form(texts: Iterable[str]) -> tuple[str, ...]:
-    """The keys of the items in the form that messages end with."""
+    """Return the keys of the items in the form that messages end with."""
     forms = [line for text in texts for line in text.splitlines() if line.startswith("<output>")]
     return tuple(ITEM_OF_FORM.findall(forms[-1])) if forms else ()
 

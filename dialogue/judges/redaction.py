@@ -1,4 +1,4 @@
-"""Takes out of a conversation what tells who somebody is, before it is sent to a judge. Pure.
+"""Removal of what tells who somebody is from a conversation, before it is sent to a judge. Pure.
 
 Taken out are e-mail and internet addresses, accounts and numbers of documents, telephone numbers and whatever else is
 as long a number, postal addresses, and the names that are known. Dates, places, and names of others stay: what is said
@@ -28,7 +28,7 @@ def get_stand_ins() -> Mapping[str, Mapping[str, str]]:
 
 
 class Redaction:
-    """Of one prompt. `counts`: what has been taken out so far, by kind. `language`: its code."""
+    """The redaction of one prompt. `counts`: what has been taken out so far, by kind. `language`: its code."""
 
     def __init__(self, names: Sequence[str], language: str) -> None:
         self.names, self.language = tuple(names), language

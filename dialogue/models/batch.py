@@ -13,7 +13,8 @@ class BatchQuerySet(models.QuerySet["Batch"]):
         return self.filter(ended_at=None)
 
     def looked_after_by(self, job: int | None) -> Self:
-        """By a command for this job; by the resident runner, all that no command looks after."""
+        """Return the batches that a command for `job` looks after, or the resident runner if `job` is None. The
+        resident runner looks after all that no command looks after."""
         if job is not None:
             return self.filter(Q(job=job) | Q(items__job=job)).distinct()
         attended = Job.objects.filter(attended_until__gt=timezone.now())
@@ -71,11 +72,11 @@ class Batch(models.Model):
 
     @property
     def holder(self) -> str:
-        """The owner of its items."""
+        """Return the owner of the batch's items."""
         return f"batch-{self.pk}"
 
     def settings(self) -> ModelSettings:
-        """Whom it was handed to."""
+        """Return the settings of the model that the batch was handed to."""
         return ModelSettings(
             "openai_compatible", model=self.model, base_url=self.base_url, api_key_env=self.api_key_env
         )

@@ -73,12 +73,12 @@ class Call(models.Model):
 
     @classmethod
     def close(cls, pk: int, outcome: Reply | ProviderError, *, status: str = "ok") -> None:
-        """What came of the attempt; a failure brings its own status."""
+        """Store what came of the attempt; a failure brings its own status."""
         cls.objects.filter(pk=pk).update(**cls.closing(outcome, status))
 
     @classmethod
     def closing(cls, outcome: Reply | ProviderError, status: str) -> dict[str, Any]:
-        """The fields that an outcome fills, but for the cost."""
+        """Return the fields that an outcome fills, but for the cost."""
         if isinstance(outcome, ProviderError):
             nothing = dict.fromkeys(TIMES_AND_TOKENS)
             told = {"status": outcome.status, "error": outcome.detail, "response": outcome.partial}
@@ -94,7 +94,7 @@ class Call(models.Model):
         }
 
     def as_reply(self) -> Reply:
-        """The stored answer, as it was when it came."""
+        """Return the stored answer, as it was when it came."""
         return Reply(
             text=self.response,
             model=self.model_returned,

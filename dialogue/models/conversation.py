@@ -103,7 +103,7 @@ class Conversation(models.Model):
         return self.turns.order_by("-number").first()
 
     def answered_turns(self) -> int:
-        """A turn is a message and the complete reply to it (PROTOCOL §4.2): a failed reply does not count."""
+        """Return the number of messages with a complete reply (PROTOCOL §4.2): a failed reply does not count."""
         return self.turns.filter(state=TurnState.ANSWERED).count()
 
 
@@ -180,7 +180,8 @@ class Turn(models.Model):
         self.attempts += 1
 
     def claimable(self, *, now: datetime, alive: bool) -> bool:
-        """May another runner fetch this reply? `alive` says whether its present owner can still be at work."""
+        """Return whether another runner may fetch this reply. `alive`: whether its present owner can still be at
+        work."""
         if self.state != TurnState.WAITING:
             return False
         return not self.owner or not alive or self.lease_until is None or self.lease_until < now

@@ -51,11 +51,11 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
         return self.filter(state__in=(JobItem.State.WAITING, JobItem.State.WORKING))
 
     def claimable(self) -> Self:
-        """Waiting, or held by a worker that has gone silent; and nothing that it needs is still to be done."""
+        """Return items that wait, or whose worker has gone silent, and that need nothing that is still to be done."""
         return self.free().exclude(FOR_BATCH)
 
     def for_batch(self) -> Self:
-        """The same of those that are to be asked in a batch first."""
+        """Return claimable items that are to be asked in a batch first."""
         return self.free().filter(FOR_BATCH)
 
     def free(self) -> Self:
@@ -64,7 +64,8 @@ class JobItemQuerySet(models.QuerySet["JobItem"]):
         return self.filter(free, ready, job__state=Job.State.OPEN)
 
     def can_go_on(self) -> Self:
-        """Without those that need one which is not tried any more: it has failed, or its job has ended without it."""
+        """Return the items that can still be done. Those cannot that need one which is not tried any more: it has
+        failed, or its job has ended without it."""
         tried = Q(needs__state__in=(JobItem.State.WAITING, JobItem.State.WORKING), needs__job__state=Job.State.OPEN)
         return self.filter(Q(needs=None) | Q(needs__state=JobItem.State.DONE) | tried)
 
@@ -125,7 +126,7 @@ class JobItem(models.Model):
 
 
 class Spending(models.Model):
-    """What all jobs together have spent in one day (UTC), so that a day's budget can be kept by many workers."""
+    """The sum that all jobs together have spent in one day (UTC), so that many workers can keep a day's budget."""
 
     day = models.DateField(unique=True)
     amount = models.DecimalField(max_digits=12, decimal_places=6, default=0)

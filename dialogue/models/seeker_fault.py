@@ -4,7 +4,7 @@ from dialogue.models.conversation import Conversation
 
 
 class SeekerFault(models.Model):
-    """Where a simulated seeker did not do its part, so that the supporter is not charged for it."""
+    """A fault of a simulated seeker that did not do its part, stored so that the supporter is not charged for it."""
 
     class Source(models.TextChoices):
         RULE = "rule"

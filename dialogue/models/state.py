@@ -4,7 +4,7 @@ from dialogue.models.conversation import Conversation
 
 
 class InnerState(models.Model):
-    """What a Thinker supposed to go on in the seeker after a reply (EmoHarbor §4.1.2 and appendix H.2)."""
+    """A Thinker's guess at what goes on in the seeker after a reply (EmoHarbor §4.1.2 and appendix H.2)."""
 
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="states")
     turn = models.PositiveIntegerField()

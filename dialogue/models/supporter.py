@@ -9,7 +9,7 @@ from dialogue.providers.base import ModelSettings, copy_settings
 
 
 class Supporter(models.Model):
-    """Who answered, frozen: one row for each set of settings, never changed, so that a reply's source is known."""
+    """A supporter, frozen: one row for each set of settings, never changed, so that a reply's source is known."""
 
     digest = models.CharField(max_length=64, unique=True)
     kind = models.CharField(max_length=40)
@@ -28,7 +28,7 @@ class Supporter(models.Model):
 
     @classmethod
     def frozen(cls, **fields: Any) -> "Supporter":
-        """The row with these settings, made where there is none yet."""
+        """Return the row with these settings, made if there is none yet."""
         supporter, _ = cls.objects.get_or_create(digest=digest_of(fields), defaults=fields)
         return supporter
 

@@ -36,7 +36,7 @@ class NotRun(ProviderError):
 
 @dataclass(frozen=True)
 class Standing:
-    """How far a batch is. `state` is the provider's word; `total`, `answered` and `failed` count requests.
+    """The progress of a batch. `state` is the provider's word; `total`, `answered` and `failed` count requests.
 
     `files` holds the file of answers and the file of errors, where they exist. `error` says why it was refused.
     """

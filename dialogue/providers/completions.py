@@ -82,7 +82,7 @@ class NoCompletionError(UnreadableError):
 
 
 class CompletionReader:
-    """Reads an answer and hands each piece to `take`. Raises UnreadableError.
+    """A reader of an answer that hands each piece to `take`. Raises UnreadableError.
 
     The body may be a stream, or one JSON document from a server that does not stream. Its first character decides,
     because headers are not reliable.

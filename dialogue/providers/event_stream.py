@@ -18,7 +18,7 @@ class Event(NamedTuple):
 
 
 class EventStream:
-    """Splits bytes into events, however they are cut. Comments and the fields `id` and `retry` are left out.
+    """A splitter of bytes into events, however they are cut. Comments and the fields `id` and `retry` are left out.
 
     `has_fields` is True once a line of an event stream has come. Until then it may be any text.
     """

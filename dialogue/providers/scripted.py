@@ -30,7 +30,7 @@ PIECE_SECONDS = 0.04
 
 
 class ScriptedModel:
-    """Answers with the replies of a list, one after the other, or with what a function makes of the messages.
+    """A model that answers with the replies of a list in turn, or with what a function makes of the messages.
 
     A ProviderError in the list is raised. `asked` keeps the messages of every call. A list that has run out raises a
     permanent ProviderError.

@@ -214,7 +214,7 @@ class ServerFailure(Exception):
     people need."""
 
     def as_provider_error(self, base_url: str, *, hide: str, partial: str = "") -> ProviderError:
-        """`hide` is the key, `partial` what had come before."""
+        """Return this failure as a ProviderError. `hide` is the key, `partial` what had come before."""
         raise NotImplementedError
 
 

@@ -6,7 +6,7 @@ OPEN, CLOSE = "<think>", "</think>"
 
 
 class Thoughts:
-    """Reads `<think>…</think>` at the beginning of an answer, piece by piece, however the tags are cut.
+    """A reader of `<think>…</think>` at the beginning of an answer, piece by piece, however the tags are cut.
 
     Later tags are text. What may still become a tag is held back, and the white space around the thought is dropped.
     """

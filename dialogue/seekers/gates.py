@@ -131,9 +131,10 @@ def profile_leaks(said: Said, profile: Profile) -> Iterator[Fault]:
 
 
 def persona_contradictions(said: Said, profile: Profile) -> Iterator[Fault]:
-    """An age, a gender, an occupation or a language that is not the profile's, said of oneself in plain words: "I am 45
-    years old", "I'm a mother", "I work as a nurse", or a message mostly in the other language. Misses numbers in words,
-    occupations told otherwise, and every other fact; it knows the words of two genders only."""
+    """Yield faults where the seeker says of itself in plain words what is not the profile's. This is an age, a gender,
+    an occupation or a language: "I am 45 years old", "I'm a mother", "I work as a nurse", or a message mostly in the
+    other language. Misses numbers in words, occupations told otherwise, and every other fact; it knows the words of two
+    genders only."""
     for turn, utterance in said:
         own = QUOTED.sub(" ", utterance.text)
         wrong = (_wrong_age(own, profile), _wrong_gender(own, profile), _wrong_occupation(own, profile))

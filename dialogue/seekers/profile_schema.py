@@ -1,4 +1,4 @@
-"""What a file of profiles may say. Pure.
+"""Schema of a file of profiles. Pure.
 
 D, P and C may have further keys, so that profiles of others fit: texts, numbers, lists of these, or one more table of
 these. Role cards (`studies/design/card_files.py`) have the same parts without further keys.
@@ -103,7 +103,7 @@ class Script(TypedDict, total=False):
 
 
 class WorstCase(TypedDict, total=False):
-    """How strongly each behaviour shows in a worst case."""
+    """The strength of each behaviour in a worst case."""
 
     __pydantic_config__ = KNOWN_KEYS_ONLY  # type: ignore[misc]
 

@@ -142,7 +142,7 @@ def repeated_ids(nodes: Nodes) -> list[Fault]:
 
 
 def as_content(profile: Profile) -> dict[str, Any]:
-    """As it stands in a file of profiles."""
+    """Return the profile as it stands in a file of profiles."""
     parts = {letter: dict(getattr(profile, name)) for letter, name in PARTS.items()}
     content: dict[str, Any] = {"id": profile.id, "lang": profile.language, **parts}
     if profile.worst_case_default:
@@ -151,20 +151,20 @@ def as_content(profile: Profile) -> dict[str, Any]:
 
 
 def from_content(content: Mapping[str, Any]) -> Profile:
-    """What `as_content` gave."""
+    """Return the profile from what `as_content` gave."""
     parts = {name: content[letter] for letter, name in PARTS.items()}
     default = content.get("worst_case_default", {})
     return Profile(id=content["id"], language=content["lang"], worst_case_default=default, **parts)
 
 
 def known_to_seeker(profile: Profile, *, detail: Detail) -> str:
-    """One line for each thing known. `simple` is the ablation of EmoHarbor, Section 4.1.1: demographics and what the
-    talk is about, without personality, preferences and script."""
+    """Return a line for each thing known. `simple` is the ablation of EmoHarbor, Section 4.1.1: demographics and what
+    the talk is about, without personality, preferences and script."""
     return fields.text_of(lines_for_seeker(profile, detail=detail))
 
 
 def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[Line]:
-    """As `known_to_seeker`, each with the field that it is of."""
+    """Return the lines of `known_to_seeker`, each with the field that it is of."""
     parts = {
         fields.DEMOGRAPHICS: profile.demographics,
         fields.PERSONALITY: profile.personality,
@@ -181,15 +181,15 @@ def lines_for_seeker(profile: Profile, *, detail: Detail) -> list[Line]:
 
 
 def known_to_supporter(profile: Profile) -> str:
-    """About what people tell of themselves on the profile page: nothing of the script, of how they write, of what lies
-    behind their problem, or of how to please them."""
+    """Return about what people tell of themselves on the profile page, as text. That is nothing of the script, of how
+    they write, of what lies behind their problem, or of how to please them."""
     told = [profile.demographics, _only(profile.personality, "P"), _only(profile.concern, "C")]
     return _lines(told, profile.language)
 
 
 def hidden_parts(profile: Profile) -> tuple[str, ...]:
-    """Texts that no message of the seeker may have word for word: layers, reactions, when the person leaves, and the
-    instructions for the five behaviours."""
+    """Return the texts of a profile that no message of the seeker may have word for word. These are layers, reactions,
+    when the person leaves, and the instructions for the five behaviours."""
     script = profile.script
     parts = [*script.get("layers", ()), *script.get("reactions", {}).values(), script.get("ends_when", "")]
     instructions = [component.instruction[profile.language] for component in components().values()]
@@ -287,8 +287,8 @@ def _lines(parts: Iterable[Mapping[str, Any]], language: str) -> str:
 
 
 def _told(key: str, value: Any, language: str) -> list[str]:
-    """A line for a thing, or for each thing of a table. None has a break in it, so that nothing in a profile can pass
-    for the end of its block."""
+    """Return a line for a thing, or for each thing of a table. None has a break in it, so that nothing in a profile can
+    pass for the end of its block."""
     label = _label(key, language)
     if not isinstance(value, dict):
         words = _emotion(value, language) if key == "emotion" else _words(value, language)
@@ -318,7 +318,7 @@ def _only(part: Mapping[str, Any], name: str) -> dict[str, Any]:
 
 
 def _emotion(value: Any, language: str) -> str:
-    """By its name in this language where it is one of the feelings check."""
+    """Return a value by its name in this language if it is one of the feelings check, else in its own words."""
     named = _emotions().get(value, {}) if isinstance(value, str) else {}
     return named.get(language) or _words(value, language)
 
@@ -329,5 +329,5 @@ def _emotions() -> Mapping[str, Mapping[str, str]]:
 
 
 def flat(text: str) -> str:
-    """On one line, so that nothing in it can pass for the end of a block."""
+    """Return the text on one line, so that nothing in it can pass for the end of a block."""
     return " ".join(text.split())

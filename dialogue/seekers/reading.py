@@ -57,8 +57,8 @@ class Utterance:
 
     @property
     def silent(self) -> bool:
-        """True if nothing is said: dots, or a bare note of silence. An empty text is no silence but a
-        missing answer."""
+        """Return whether nothing is said: dots, or a bare note of silence. An empty text is no silence but a missing
+        answer."""
         return bool(self.text) and (bool(DOTS.fullmatch(self.text)) or _is_silence(self.text))
 
 

@@ -1,4 +1,4 @@
-"""One question to a judge or its Thinker: in which form it is asked, by whom a repair is, and what it took."""
+"""Questions to a judge or its Thinker: in which form one is asked, who repairs its answer, and what it took."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +13,8 @@ from dialogue.judges.schemas import Explaining, Schema, with_format
 
 @dataclass(frozen=True)
 class Result:
-    """What came of one questionnaire: a score or the reason why there is none, by item, and the further answers that
-    were asked for, of all its questions."""
+    """The result of one questionnaire: a score or the reason why there is none, by item. `ways` has the further answers
+    that were asked for, of all its questions."""
 
     scores: Scores
     ways: Sequence[Way]

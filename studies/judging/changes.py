@@ -1,4 +1,4 @@
-"""Whether a judge of the study file is still the one that has answered under its key."""
+"""Checks that a judge of the study file is still the one that has answered under its key."""
 
 from functools import reduce
 from operator import or_
@@ -17,7 +17,7 @@ from studies.models.response import RaterKind
 
 
 class ChangedJudgeError(Exception):
-    """In words for who asked."""
+    """The judge is no longer the one that answered under its key; the text tells this to whoever asked."""
 
 
 def refuse_changed(study: Study, judge: ArmSpec) -> None:

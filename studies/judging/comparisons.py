@@ -1,4 +1,4 @@
-"""Lets a judge compare the pairs of a plan, each in both orders. What it says of one order is a row of its own, so that
+"""Comparisons by a judge of a plan's pairs, each in both orders. What it says of one order is a row of its own, so that
 it can be seen where the order decides."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -56,7 +56,7 @@ def subject_of(pair: int, first: str) -> str:
 
 @dataclass
 class Work:
-    """What is to be judged, and how much else there was that is not; all counted in showings."""
+    """The showings to be judged, and how many others there were that are not."""
 
     showings: list[Showing] = field(default_factory=list)
     skipped_existing: int = 0
@@ -64,7 +64,7 @@ class Work:
     unfit: int = 0  # a conversation is open, or its person has withdrawn
 
     def limited(self, pairs: int | None) -> list[Showing]:
-        """Those of so many pairs: a pair is of use in both orders."""
+        """Return the showings of so many pairs: a pair is of use in both orders."""
         chosen = set(list(dict.fromkeys(showing.pair.pk for showing in self.showings))[:pairs])
         return [showing for showing in self.showings if showing.pair.pk in chosen]
 
@@ -157,8 +157,9 @@ def get_hash(judge: ArmSpec) -> str:
 
 @dataclass(frozen=True)
 class Material:
-    """Both sides, the first as it is to be shown first; of replies each up to the one that is meant. `names`: what the
-    two people are called, to be taken out; None where nothing is. `redacted`: what has been, by kind."""
+    """The two sides of a pair, the first as it is to be shown first; of replies each up to the one that is meant.
+    `names`: what the two people are called, to be taken out; None where nothing is. `redacted`: what has been, by
+    kind."""
 
     pair: Pair
     sides: tuple[Sequence[JudgedTurn], Sequence[JudgedTurn]]
@@ -167,7 +168,7 @@ class Material:
 
     @property
     def language(self) -> str:
-        """English where the two are in different ones."""
+        """Return the language of the two conversations; English if they differ."""
         languages = {get_run_language(run) for run in (self.pair.run_a, self.pair.run_b)}
         return languages.pop() if len(languages) == 1 else "en"
 
@@ -176,7 +177,7 @@ class Material:
         return pair_items(load(self.pair.plan.instrument), self.language)
 
     def as_sent(self) -> "Material":
-        """Where the study file asks for it, without what tells who somebody is."""
+        """Return the material as it is sent: if the study file asks for it, without what tells who somebody is."""
         if self.names is None:
             return self
         redaction = Redaction(self.names, self.language)
@@ -206,7 +207,8 @@ class PairHandler:
         model_for(judge_settings(self.judge))
 
     def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
-        """As for single conversations, both people must be there still, and their consents name the provider."""
+        """Return the material of items. As for single conversations, both people must be there still, and their
+        consents name the provider."""
         rows = Pair.objects.select_related("plan", "run_a__conversation", "run_b__conversation")
         pairs = rows.in_bulk({item.payload["pair"] for item in items})
         wanted = {run for pair in pairs.values() for run in (pair.run_a_id, pair.run_b_id)}
@@ -224,7 +226,7 @@ class PairHandler:
     def sides(
         self, pair: Pair, first: str, turns: Mapping[int, Sequence[JudgedTurn]]
     ) -> tuple[Sequence[JudgedTurn], Sequence[JudgedTurn]]:
-        """As people see them: where a model names itself it is always hidden."""
+        """Return both sides as people see them, `first` first: where a model names itself it is always hidden."""
         shown = {}
         for side in Comparison.Side.values:
             run, asked = pair.side(side)
@@ -266,7 +268,7 @@ class PairHandler:
         return [result.as_json() for _, result in made]
 
     def store(self, payload: Mapping[str, Any], scores: Scores) -> None:
-        """What could not be read is no verdict; what is there already stays as it is."""
+        """Store one answer's verdicts. What could not be read is no verdict; what is there already stays as it is."""
         now, first = timezone.now(), payload["first"]
         comparison, is_new = Comparison.objects.get_or_create(
             pair_id=payload["pair"],
@@ -314,8 +316,8 @@ def scope_of(questionnaire: Questionnaire, language: str, *, of_replies: bool) -
 
 
 def calls_on_pairs(pairs: QuerySet[Pair]) -> QuerySet[Call]:
-    """A call on a pair has the words of both sides, and stands in the ledger under one of them. Where its item is gone,
-    all such calls under these conversations count, for none can be told from the other."""
+    """Return the calls on these pairs. Each has the words of both sides, and stands in the ledger under one of them. If
+    its item is gone, all such calls under these conversations count, for none can be told from the other."""
     numbers = pairs.values_list("pk", flat=True)
     subjects = [subject_of(pair, first) for pair in numbers for first in Comparison.Side.values]
     asked = Call.objects.filter(prompt_version__startswith=f"{TEMPLATE}.")

@@ -1,4 +1,4 @@
-"""What judging would ask and cost. Call it inside `discard_changes`."""
+"""Estimates of the calls and the cost of judging. Call it inside `discard_changes`."""
 
 from collections.abc import Iterable
 from dataclasses import replace

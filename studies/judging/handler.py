@@ -1,4 +1,4 @@
-"""Lets a judge answer one questionnaire about one conversation, and stores it as a person's answers would be."""
+"""Answers of a judge to one questionnaire about one conversation, stored as a person's answers would be."""
 
 from collections.abc import Sequence
 from dataclasses import replace

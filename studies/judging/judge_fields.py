@@ -1,4 +1,4 @@
-"""A judge asked without one field of what it is told of the seeker, one click each."""
+"""Starts of a judge without one field of what it is told of the seeker, one click each."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,8 +22,8 @@ from studies.workbench.probe_words import FIELD_WORDS
 
 @dataclass(frozen=True)
 class Start:
-    """`strategy`: its key and its name; `done`: how many answers the judge has given so; None where it is not told the
-    field with this strategy."""
+    """A start with one strategy. `strategy`: its key and its name; `done`: how many answers the judge has given so;
+    None where it is not told the field with this strategy."""
 
     strategy: str
     name: str | Promise

@@ -1,4 +1,4 @@
-"""What a judge reads of a conversation."""
+"""Material for a judge: the parts of a conversation that it reads."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a judge would be sent about a conversation, word for word; and probes of its bias, one click each."""
+"""Pages with what a judge would be sent about a conversation, word for word; and probes of its bias, one click each."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -34,7 +34,7 @@ from studies.workbench.recent_tasks import recent_tasks
 
 @dataclass(frozen=True)
 class Probe:
-    """`done`: how many answers this judge has given to it, with all strategies; None where they cannot be told."""
+    """A probe of bias. `done`: how many answers this judge has given to it, with all strategies; None if unknown."""
 
     key: str
     title: str | Promise

@@ -1,4 +1,4 @@
-"""What a judge is to answer: conversations × moments × rating instruments × replicates, as the items of a job."""
+"""Plans of judging: conversations × moments × rating instruments × replicates, as the items of a job."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def get_subject(run: int, instrument: str, moment: str, turn: int) -> str:
 
 @dataclass
 class Work:
-    """What is to be judged, and how much else there was that is not."""
+    """The judgements to be made, and how many others there were that are not."""
 
     judgements: list[Judgement] = field(default_factory=list)
     skipped_existing: int = 0
@@ -106,7 +106,7 @@ def plan_judging(
     retry_quarantined: bool = False,
     batch: bool = False,
 ) -> Planned:
-    """One job, also where judgements of the plain judge are among those of a variant, which is compared with it.
+    """Plan one job, also if judgements of the plain judge are among those of a variant, which is compared with it.
     `batch`: they are first asked in batches of the provider."""
     variants = {configuration.variant, *(judgement.variant for judgement in judgements)}
     raters = {variant: get_or_create_rater(study, configuration.varied(variant)) for variant in sorted(variants)}

@@ -1,4 +1,4 @@
-"""What a judge would be sent about one conversation, word for word, and whether it would. Nobody is asked."""
+"""Previews of a judge's prompts about a conversation, word for word, and of what forbids sending. Nobody is asked."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from studies.models import ArmRun, Study
 
 
 class Place(NamedTuple):
-    """Which questionnaire, about which part: `turn` is 0 for the whole conversation."""
+    """The questionnaire and the part that it is about: `turn` is 0 for the whole conversation."""
 
     moment: str
     instrument: str
@@ -39,8 +39,8 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Preview:
-    """`unthought`: turns of which a state-aware judge's Thinker has to think first; its states are then in the prompt
-    too. `obstacles`: why it would not be sent, in words; empty where it would."""
+    """A preview of one judgement. `unthought`: turns of which a state-aware judge's Thinker has to think first; its
+    states are then in the prompt too. `obstacles`: why it would not be sent, in words; empty where it would."""
 
     configuration: Configuration
     place: Place

@@ -1,4 +1,4 @@
-"""How a judge's model is asked: its settings, and the hash of all that decides an answer."""
+"""Settings by which a judge's model is asked, and the hash of all that decides an answer."""
 
 import hashlib
 import json

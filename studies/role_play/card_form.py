@@ -71,7 +71,7 @@ def is_behaviour(place: str) -> bool:
 
 
 class CardForm(forms.Form):
-    """No role may end before `min_turns`."""
+    """The form of a role card. No role may end before `min_turns`."""
 
     def __init__(self, *args: Any, card: CardSpec | None = None, min_turns: int = 0, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

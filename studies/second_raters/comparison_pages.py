@@ -91,7 +91,7 @@ def plans(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def row_of(plan: PairPlan, study: Study) -> PlanRow:
-    """Of one with its progress."""
+    """Return the row of a plan with its progress."""
     return PlanRow(
         name=plan.name,
         url=reverse("research-pair-plan", args=[study.key, plan.pk]),
@@ -142,7 +142,7 @@ def plan(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 
 
 def facts_of(plan: PairPlan) -> Iterator[tuple[str, object]]:
-    """How an imported plan was drawn is not known."""
+    """Yield label and value of the facts about a plan. The drawing of an imported plan is not known."""
     yield _("Questions"), plan.instrument or "–"
     if between := dict(BETWEEN).get(plan.source.get("between")):
         yield _("What is compared"), f"{between}, {dict(LEVELS).get(plan.source.get('level'), '')}"

@@ -109,7 +109,7 @@ def sides(pair: Pair, comparison: Comparison, *, names: tuple[str, ...]) -> Iter
 
 
 def said(run: ArmRun, asked: int | None, names: tuple[str, ...]) -> Iterator[Said]:
-    """The whole conversation, or what came before the reply that is asked about, and that reply.
+    """Yield the turns of the whole conversation, or those up to and with the reply that is asked about.
 
     Imports were never looked through for a model's own name, and studies need not hide it from their people: here it
     is always hidden.

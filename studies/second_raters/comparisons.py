@@ -1,4 +1,4 @@
-"""Pairs of conversations or replies: how a plan is drawn, who gets the next one, and what they say of it."""
+"""Pairs of conversations or replies: drawing a plan, giving out the next pair, and storing what reviewers say of it."""
 
 import random
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ BY_PEOPLE = ~Q(comparisons__rater__kind=RaterKind.JUDGE) & Q(comparisons__declin
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a plan's pairs are drawn from. Real and test data never stand in one pair."""
+    """The settings by which a plan's pairs are drawn. Real and test data never stand in one pair."""
 
     between: str = ARMS
     level: str = CONVERSATION
@@ -51,7 +51,7 @@ class Drawing:
 
 @dataclass(frozen=True)
 class Tally:
-    """What was said so far when two contestants met: how often the first won, neither, the second."""
+    """Counts of verdicts so far when two contestants met: how often the first won, neither, the second."""
 
     question: str
     contest: Contest
@@ -84,7 +84,7 @@ def turns_with_reply(runs: QuerySet[ArmRun]) -> Mapping[int, list[int]]:
 
 
 def candidate(run: ArmRun, between: str, turns: Sequence[int]) -> Candidate:
-    """Arms are compared with seekers of one kind, and seekers with the same arm."""
+    """Return the run as a candidate. Arms are compared with seekers of one kind, and seekers with the same arm."""
     alike = seekers_of(run) if between == ARMS else run.arm
     return Candidate(
         run=run.pk,
@@ -105,7 +105,8 @@ def seekers_of(run: ArmRun) -> str:
 
 
 def seeker_of(run: ArmRun, between: str) -> str:
-    """Whose matter it is. Two simulators of one profile have the same; a person has no other kind of themselves."""
+    """Return whose matter it is. Two simulators of one profile have the same; a person has no other kind of
+    themselves."""
     known = {
         "card": run.card,
         "participation": run.participation_id if between == ARMS else None,
@@ -199,7 +200,7 @@ def compared_with_all() -> QuerySet[Comparison]:
 
 @transaction.atomic
 def give_out(person: Participation, rater: Rater) -> Comparison | None:
-    """One plan after the other; in each the pairs with the fewest verdicts first."""
+    """Give this person a comparison: one plan after the other; in each the pairs with the fewest verdicts first."""
     # Two reviewers at once must not both get the last verdict that a pair needs.
     list(PairPlan.objects.select_for_update().filter(study=person.study, is_open=True).values_list("pk"))
     take_back(person.study)
@@ -231,7 +232,7 @@ def waiting_for(person: Participation, rater: Rater) -> QuerySet[Pair]:
 
 
 def load_of(person: Participation) -> Load:
-    """What others who are at work now will take of what is due is not theirs."""
+    """Return a reviewer's work, done and left. What others at work now will take of what is due is not theirs."""
     rater = rater_for(person)
     due = [each - given for each, given in waiting_for(person, rater).values_list("plan__verdicts_each", "given")]
     peers = person.study.participations.filter(track=person.track, is_test=person.is_test).exclude(status__in=OVER)

@@ -1,4 +1,4 @@
-"""On which items reviewers differ, and what is decided there. Their ratings stay as they gave them."""
+"""Items on which reviewers differ, and the decisions about them. Reviewers' ratings stay as they gave them."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ DIFFER = 2.0  # points between the highest and the lowest score, from which on r
 
 @dataclass(frozen=True)
 class Said:
-    """What one reviewer gave, and why, where they said so. The code is for researchers."""
+    """The score of one reviewer, and the reason where they gave one. The code is for researchers."""
 
     rater: str
     score: float

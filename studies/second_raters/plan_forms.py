@@ -1,4 +1,4 @@
-"""What the pages about reviews and those about pairs have alike: what they show of a plan, and how one is made."""
+"""Common parts of the pages about reviews and about pairs: what they show of a plan, and the form that makes one."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ class PlanForm(forms.Form):
         self.study = study
 
     def drawn(self) -> Sequence[Any]:
-        """What would be given out, as of a valid form; empty where nothing matches."""
+        """Return what a valid form would give out; empty if nothing matches."""
         raise NotImplementedError
 
     def preview(self, drawn: Sequence[Any]) -> dict[str, Any]:
@@ -63,11 +63,11 @@ class PlanForm(forms.Form):
         raise NotImplementedError
 
     def make(self) -> Plan:
-        """Raises PlanRefused."""
+        """Create the plan. Raises PlanRefused."""
         raise NotImplementedError
 
     def made(self) -> Plan | None:
-        """None where it is refused; the form then says why."""
+        """Create the plan and return it; None if it is refused, and the form then says why."""
         try:
             return self.make()
         except PlanRefused as refusal:
@@ -78,7 +78,7 @@ class PlanForm(forms.Form):
 def new_plan_page(
     request: HttpRequest, study: Study, form_class: type[PlanForm], *, template: str, plan_page: str
 ) -> HttpResponse:
-    """Sent once it shows what the plan would be; with its second button it is made."""
+    """Show the form of a new plan and what the plan would be; with its second button it is made."""
     if request.method == "GET":
         return show(request, study, template, {"form": form_class(study)})
     form = form_class(study, request.POST)

@@ -1,4 +1,4 @@
-"""Second raters: plans, how far they are, who works how, and where they differ."""
+"""Pages of second raters: plans, how far they are, who works how, and where reviewers differ."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -208,7 +208,7 @@ def differing(request: HttpRequest, study: Study, number: int) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @study_page
 def case(request: HttpRequest, study: Study, number: int, code: str, instrument: str, item: str) -> HttpResponse:
-    """One item on which reviewers differ, with what was said, and what is decided."""
+    """Show one item on which reviewers differ, with what was said, and store what is decided."""
     found = get_object_or_404(study.review_plans, pk=number)
     differing = case_of(found, code, instrument, item)
     form = DecisionForm(differing, request.POST if request.method == "POST" else None)

@@ -1,4 +1,4 @@
-"""Conversations of others to be rated, one after the other, until nothing is left; first a few with known scores.
+"""The step of rating others' conversations, one after the other, until nothing is left; first a few with known scores.
 
 Nothing on the page tells whose conversation it is, with which arm, or what anybody else said of it.
 """
@@ -62,7 +62,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Difference:
-    """How far a reviewer was from a known score."""
+    """The difference between a reviewer's score and a known one."""
 
     label: str
     given: int
@@ -111,7 +111,7 @@ class RateOthers(StepKind):
 
 
 def leave(visit: Visit) -> None:
-    """Only from the page that says that nothing is left, and only while that is true."""
+    """End the step, only from the page that says that nothing is left, and only while that is true."""
     if reviews.next_for(visit.participation) is None:
         progress.advance(visit.participation, done=visit.step)
 
@@ -138,7 +138,7 @@ def give_back(visit: Visit, review: Review) -> None:
 
 
 def scale_of(review: Review) -> Questionnaire:
-    """Of a vignette its scores alone: nobody would read the closing remark."""
+    """Return the questionnaire that is due; of a vignette its scores alone: nobody would read the closing remark."""
     if review.vignette:
         scale = load(vignette(review.vignette).instrument)
         return replace(scale, items=scale.rated_items(), comment=None)
@@ -146,7 +146,7 @@ def scale_of(review: Review) -> Questionnaire:
 
 
 def place_of(review: Review) -> str:
-    """Which page of which piece of work: a form or a draft of another one is let go."""
+    """Return a name for the page of the piece of work, so that a form or a draft of another one is let go."""
     number = 0 if review.vignette else review.plan.instruments.index(reviews.instrument_due(review))
     return f"{review.pk}.{'seen' if review.scores else number}"
 
@@ -210,7 +210,7 @@ def turns_of(visit: Visit, review: Review) -> list[Said]:
 
 
 def said(run: ArmRun, names: tuple[str, ...]) -> Iterator[Said]:
-    """A model's own name is hidden here also where the seeker saw it, or nobody ever looked for it."""
+    """Yield the turns. A model's own name is hidden here also where the seeker saw it, or nobody ever looked for it."""
     for turn in run.conversation.turns.order_by("number"):
         yield Said(turn.text, self_identification.mask(turn.reply, names))
 

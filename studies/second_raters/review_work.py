@@ -1,4 +1,4 @@
-"""How far a plan is, and how its reviewers work."""
+"""Progress of a plan, and the work of its reviewers."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from studies.second_raters.reviews import AGAIN, MOMENT
 
 
 class Place(NamedTuple):
-    """What is scored: one item of one scale about one conversation."""
+    """The place of a score: one item of one scale about one conversation."""
 
     run: int
     instrument: str
@@ -58,7 +58,7 @@ def progress_of(plan: ReviewPlan) -> Progress:
 
 @dataclass(frozen=True)
 class Work:
-    """One reviewer in one plan. Differences are in points; None where there is nothing to take them of.
+    """The work of one reviewer in one plan. Differences are in points; None where there is nothing to take them of.
 
     `distance`, `exact`: of their scores of vignettes from the known ones, mean and share. `drift`: between the two
     times that they rated the same conversation. `own`, `others`: means over what others have rated too.
@@ -84,7 +84,7 @@ class Work:
 
 
 def work_of(plan: ReviewPlan) -> list[Work]:
-    """Of everybody who was given anything of the plan."""
+    """Return the work of everybody who was given anything of the plan."""
     first, again = scores_of(plan, replicate=1), scores_of(plan, replicate=AGAIN)
     reviews = plan.reviews.select_related("reviewer").order_by("reviewer__code", "reviewer", "pk")
     return [work(list(theirs), first, again) for _, theirs in groupby(reviews, key=lambda one: one.reviewer_id)]

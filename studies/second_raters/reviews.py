@@ -1,4 +1,4 @@
-"""Second raters: which conversations a plan has, and which of them a reviewer gets next."""
+"""Plans of second raters: the conversations that a plan has, and the one that a reviewer gets next."""
 
 import random
 from collections import Counter, defaultdict
@@ -34,11 +34,11 @@ AGAIN = 2  # the replicate of a conversation that comes a second time
 
 
 class PlanRefused(Exception):
-    """Nothing was made; the message says why."""
+    """A plan that was not made; the message says why."""
 
 
 class NothingToPlan(PlanRefused):
-    """No conversation fits."""
+    """A plan that no conversation fits."""
 
 
 # Drawing a plan
@@ -46,8 +46,8 @@ class NothingToPlan(PlanRefused):
 
 @dataclass(frozen=True)
 class Source:
-    """Which conversations. `arm`: one arm after the other, as many of each; `strata`: as many of each, mixed; `far`:
-    those on which the judge is farthest from people. Always closed ones with a reply, real or test data."""
+    """The choice of conversations. `arm`: one arm after the other, as many of each; `strata`: as many of each, mixed;
+    `far`: those on which the judge is farthest from people. Always closed ones with a reply, real or test data."""
 
     kind: str = "all"
     size: int | None = None  # at most so many; of `arm` and `strata` in all
@@ -119,7 +119,8 @@ def draw(study: Study, source: Source, *, seed: int) -> list[ArmRun]:
 
 
 def balanced(runs: Iterable[ArmRun], source: Source, chance: random.Random) -> list[ArmRun]:
-    """As many of each arm as the arm with the fewest has, or the size allows; arm after arm, these in random order."""
+    """Return as many runs of each arm as the arm with the fewest has, or the size allows. They come arm after arm,
+    these in random order."""
     arms: dict[str, list[ArmRun]] = defaultdict(list)
     for run in runs:
         arms[run.arm].append(run)
@@ -168,7 +169,7 @@ def make_plan(study: Study, wanted: Wanted) -> ReviewPlan:
 
 @contextmanager
 def named_once(name: str) -> Iterator[None]:
-    """Around the making of a plan: somebody may have made one of this name since the names were looked at."""
+    """Raise PlanRefused where making a plan fails because another took its name since the names were looked at."""
     try:
         with transaction.atomic():
             yield
@@ -180,7 +181,7 @@ def named_once(name: str) -> Iterator[None]:
 
 
 def next_for(reviewer: Participation) -> Review | None:
-    """What this reviewer has begun, else the next piece of work, theirs from now on; None where there is none left."""
+    """Return what this reviewer has begun, else the next piece of work, theirs from now on; None if nothing is left."""
     review = unfinished(reviewer)
     if review and (review.is_fresh() or taken_up_again(review)):
         return review
@@ -194,7 +195,8 @@ def unfinished(reviewer: Participation) -> Review | None:
 
 @transaction.atomic
 def taken_up_again(review: Review) -> bool:
-    """After its time is over it is still theirs, unless so many others have it that no rating is wanted any more."""
+    """Return whether a review past its time is still theirs, and if so renew it. It is, unless so many others have it
+    that no rating is wanted any more: then it is given back."""
     ReviewPlan.objects.select_for_update().get(pk=review.plan_id)
     others = Review.objects.filter(counting(), item=review.item, replicate=1).exclude(pk=review.pk)
     if review.item and review.replicate == 1 and others.count() >= review.item.wanted:
@@ -207,7 +209,8 @@ def taken_up_again(review: Review) -> bool:
 
 @transaction.atomic
 def give(reviewer: Participation) -> Review | None:
-    """One reviewer and one plan at a time: of two who ask at once the second sees what the first one got."""
+    """Give this reviewer the next piece of work; None if there is none. One reviewer and one plan at a time: of two who
+    ask at once the second sees what the first one got."""
     Participation.objects.select_for_update().values_list("pk").get(pk=reviewer.pk)
     if review := unfinished(reviewer):
         return review
@@ -219,7 +222,8 @@ def give(reviewer: Participation) -> Review | None:
 
 
 def work_in(plan: ReviewPlan, reviewer: Participation) -> dict[str, Any] | None:
-    """First the vignettes, if anything is to follow them; a conversation that is due again comes before a new one."""
+    """Return the next piece of work in this plan, as fields of a review; None if there is none. First the vignettes, if
+    anything is to follow them; a conversation that is due again comes before a new one."""
     if again := due_again(plan, reviewer):
         return {"item": again, "replicate": AGAIN}
     item = min(offers(plan, reviewer), key=preference(plan, reviewer), default=None)
@@ -237,7 +241,8 @@ def vignettes_due(plan: ReviewPlan, reviewer: Participation) -> list[Vignette]:
 
 
 def due_again(plan: ReviewPlan, reviewer: Participation) -> ReviewItem | None:
-    """After every so many conversations the one that was rated longest ago, never the last one."""
+    """Return the conversation to be rated again, after every so many; None if none is due. It is the one that was rated
+    longest ago, never the last one."""
     mine = plan.reviews.filter(reviewer=reviewer, item__isnull=False)
     rated = mine.filter(replicate=1, done_at__isnull=False).order_by("done_at", "pk")
     known = list(rated.values_list("item", flat=True))
@@ -249,8 +254,8 @@ def due_again(plan: ReviewPlan, reviewer: Participation) -> ReviewItem | None:
 
 
 def offers(plan: ReviewPlan, reviewer: Participation) -> list[ReviewItem]:
-    """The conversations that want a rating more and that this reviewer has not had, in whatever plan; where a study
-    has several languages, those in the one in which they take part."""
+    """Return the plan's conversations that want a rating more and that this reviewer has not had, in whatever plan.
+    Where a study has several languages, these are those in the one in which they take part."""
     had = reviewer.reviews.filter(item__isnull=False).values("item__run")
     items = plan.items.exclude(run__in=had).filter(still_wanted("run__"))
     if len(reviewer.design().languages) > 1:
@@ -269,14 +274,15 @@ def raters_of(plan: ReviewPlan) -> defaultdict[int, set[int]]:
 
 
 def counting() -> Q:
-    """The reviews that take a place: done, or begun by somebody who is still there and not too long ago."""
+    """Return the filter for reviews that take a place: done, or begun by somebody still there and not too long ago."""
     begun = Q(done_at=None, declined_at=None, given_at__gt=timezone.now() - LEASE) & ~Q(reviewer__status__in=OVER)
     return Q(done_at__isnull=False) | begun
 
 
 def preference(plan: ReviewPlan, reviewer: Participation) -> Callable[[ReviewItem], tuple[int, ...]]:
-    """The least comes first: fewest ratings; then raters with whom this reviewer shares the fewest conversations, so
-    that all pairs of reviewers come to share as many."""
+    """Return the sort key by which a reviewer gets conversations; the least comes first. These are the fewest ratings;
+    then raters with whom this reviewer shares the fewest conversations, so that all pairs of reviewers come to share as
+    many."""
     at_work, first = raters_of(plan), first_places(plan)
     shared = Counter(other for raters in at_work.values() if reviewer.pk in raters for other in raters)
 
@@ -288,7 +294,7 @@ def preference(plan: ReviewPlan, reviewer: Participation) -> Callable[[ReviewIte
 
 
 def first_places(plan: ReviewPlan) -> Mapping[str, int]:
-    """Where each arm begins in a plan that gives out one after the other; empty for other plans."""
+    """Return where each arm begins in a plan that gives out one after the other; empty for other plans."""
     if plan.source.get("kind") != "arm":
         return {}
     places = plan.items.order_by("-position").values_list("run__arm", "position")
@@ -343,7 +349,7 @@ def take(
 
 
 def take_vignette(review: Review, answers: Iterable[AnswerValue]) -> None:
-    """It is done when the reviewer has seen how far they were."""
+    """Store the scores of a vignette. It is done when the reviewer has seen how far they were."""
     review.scores = {answer.item: answer.value for answer in answers if answer.value is not None}
     review.save(update_fields=["scores"])
 
@@ -382,7 +388,7 @@ def load_of(reviewer: Participation) -> Load:
 
 
 def share_of(plan: ReviewPlan, reviewer: Participation) -> int:
-    """About what one of those who are at work now will still be given."""
+    """Return about how much of the plan one of those who are at work now will still be given."""
     free = offers(plan, reviewer)
     if not free:
         return 0

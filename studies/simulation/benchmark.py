@@ -1,4 +1,4 @@
-"""A benchmark run: every model talks with the same profiles in each condition, and judges rate these conversations."""
+"""Benchmark runs: every model talks with the same profiles in each condition, and judges rate these conversations."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
@@ -47,8 +47,8 @@ MOMENTS = ("final",)
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`setups`: one for each condition; the same profiles in each, so that conditions can be compared in pairs.
-    `origin`: of those profiles that the study does not keep yet."""
+    """One benchmark run of a study. `setups`: one for each condition; the same profiles in each, so that conditions can
+    be compared in pairs. `origin`: of those profiles that the study does not keep yet."""
 
     protocol: Protocol
     setups: tuple[Setup, ...]
@@ -64,19 +64,19 @@ class Benchmark:
         return self.protocol.study
 
     def size(self) -> int:
-        """Conversations, once all are held."""
+        """Return the number of conversations once all are held."""
         return len(self.setups) * len(self.arms) * len(self.profiles) * self.replicates
 
     def models(self) -> dict[str, ModelSettings]:
-        """All that are asked, by what they are called in a refusal."""
+        """Return the settings of all models that are asked, by the names that they have in a refusal."""
         spec = self.protocol.spec()
         seekers = {"seeker": self.setups[0].model()}
         arms = {f"arm {arm.key}": supporter_settings(arm, spec) for arm in self.arms}
         return seekers | arms | {f"judge {each.judge.key}": judge_settings(each.judge) for each in self.judges}
 
     def keep_profiles(self) -> None:
-        """Of a file, before anything is planned: where judges find them. The study's own are there, and one that is
-        erased while this goes on must not come back."""
+        """Store the profiles of a file where judges find them, before anything is planned. The study's own are there,
+        and one that is erased while this goes on must not come back."""
         if self.origin:
             keep(self.study, self.profiles, origin=self.origin)
 
@@ -92,12 +92,12 @@ class Benchmark:
         )
 
     def let_count(self, setup: Setup) -> int:
-        """Its conversations that have been held, and not those of other configurations in their places; returns how
-        many these were."""
+        """Let the held conversations of this setup count in their places instead of those of other configurations.
+        Returns how many of these no longer count."""
         return let_count(self.study, setup, self.asked_for(setup))
 
     def to_give_way(self, setup: Setup) -> int:
-        """How many of other configurations count until its own in their places are held."""
+        """Return how many of other configurations count until those of this setup are held in their places."""
         return to_give_way(self.study, setup, self.asked_for(setup))
 
     def asked_for(self, setup: Setup) -> list[Wanted]:
@@ -107,13 +107,13 @@ class Benchmark:
         return items(self.protocol, setup, self.arms, self.profiles, self.replicates)
 
     def held(self) -> set[int]:
-        """The numbers of its conversations that are over, whichever job held them."""
+        """Return the numbers of the run's conversations that are over, whichever job held them."""
         wanted = [one for setup in self.setups for one in self.items(setup)]
         found = known_items(wanted).values()
         return {one.conversation_id for one in found if one.state == JobItem.State.DONE}
 
     def judging(self, configuration: Configuration, ours: Collection[int]) -> Work:
-        """What this judge has still to answer of `ours`, and of no other conversations of the study."""
+        """Return the work that is left for this judge on the conversations `ours`, and on no others of the study."""
         rater = get_or_create_rater(self.study, configuration)
         left = get_work(rater, configuration.judge, moments=MOMENTS, replicates=1).judgements
         answered = get_answered_places(rater)
@@ -127,7 +127,8 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Wish:
-    """A benchmark as it is asked for, by keys. No `arms`: all of them; no `profiles`: the study's own, else ours."""
+    """A benchmark as it is asked for, by keys. No `arms` means all of them; no `profiles` means the study's own, else
+    ours."""
 
     conditions: Sequence[str] = CONDITIONS
     arms: Sequence[str] = ()
@@ -139,7 +140,7 @@ class Wish:
     review: bool = False
 
     def of(self, study: Study) -> tuple[Benchmark, Fitting]:
-        """And which profiles it can have. Nothing is stored. Raises Unfit."""
+        """Return the benchmark for this study and the profiles that it can have. Stores nothing. Raises Unfit."""
         protocol = study.current()
         spec = protocol.spec()
         setups = tuple(
@@ -168,7 +169,7 @@ class Wish:
 
 
 class Estimating:
-    """Counts a benchmark through, condition after condition and judge after judge."""
+    """A dry run that counts what a benchmark would ask, condition after condition and judge after judge."""
 
     def __init__(self, benchmark: Benchmark) -> None:
         self.benchmark = benchmark

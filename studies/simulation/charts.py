@@ -1,4 +1,4 @@
-"""Where the dots and lines of a benchmark's figures lie. Pure: numbers in, coordinates out."""
+"""Coordinates of the dots and lines in a benchmark's figures. Pure: numbers in, coordinates out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class DotRow:
 
 @dataclass(frozen=True)
 class DotPlot:
-    """`ticks`: (percent, value)."""
+    """A plot of means as dots, a row for each. `ticks` are (percent, value)."""
 
     rows: Sequence[DotRow]
     ticks: Sequence[tuple[float, int]]
@@ -64,7 +64,7 @@ def dot_plot(board: Leaderboard) -> DotPlot:
 
 
 def scale_of(board: Leaderboard) -> tuple[int, int]:
-    """From the lowest to the highest answer; of an instrument that is not ours, around what there is."""
+    """Return the lowest and the highest answer; of an instrument that is not ours, bounds of what there is."""
     try:
         items = load(board.instrument).rated_items()
         return min(item.minimum or 0 for item in items), max(item.maximum or 0 for item in items)
@@ -128,7 +128,7 @@ class SmallChart:
 
 
 def small_charts(courses: Mapping[str, Sequence[Course]], *, highest: float, unit: str) -> list[SmallChart]:
-    """One for each arm, all on the same axes: from 0 to `highest`, and as many turns as the longest has."""
+    """Return a chart for each arm, all on the same axes: from 0 to `highest`, and as many turns as the longest has."""
     last = max((point.turn for each in courses.values() for course in each for point in course.points), default=1)
     return [small_chart(arm, each, last, highest, unit) for arm, each in courses.items()]
 
@@ -151,7 +151,7 @@ def last_value(course: Course) -> float:
 
 
 def apart(heights: Sequence[float]) -> list[float]:
-    """Moved so that words at these heights do not stand in one another's way, nor in that of the axis."""
+    """Return these heights moved so that words at them do not overlap one another or the axis."""
     if len(heights) < 2 or abs(heights[0] - heights[1]) >= APART:
         return list(heights)
     upper = min(sum(heights) / 2 - APART / 2, HEIGHT - BOTTOM - APART)
@@ -174,7 +174,7 @@ def curve(course: Course, place: int, word_y: float, last: int, highest: float, 
 
 
 def band(course: Course, last: int, highest: float) -> str:
-    """Forth along the upper bounds and back along the lower ones."""
+    """Return the outline of a course's interval: forth along the upper bounds and back along the lower ones."""
     bounded = [
         (across_turns(point.turn, last), point.figure.low, point.figure.high)
         for point in course.points

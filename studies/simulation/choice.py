@@ -1,4 +1,4 @@
-"""What somebody asks for by its name: who plays the seekers, arms, profiles, judges. Refused where it cannot be had."""
+"""Checked choices by name: who plays the seekers, arms, profiles, judges. Raises Unfit for what cannot be had."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from studies.simulation.setup import Setup
 
 
 class Unfit(Exception):
-    """It is not there, or cannot be asked; the text says what is wrong where, and what to do."""
+    """A choice that does not exist or cannot be asked; the text says what is wrong where, and what to do."""
 
 
 class Fitting(NamedTuple):
@@ -28,7 +28,7 @@ class Fitting(NamedTuple):
 
 
 def seeker_setup(spec: StudySpec, **values: Any) -> Setup:
-    """`values`: of Setup, but for its seeker."""
+    """Return the setup with the study's seeker; `values` are its other fields. Raises Unfit if the study names none."""
     if spec.seeker is None:
         raise Unfit(
             f"The study file of {spec.key} names no model that plays the seeker. Add a table [seeker] with kind, "
@@ -54,8 +54,9 @@ def chosen_judge(spec: StudySpec, key: str) -> ArmSpec:
 
 
 def fitting_profiles(study: Study, spec: StudySpec, path: Path | None, setups: Sequence[Setup]) -> Fitting:
-    """Of the study's languages: nobody could rate, and few arms could answer, in another. Where a worst case is asked
-    for, all setups are without those too mild for it, so that each conversation has its twin. Nothing is stored."""
+    """Return the profiles in the study's languages: nobody could rate, and few arms could answer, in another. If a
+    worst case is asked for, no setup gets those too mild for it, so that each conversation has its twin. Stores
+    nothing."""
     try:
         found = find_profiles(study, path)
     except (ProfilesRefused, OtherProfiles) as error:
@@ -86,7 +87,8 @@ def told_states(states: Mapping[str, str]) -> str:
 
 
 def refuse_unreachable(name: str, settings: ModelSettings) -> None:
-    """Where it cannot be asked from here, as without its key. An estimate asks nobody, and does without."""
+    """Raise Unfit if the model cannot be asked from here, as without its key. An estimate asks nobody, and does
+    without."""
     try:
         model_for(settings)
     except ProviderError as error:

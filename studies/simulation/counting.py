@@ -1,5 +1,5 @@
-"""Which simulated conversations count: those whose seeker was well played, and of several configurations of the same
-conversation the one that was held, or asked for again, last."""
+"""The rule by which simulated conversations count: those whose seeker was well played, and of several configurations of
+the same conversation the one that was held, or asked for again, last."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable
@@ -20,8 +20,8 @@ Place = tuple[str, str, int]  # arm, profile, replicate
 
 
 def is_grave(fault: SeekerFault) -> bool:
-    """Whoever leaves early may have been driven away, and then the supporter is to be charged for it: that the seeker
-    itself was at fault, only a reviewer can say."""
+    """Return whether this fault spoils the conversation. Whoever leaves early may have been driven away, and then the
+    supporter is to be charged for it: only a reviewer can say that the seeker itself was at fault."""
     by_reviewer = fault.source == SeekerFault.Source.REVIEWER
     return fault.kind in GRAVE or (fault.kind == "early_stop" and by_reviewer)
 
@@ -32,8 +32,9 @@ def may_count(run: ArmRun) -> bool:
 
 
 def let_count(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
-    """What of it has been held counts again, and what was held in the same places with other prompts, models or turns
-    at most does not. Where it is still to be held, nothing changes until it is. Returns how many now no longer do."""
+    """Let the held conversations of `wanted` count, and those of other configurations in their places no longer. Others
+    are those with other prompts, models or turns at most. Where one is still to be held, nothing changes until it is.
+    Returns how many no longer count."""
     configurations = configurations_of(wanted)
     chosen = [
         run
@@ -44,7 +45,7 @@ def let_count(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
 
 
 def to_give_way(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
-    """How many count that were held in another configuration, until what is wanted in their places is held."""
+    """Return how many of other configurations count until what is wanted in their places is held."""
     configurations = configurations_of(wanted)
     in_places = [run for run in simulated(study, setup) if is_held(run) and place_of(run) in configurations]
     there = {place_of(run) for run in in_places if run.configuration == configurations[place_of(run)]}
@@ -53,8 +54,8 @@ def to_give_way(study: Study, setup: Setup, wanted: Iterable[Wanted]) -> int:
 
 @transaction.atomic
 def take_places(study: Study, setup: Setup, runs: Collection[ArmRun]) -> Counter[int]:
-    """They count, unless they are spoilt or left out by decision, and nothing else in their places does. Returns by run
-    how many that were held no longer count for it. Two of one place take it one after the other."""
+    """Let these conversations count, unless they are spoilt or left out by decision, and nothing else in their places.
+    Returns by run how many that were held no longer count for it. Two of one place take it one after the other."""
     takers = {place_of(run): run.pk for run in runs}
     in_places = [run for run in locked(study, setup, takers) if place_of(run) in takers]
     again = [run for run in in_places if run.pk == takers[place_of(run)] and not run.valid and may_count(run)]
@@ -65,22 +66,23 @@ def take_places(study: Study, setup: Setup, runs: Collection[ArmRun]) -> Counter
 
 
 def is_taken(run: ArmRun) -> bool:
-    """Whether another conversation counts in the place of this one, which is not stored yet."""
+    """Return whether another conversation counts in the place of this one, which is not stored yet."""
     names = ("study", "condition", "setup", "arm", "profile", "replicate")
     same = ArmRun.objects.filter(**{name: getattr(run, name) for name in names}, conversation__job_items__role=KIND)
     return same.filter(valid=True).exists()
 
 
 def simulated(study: Study, setup: Setup) -> QuerySet[ArmRun]:
-    """Conversations of this condition and ablation, also those under way, with `configuration` and `state` of their
-    items."""
+    """Return the conversations of this condition and ablation, also those under way. They have `configuration` and
+    `state` of their items."""
     runs = study.runs.filter(condition=setup.condition, setup=setup.name(), conversation__job_items__role=KIND)
     item = "conversation__job_items"
     return runs.annotate(configuration=F(f"{item}__configuration"), state=F(f"{item}__state")).order_by("pk")
 
 
 def locked(study: Study, setup: Setup, places: Collection[Place]) -> QuerySet[ArmRun]:
-    """All in these places, and maybe some in others. Ratings of them may be stored meanwhile (`no_key`)."""
+    """Lock and return all runs in these places, and maybe some in others. Ratings of them may be stored meanwhile
+    (`no_key`)."""
     arms, profiles, replicates = ({place[part] for place in places} for part in range(3))
     rows = simulated(study, setup).filter(arm__in=arms, profile__in=profiles, replicate__in=replicates)
     return rows.select_for_update(of=("self",), no_key=True)
@@ -95,5 +97,5 @@ def place_of(run: ArmRun) -> Place:
 
 
 def is_held(run: ArmRun) -> bool:
-    """Of `simulated` ones. What has failed is not over yet."""
+    """Return whether a run of `simulated` is over. One that has failed is not over yet."""
     return run.state == JobItem.State.DONE

@@ -1,4 +1,4 @@
-"""What simulations would ask and cost. Call it inside `discard_changes`."""
+"""Estimates of the calls and the cost of simulations. Call it inside `discard_changes`."""
 
 from collections import Counter
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ def usual_turns(study: Study, setup: Setup) -> Turns:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a job would ask in all, for so many conversations; and those that were held to find it out."""
+    """The calls that a job would make in all, for so many conversations; and the conversations held to find it out."""
 
     loads: list[Load]
     number: int
@@ -49,8 +49,8 @@ class Tried:
 
 
 def simulation_loads(job: Job, turns: Turns, caller: DryCaller) -> Tried:
-    """Supporters are asked about the same, each at its own price. Reviewed is what was held before, and what was tried
-    in the place of what is to come."""
+    """Estimate the calls of a job by holding a few of its conversations. Supporters are asked about the same, each at
+    its own price. Reviewed is what was held before, and what was tried in the place of what is to come."""
     handler = SimulationHandler(job)
     by_arm = Counter(job.items.unfinished().filter(role=KIND).values_list("payload__arm", flat=True))
     samples, conversations = [], set()
@@ -87,7 +87,7 @@ def hold(handler: SimulationHandler, item: JobItem, profile: Profile, turns: int
 
 
 def exchange(talk: Simulation, known: SimulatedDialogue, number: int) -> None:
-    """A message, the reply to it, and what the seeker thinks of that."""
+    """Hold one turn: a message, the reply to it, and what the seeker thinks of that."""
     words = async_to_sync(talk.utterance)(known).text
     simulated_dialogue.store_message(known, words)
     known.due = JudgedTurn(number, words, "")
@@ -107,7 +107,7 @@ def thought_of(talk: Simulation, known: SimulatedDialogue, number: int) -> Thoug
 
 
 def shared(load: Load, handler: SimulationHandler, by_arm: Counter[str]) -> list[Load]:
-    """What was asked of the few supporters that were tried, as all of them will be asked."""
+    """Return what was asked of the few supporters that were tried, as all of them will be asked, one load for each."""
     if load.purpose != Call.Purpose.REPLY:
         return [load]
     language = handler.spec.languages[0]

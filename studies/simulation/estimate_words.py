@@ -1,4 +1,4 @@
-"""What a run would take, as `--estimate` prints it."""
+"""Words for the estimate of a run, as `--estimate` prints it."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""Lets a simulated seeker talk with an arm and then rate it on the same questionnaires as a person; stores both."""
+"""Conversations of simulated seekers with arms, which they rate on the same questionnaires as a person; stores both."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,7 +46,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Made:
-    """What came of one conversation, or of its review, beside itself. `unread`: the review could not be read."""
+    """The result of one conversation, or of its review, beside itself. `unread`: the review could not be read."""
 
     run: ArmRun
     ratings: Mapping[str, asking.Scores] = field(default_factory=dict)  # by instrument
@@ -55,7 +55,7 @@ class Made:
     unread: bool = False
 
     def result(self, set_aside: int) -> dict[str, Any]:
-        """`set_aside`: how many earlier ones no longer count for it."""
+        """Return the result as the item keeps it; `set_aside`: how many earlier ones no longer count for it."""
         told = {"unread": self.unread, "set_aside": set_aside}
         return {"faults": len(self.faults), **{name: value for name, value in told.items() if value}}
 
@@ -76,7 +76,7 @@ class SimulationHandler:
     # Reading
 
     def read(self, items: Sequence[JobItem]) -> dict[int, Material]:
-        """The conversation of each, opened where it has not begun."""
+        """Return the material of each item: its profile, and its conversation, opened if it has not begun."""
         self.find_reviewed([item for item in items if item.role == REVIEW])
         keys = {item.payload["profile"] for item in items}
         rows = self.protocol.study.seeker_profiles.filter(key__in=keys, state=SeekerProfile.State.APPROVED)
@@ -92,7 +92,7 @@ class SimulationHandler:
         }
 
     def find_reviewed(self, items: Sequence[JobItem]) -> None:
-        """A review is of the conversation that it needed."""
+        """Give each review the conversation of the item that it needed."""
         new = [item for item in items if item.conversation_id is None]
         held = JobItem.objects.in_bulk([item.needs_id for item in new])
         for item in new:
@@ -175,7 +175,8 @@ class SimulationHandler:
     async def ratings(
         self, talk: Simulation, known: SimulatedDialogue, instruments: Sequence[str]
     ) -> dict[str, asking.Scores]:
-        """None where what ended the conversation was its length: then it is too long to look back on, too."""
+        """Return the seeker's ratings by instrument. There are none where what ended the conversation was its length:
+        then it is too long to look back on, too."""
         try:
             return {name: await self.rated(talk, known, name) for name in instruments}
         except ProviderError as error:
@@ -184,7 +185,7 @@ class SimulationHandler:
             raise
 
     async def rated(self, talk: Simulation, known: SimulatedDialogue, instrument: str) -> asking.Scores:
-        """EmoHarbor's Evaluator: the seeker looks back, with its profile and what went on in it."""
+        """Ask the seeker to look back, with its profile and what went on in it, as EmoHarbor's Evaluator."""
         items = judged_items(load(instrument), talk.language)
         thoughts = zip(known.turns, known.thoughts, strict=True)
         states = [InnerState(turn.number, *vars(thought).values()) for turn, thought in thoughts if thought]
@@ -201,7 +202,7 @@ class SimulationHandler:
         return await asking.ask_scores(talk.caller.bind(question), messages, items, language=talk.language)
 
     def found(self, talk: Simulation, known: SimulatedDialogue) -> Iterator[SeekerFault]:
-        """By rule."""
+        """Yield the seeker's faults that rules find."""
         seeker = talk.seeker
         utterances = [read_utterance(turn.seeker, talk.language) for turn in known.seeker_turns]
         for fault in gates.find_faults(
@@ -210,7 +211,7 @@ class SimulationHandler:
             yield self.fault(talk, fault, SeekerFault.Source.RULE)
 
     async def reviewed(self, run: ArmRun, talk: Simulation, known: SimulatedDialogue) -> Made:
-        """By a model that reads the conversation with the profile beside it."""
+        """Ask a model for the seeker's faults; it reads the conversation with the profile beside it."""
         condition = instruction(talk.seeker.condition, talk.language, 0.0)
         messages = prompts.review_messages(
             known_to_seeker(talk.seeker.profile, detail="full"), known.seeker_turns, talk.language, condition

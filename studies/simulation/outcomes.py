@@ -1,5 +1,5 @@
-"""What came of a benchmark, from the results.json of an analysis: who stands where, how long seekers stayed, how they
-felt, what it took. Only simulated seekers. Pure."""
+"""Outcomes of a benchmark, from an analysis's results.json: who stands where, how long seekers stayed, how they felt,
+what it took. Only simulated seekers. Pure."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Standing:
-    """`difference`: worst case minus average, over `pairs` of twins."""
+    """The means of one arm by condition. `difference` is worst case minus average, over `pairs` of twins."""
 
     arm: str
     average: Figure
@@ -56,7 +56,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Course:
-    """Over the turns, in one condition."""
+    """The course of a figure over the turns, in one condition."""
 
     condition: str
     points: Sequence[Point]
@@ -64,7 +64,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Stay:
-    """How long seekers stayed with an arm: mean turns up to turn `horizon`, median turns."""
+    """The time that seekers stayed with an arm: mean turns up to turn `horizon`, median turns."""
 
     arm: str
     condition: str
@@ -75,7 +75,7 @@ class Stay:
 
 @dataclass(frozen=True)
 class Costs:
-    """Of a conversation with this arm, by measure: all its calls, and the arm's replies alone."""
+    """The costs of a conversation with this arm, by measure: all its calls, and the arm's replies alone."""
 
     arm: str
     whole: Mapping[str, Figure]
@@ -84,7 +84,7 @@ class Costs:
 
 @dataclass(frozen=True)
 class Outcomes:
-    """`open` and `emotion`: by arm, a course for each condition."""
+    """All outcomes that the pages show. `open` and `emotion` have by arm a course for each condition."""
 
     demonstration: bool
     leaderboards: Sequence[Leaderboard]
@@ -117,7 +117,7 @@ def is_own_feeling(row: Row) -> bool:
 
 
 def leaderboards(rows: Iterable[Row]) -> list[Leaderboard]:
-    """The simulated seekers' own comes first."""
+    """Return a leaderboard for each group of raters and instrument; the simulated seekers' own comes first."""
     by_raters: dict[tuple[str, str], list[Standing]] = {}
     for row in rows:
         if row["item"] == EVERYTHING:

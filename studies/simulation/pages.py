@@ -1,4 +1,4 @@
-"""Benchmark runs: what one would take, how far it is, what came of it."""
+"""Pages of benchmark runs: what one would take, how far it is, what came of it."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,7 +102,7 @@ class RunForm(forms.Form):
         return Wish(**{name: self.cleaned_data[name] for name in Wish.__dataclass_fields__ if name != "profiles"})
 
     def arguments(self) -> list[str]:
-        """Of the command that does it."""
+        """Return the arguments of the command that holds this run."""
         given = self.cleaned_data
         arguments = ["--arms", ",".join(given["arms"]), "--conditions", *given["conditions"]]
         for name in ("replicates", "max_turns", "concurrency"):
@@ -124,7 +124,7 @@ def named(arm: ArmSpec) -> str:
 @require_http_methods(["GET", "POST"])
 @study_page
 def new_run(request: HttpRequest, study: Study) -> HttpResponse:
-    """Sent once it shows what the run would take; the button that this brings starts just that one."""
+    """Show the form of a new run and what the run would take; the button that this brings starts just that one."""
     if study.current().spec().seeker is None:
         return redirect("research-benchmark", study.key)
     if request.method == "GET":
@@ -139,7 +139,7 @@ def new_run(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def estimated(study: Study, form: RunForm) -> tuple[Estimate, Fitting] | None:
-    """With the profiles that it is of. None where it cannot be had; the form then says why."""
+    """Return the estimate and the profiles that it is of; None if it cannot be had, and the form then says why."""
     try:
         run, fitting = form.wish().of(study)
         for name, model in run.models().items():
@@ -194,7 +194,7 @@ def facts_of(estimate: Estimate) -> list[tuple[str, str]]:
 
 
 def fingerprint(form: RunForm) -> str:
-    """What is started must be what was estimated."""
+    """Return a text of the run's arguments, so that what is started must be what was estimated."""
     return " ".join(form.arguments())
 
 
@@ -221,7 +221,7 @@ def stop(request: HttpRequest, study: Study) -> HttpResponse:
 @require_POST
 @study_page
 def go_on(request: HttpRequest, study: Study) -> HttpResponse:
-    """A run that is still ending its last conversations goes on as it is; else it is started again for the rest."""
+    """Continue a run: one still ending its last conversations as it is, else by starting it again for the rest."""
     task = study.tasks.filter(command="benchmark").first()
     stopped = progress.left_by_person_or_budget(study)
     if stopped is None:
@@ -237,7 +237,7 @@ def go_on(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 class Failed(NamedTuple):
-    """So many for this reason; `detail`: of most of them, empty where there is none to be told."""
+    """The number of items that failed for a reason; `detail`: of most of them, empty where there is none to be told."""
 
     reason: str
     number: int
@@ -246,7 +246,7 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True)
 class Cell:
-    """Conversations of an arm in a condition."""
+    """The conversations of an arm in a condition."""
 
     tally: Tally
     failed: Sequence[Failed]
@@ -260,7 +260,7 @@ class Line:
 
 
 def matrix(study: Study) -> list[Line]:
-    """The study's arms, and those that were in it once."""
+    """Return a line for each of the study's arms, and for those that were in it once."""
     found = progress.conversations(study)
     if not found:
         return []
@@ -349,7 +349,7 @@ def board_part(study: Study, board: Leaderboard) -> dict[str, Any]:
 
 
 def notes_of(standing: Standing) -> list[str]:
-    """About what is shown; the tests' own stand in the report."""
+    """Return the notes about what is shown; those of the tests stand in the report."""
     return [note for note in standing.note.split("; ") if note and not note.startswith(TESTS)]
 
 

@@ -1,5 +1,5 @@
-"""Who is to talk with whom: arms × profiles × replicates, as the items of a job. A conversation's review is an item
-of its own, so that it can be asked for later."""
+"""Plans of simulations: arms × profiles × replicates, as the items of a job. A conversation's review is an item of its
+own, so that it can be asked for later."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -50,7 +50,7 @@ def plan_simulation(
 def items(
     protocol: Protocol, setup: Setup, arms: Sequence[ArmSpec], profiles: Sequence[Profile], replicates: int
 ) -> Iterator[Wanted]:
-    """Profile after profile, so that what is there early compares all arms."""
+    """Yield the conversations to be held, profile after profile, so that what is there early compares all arms."""
     hashes = configurations(protocol, setup, arms, profiles)
     for replicate in range(1, replicates + 1):
         for profile in profiles:
@@ -65,7 +65,8 @@ def items(
 
 
 def reviews(conversations: Iterable[Wanted]) -> list[Wanted]:
-    """Each once its conversation is over. The configuration tells the reviewer's prompt and model too."""
+    """Return a review for each conversation, to be done once that is over. The configuration tells the reviewer's
+    prompt and model too."""
     return [replace(one, role=REVIEW, needs=one.place) for one in conversations]
 
 

@@ -1,4 +1,4 @@
-"""How far simulations and judges of a study are, read from the rows of their jobs; and how a person stops them."""
+"""Progress of a study's simulations and judges, read from the rows of their jobs; and how a person stops them."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ GIVEN_UP = (States.FAILED, States.QUARANTINED)
 
 @dataclass
 class Tally:
-    """Items by how they are; `failed` by reason and detail; `faults`: of the simulated seekers themselves."""
+    """Counts of items by state; `failed` by reason and detail; `faults`: of the simulated seekers themselves."""
 
     done: int = 0
     all: int = 0
@@ -80,7 +80,7 @@ def under_way(study: Study) -> list[Job]:
 
 
 def left_by_person_or_budget(study: Study) -> Job | None:
-    """The newest that ended before its items did."""
+    """Return the newest job that a person or its budget ended before its items were done."""
     unfinished = JobItem.objects.unfinished().filter(job=OuterRef("pk"))
     ended = jobs_of(study, SIMULATING, JUDGING).filter(state__in=(Job.State.STOPPED, Job.State.BUDGET))
     return ended.filter(Exists(unfinished)).order_by("pk").last()
@@ -95,7 +95,7 @@ def stop(study: Study, user: AbstractBaseUser) -> int:
 
 
 def reopen(jobs: QuerySet[Job]) -> None:
-    """Whoever was at it goes on, else the runner beside the server."""
+    """Open stopped jobs again. Whoever was at them goes on, else the runner beside the server."""
     jobs.filter(state=Job.State.STOPPED).update(state=Job.State.OPEN, reason="", ended_at=None)
 
 
@@ -109,7 +109,7 @@ def spent_since(task: Task) -> Decimal:
 
 
 def to_go_on(task: Task) -> list[str]:
-    """The arguments with which it goes on: what it has spent is not to be spent again."""
+    """Return the arguments with which the task goes on: what it has spent is not to be spent again."""
     arguments = list(task.arguments)
     if "--budget" in arguments:
         place = arguments.index("--budget") + 1

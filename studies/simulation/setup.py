@@ -1,4 +1,4 @@
-"""How simulated seekers are set up for one job, as it is frozen in its plan."""
+"""Settings of the simulated seekers for one job, as they are frozen in its plan."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -19,7 +19,8 @@ EVALUATOR_TEMPERATURE = 0.0  # EmoHarbor, Section 4.1
 
 @dataclass(frozen=True)
 class Setup:
-    """`without`: behaviours left out. `one_agent`, `simple_profile`: the ablations of EmoHarbor's Section 4.1.1."""
+    """Settings of simulated seekers. `without`: behaviours left out. `one_agent`, `simple_profile`: the ablations of
+    EmoHarbor's Section 4.1.1."""
 
     seeker: ArmSpec
     condition: Literal["average", "worst_case"]
@@ -30,7 +31,7 @@ class Setup:
     review: bool = False
 
     def name(self) -> str:
-        """What tells an ablation from the whole; empty for the whole."""
+        """Return the name that tells an ablation from the whole; empty for the whole."""
         told = [f"without {behaviour}" for behaviour in self.without]
         told += ["one agent"] if self.one_agent else []
         return ", ".join(told + (["simple profile"] if self.simple_profile else []))

@@ -1,4 +1,4 @@
-"""What every strategy has, and the registry of them. Pure."""
+"""The base of all strategies, and the registry of them. Pure."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +16,7 @@ from dialogue.providers.base import Message
 
 
 class Strategy:
-    """What a judge is shown next to the conversation, and how it is asked.
+    """A strategy: what a judge is shown next to the conversation, and how it is asked.
 
     A subclass has at least `name`, `label`, `about` and `order`. Results sort strategies by `name`, so that the sign of
     a difference does not depend on which strategies are installed; forms list them by `order`.

@@ -97,7 +97,7 @@ def test_what_cannot_be_read_says_why() -> None:
     nothing = read_answer("I would rather not.", ANSWERED)
     assert nothing == UnreadableProfile(("there is no object with P, C and S",))
     half = read_answer(text({**WRITTEN, "S": {"opening": "hi", "layers": []}}), ANSWERED)
-    assert half == UnreadableProfile(("profile.S.ends_when: is missing", "profile.S.layers: is missing"))
+    assert half == UnreadableProfile(("profile.S.layers: is missing", "profile.S.ends_when: is missing"))
     assert failure_reason(half) == "unparseable"
     assert failure_reason(read(WRITTEN)) == ""
 

@@ -68,7 +68,7 @@ def test_section_is_read_and_comes_back_from_file_and_database(tmp_path: Path) -
         ("oncall", [{"name": "A", "email": "a@example.org"}] * 2, 'safety.oncall[2].name: "A" is listed twice'),
         ("oncall", [{"name": "A", "hours": ["nine to five"]}], "safety.oncall[1].hours[1]"),
         ("oncall", [{"name": "A", "webhook": "https://me:secret@example.org"}], "safety.oncall[1].webhook"),
-        ("second_line", {"kind": "oracle"}, "safety.second_line.kind"),
+        ("second_line", {"kind": "oracle", "provider": "Lab"}, "safety.second_line.kind"),
         ("stopping_rules", [{"count": "events", "at_least": 0}], "safety.stopping_rules[1].at_least"),
     ],
 )

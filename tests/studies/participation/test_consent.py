@@ -176,5 +176,6 @@ def test_demonstration_says_nothing_of_what_it_has_none_of(demo: StudySpec, trac
 
 def test_box_and_sentence_about_the_one_on_call_say_no_more_than_is_so(demo: StudySpec) -> None:
     read_only = form_of(with_values(demo, ("oncall_channel",)), language="en", track="participant")
-    assert "Then Xx may read the last messages. On-call hours: Xx." in whole(read_only)
+    sentence = "In each of these cases Xx may read the last messages and your answer. On-call hours: Xx."
+    assert sentence in whole(read_only)
     assert "Xx may read the last messages." in {key: text for key, _, text in read_only.boxes}["safety_contact"]

@@ -554,6 +554,8 @@ def test_whose_part_is_over_stays_so_and_the_one_on_call_is_told(status, ada, ma
     hearts = factories.study("hearts")
     person = seen(hearts, 1, status=status, track="counsellor", plan=END)
     run = factories.run_with_turns(hearts, person)
+    run.conversation.role_play = True
+    run.conversation.save(update_fields=["role_play"])
     event = RiskEvent.objects.create(
         conversation=run.conversation, subject=person.code, turn=1, level=3, source="message"
     )

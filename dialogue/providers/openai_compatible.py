@@ -8,7 +8,7 @@ from typing import Any
 from dialogue.providers.addresses import DEFAULT_BASE_URL
 from dialogue.providers.base import Message, ModelSettings, OnText, ProviderError, Reply
 from dialogue.providers.completions import Answer, CompletionReader, request_body
-from dialogue.providers.openai_client import stream_completion
+from dialogue.providers.openai_client import get_client, stream_completion
 from dialogue.providers.server_errors import ServerFailure, StatusError
 
 GAP_TIMEOUT = 30.0
@@ -33,6 +33,7 @@ class OpenAICompatible:
     async def reply(self, messages: Sequence[Message], on_text: OnText | None = None) -> Reply:
         answer = Answer(on_text)
         try:
+            await get_client(self._base_url, self._key)  # its first import takes a second, which is no model's
             async with asyncio.timeout(self._total) as limit:
                 await self._ask(self._body(messages), answer)
         except TimeoutError:

@@ -43,7 +43,7 @@ while (step := progress.current_step(person)).kind != "chat":
     progress.advance(person, done=step)
 progress.set_status(person, Status.ACTIVE)
 session = SessionStore()
-enrolment.bind(session, person)
+enrolment.bind_session(session, person)
 session["language"] = "en"
 session.create()
 print(json.dumps([person.code, session.session_key]))

@@ -17,7 +17,7 @@ BY_CHANCE = {
     re.compile(r"\b(emostudy_\w+|messages)=[^;\n]+"): r"\1=*",
     re.compile(r"ws://127\.0\.0\.1:\d+"): "ws://*",  # the server's own address
     re.compile(r'"sent_at": "[-\d]+T\d\d:\d\d:00Z"'): '"sent_at": "*"',  # whole minutes; seconds would be no chance
-    re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency)" value=)"[\w-]+"'): r'\1"*"',
+    re.compile(r'(name="(?:csrfmiddlewaretoken|idempotency)" value=)"[\w.-]+"'): r'\1"*"',
 }
 # CONTRACT.md: what each frame from the server holds. There is no number of an arm among it.
 FRAME_KEYS: dict[str, set[str]] = {

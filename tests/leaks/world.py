@@ -24,12 +24,15 @@ SETUP = """
 from django.core.management import call_command
 from studies.participation import chats, enrolment
 from studies.models import Study
+from tests.factories import acknowledged_drill
 for path in {studies!r}:
     call_command("load_study", path, verbosity=0)
-    spec = Study.objects.order_by("pk").last().current().spec()
+    study = Study.objects.order_by("pk").last()
+    acknowledged_drill(study)  # before real people may come
+    spec = study.current().spec()
     for arm in spec.arms:
         for language in spec.languages:
-            chats.frozen_supporter(arm, language)
+            chats.freeze_supporter(arm, language)
 for name, key, track, language, place in {people!r}:
     person, token = enrolment.invite(Study.objects.get(key=key), track=track, is_test=not name.startswith("twin"))
     if place:

@@ -26,7 +26,7 @@ from tests.leaks.twins import FRAME_KEYS, account, differences, too_early, wrong
 from tests.leaks.walkers import FIRST
 from tests.leaks.world import REVIEWERS, TWINS, Walked, Who, World, walked_worlds
 
-RESEARCHERS = ("research-language", "api-newest")
+RESEARCHERS = ("research-language", "api-newest", "oncall-alarm")
 CONSENT = {("provider", "GET /study/ 200 consent")}
 TOLD_AT_LAST = {("title", "GET /study/ 200 blinding"), ("title", "GET /study/ 200 debrief")}
 TOLD_TO_TWINS = {("provider", "GET /study/ 200 consent"), *TOLD_AT_LAST}
@@ -146,7 +146,8 @@ def test_pages_and_frames_are_the_same_with_another_arm(walked: Walked, twin: Wh
     here, there = told(walked.here, twin.name), told(walked.there, twin.name)
     compared = COMPARED | OF_CHECKPOINTS if twin.track == "participant" else COMPARED
     assert {text.splitlines()[0] for text in here} >= compared
-    assert differences(here, there) == []
+    found = differences(here, there)
+    assert found == [], "\n".join(found)
 
 
 def arms_of(world: World, name: str) -> list[str]:

@@ -16,9 +16,6 @@ from datetime import date, time
 from pathlib import Path
 from typing import Any
 
-from django.conf import settings
-from django.utils.translation import gettext
-
 from dialogue.incoming import is_storable
 
 Place = tuple[str | int, ...]  # keys, and positions in lists from 0
@@ -56,6 +53,9 @@ def place_of(path: Iterable[str | int]) -> str:
 def translate(message: str, **values: object) -> str:
     """Return the message with its values, on a page in the language of the page. Import it as `_`, so that
     `makemessages` finds the messages."""
+    from django.conf import settings  # the analysis runs without it
+    from django.utils.translation import gettext
+
     said = gettext(message) if settings.configured else message
     return said % values if values else said
 

@@ -25,8 +25,6 @@ from typing import (
     get_type_hints,
 )
 
-from django.core.exceptions import ValidationError as DjangoError
-from django.core.validators import validate_email
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -94,6 +92,9 @@ def check_unlike(members: Sequence[Any]) -> Sequence[Any]:
 
 def check_email(text: str) -> str:
     """Return the text where it is one plain address, which can stand in the head of a mail."""
+    from django.core.exceptions import ValidationError as DjangoError
+    from django.core.validators import validate_email
+
     try:
         if text:
             validate_email(text)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from studies.analysis import AnalysisError
-from studies.design.spec import ContrastSpec
+from studies.design.contrast_spec import ContrastSpec
 
 OF_DECLARATION = ("version", "declared_at", "before_first_answer", "withdrawn_in")
 

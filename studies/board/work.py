@@ -52,7 +52,7 @@ class JudgeForm(forms.Form):
     strategies = forms.MultipleChoiceField(
         label=gettext_lazy("What the judge is shown"),
         choices=strategy_choices,
-        initial=registered,
+        initial=lambda: list(registered()),
         widget=forms.CheckboxSelectMultiple,
     )
 

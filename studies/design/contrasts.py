@@ -9,7 +9,8 @@ from typing import Annotated
 from dialogue.documents import suggestion
 from dialogue.judges.strategies import registered
 from dialogue.schema import KNOWN_KEYS_ONLY, Line, Lines, NeededLine, OneOf, Rule, about, none_of
-from studies.design.spec import COUNSELLOR, ContrastSpec, StudySpec
+from studies.design.contrast_spec import ContrastSpec
+from studies.design.spec import COUNSELLOR, StudySpec
 from studies.instruments.loading import instrument_ids, load
 
 OWN_SEEKERS = {"seeker": "person", "expert": "counsellor", "simulated_seeker": "simulated"}  # who rate what they met

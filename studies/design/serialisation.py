@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
+from studies.design.contrast_spec import ContrastSpec
 from studies.design.safety_rules import RULES
 from studies.design.spec import (
     ArmSpec,
     ChatSpec,
     ConsentSpec,
-    ContrastSpec,
     OrderSpec,
     RolePlaySpec,
     StepSpec,

@@ -24,6 +24,7 @@ from dialogue.schema import (
     check_unlike,
 )
 from studies.design.allocation import DESIGNS
+from studies.design.contrast_spec import ContrastSpec
 from studies.design.safety_rules import SafetyRules
 from studies.instruments.definitions import COUNSELLOR
 
@@ -265,26 +266,6 @@ class RolePlaySpec:
             "JSON files of [role cards](profiles.md) next to the study file, or instruments.", ["seeker_profiles_demo"]
         ),
     ] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class ContrastSpec:
-    """A comparison that is declared before data are seen: of two strategies of a judge, or of two arms.
-
-    Each pair in the order of the alphabet. `item` of two arms may be "*", the mean over the instrument's items."""
-
-    strategies: tuple[str, ...] = ()
-    judge: str = ""  # of two strategies
-    arms: tuple[str, ...] = ()
-    item: str
-    instrument: str
-    raters: str = "seeker"  # with whom the judge is to agree, or who rate the arms
-    moment: str = "final"
-    seekers: str = ""  # of two arms: who met them
-    condition: str = ""  # of two arms, where not people as themselves met them
-
-    def pair(self) -> tuple[str, ...]:
-        return self.strategies or self.arms
 
 
 @dataclass(frozen=True)

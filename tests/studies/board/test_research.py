@@ -12,7 +12,7 @@ from dialogue.models.conversation import Status as ConversationStatus
 from studies.board.people import safety_questions
 from studies.care.alarms import raise_alarm
 from studies.design import spec, study_file
-from studies.design.spec import ContrastSpec
+from studies.design.contrast_spec import ContrastSpec
 from studies.models import Alarm, Participation, Task
 from studies.participation.step_kinds import KINDS
 from studies.workbench.labels import ORDERS, SELECTIONS, TOPICS

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from studies.design.spec import ContrastSpec
+from studies.design.contrast_spec import ContrastSpec
 from studies.design.writing import dump_study
 from tests.studies.design.test_reading import faults_of, read, small
 

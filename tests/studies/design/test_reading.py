@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from studies.design.contradictions import needed_placeholders
+from studies.design.contrast_spec import ContrastSpec
 from studies.design.reading import INSTRUMENTS, StudyFileError, read_study
 from studies.design.serialisation import protocol_hash, spec_from_json, spec_to_json
-from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, ContrastSpec, OrderSpec, StepSpec, StudySpec
+from studies.design.spec import ArmSpec, ChatSpec, ConsentSpec, OrderSpec, StepSpec, StudySpec
 from studies.design.writing import dump_study
 
 FIXTURES = INSTRUMENTS.parent

@@ -609,7 +609,7 @@ def test_person_who_withdraws_meanwhile_is_not_sent(monkeypatch: pytest.MonkeyPa
         Participation.objects.update(status=PersonStatus.WITHDRAWN)
         return work
 
-    monkeypatch.setattr("studies.management.commands.judge.work_for", planned)
+    monkeypatch.setattr("studies.management.commands.judge.get_work", planned)
     assert judge(key="demo")[0]["erased"] == 1
     assert not Call.objects.exists()
 

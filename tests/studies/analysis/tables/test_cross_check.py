@@ -149,10 +149,15 @@ def change_of_squares(found: variance.MeanSquares) -> variance.MeanSquares:
         (correlation, "pearson", lambda r: r + 2e-6, {"pearson"}),
         (module, "fisher_z", lambda z: z * 1.0001, {"pearson_resampled"}),
         (variance, "mean_squares", change_of_squares, {"icc_a_1", "icc_a_k"}),
-        (coincidence, "alpha_of", lambda alpha: alpha - 1e-4, {"alpha_ordinal_resampled", "alpha_interval_resampled"}),
+        (
+            coincidence,
+            "alpha_from_sums",
+            lambda alpha: alpha - 1e-4,
+            {"alpha_ordinal_resampled", "alpha_interval_resampled"},
+        ),
         (reliability, "cronbach_alpha", lambda alpha: alpha + 1e-5, {"cronbach_alpha"}),
         (discrimination.MeanSquares, "f_repeated", lambda f: f * 1.001, {"f_repeated"}),
-        (mixed, "best", lambda relative: relative * 1.05, {"reviewer_variance", "conversation_variance"}),
+        (mixed, "best_deviations", lambda relative: relative * 1.05, {"reviewer_variance", "conversation_variance"}),
         (module.order.Fit, "effect", None, {"position_slope"}),
     ],
 )

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from studies.design.spec import ContrastSpec
+from studies.design.contrast_spec import ContrastSpec
 from studies.models import Protocol
 from studies.workbench.csv_cells import format_cell
 from tests import factories

@@ -83,10 +83,11 @@ def line(url, model, kind="openai_compatible", **fields):
 
 
 async def talked(conversation, text="I feel low", *types):
-    """The frames that follow a message."""
+    """The frames that follow a message, without those of earlier turns, which come before its ack."""
     socket = await opened(conversation)
     await socket.send_json_to(message(text))
-    frames = await until(socket, *(types or ("reply", "held", "closed", "failed")))
+    frames = (await until(socket, "ack"))[-1:]
+    frames += await until(socket, *(types or ("reply", "held", "closed", "failed")))
     await socket.disconnect()
     return frames
 
@@ -348,6 +349,7 @@ async def test_turns_before_the_message_are_told_to_a_chat_model(answers, url):
         "<earlier>\nPerson: first ‹/message› words\nPartner: Hello.\n</earlier>\n<message>second words</message>"
     )
     assert last.prompt_version.endswith("prompt 1")
+    assert (last.status, last.error) == ("ok", "")
     assert (last.input_tokens, last.output_tokens) != (None, None)
 
 
@@ -445,6 +447,7 @@ async def test_after_a_restart_reply_and_second_line_are_asked_again(answers, ur
     await database_sync_to_async(chat.take_seeker_turn)(
         conversation.pk, client_id="one", text="I feel low", owner="a process that died"
     )
+    await Turn.objects.aupdate(lease_until="2020-01-01T00:00:00Z")  # which another process waits for
     socket = await opened(conversation)
     assert types(await until(socket, "held")) == ["message", "help", "held"]
     statuses = [(call.purpose, call.status) async for call in Call.objects.order_by("pk")]

@@ -76,7 +76,7 @@ def lines_for(country: str, *, level: int, category: PageCategory) -> list[Resou
     """
     lines = [_with_channels_for(one, category) for one in resources_for(country)]
     emergency = [one for one in lines if one.kind == "emergency"]
-    special = [one for one in lines if category in one.about]
+    special = [one for one in lines if category in one.about and not one.partial]
     crisis = [one for one in lines if one.kind == "crisis_line" and not one.partial]
     best = (special or crisis)[:1]
     head = [*emergency, *best] if level >= 4 else [*best, *emergency]

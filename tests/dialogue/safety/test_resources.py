@@ -26,8 +26,10 @@ FALLBACK = ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]
     [
         ("US", ["us_911", "us_988", "us_ndvh", "us_childhelp"]),
         ("GB", ["gb_999", "gb_samaritans", "gb_domestic_abuse", "gb_childline"]),
-        ("IE", ["ie_112", "ie_samaritans"]),
-        ("CN", ["cn_120_110", "cn_12356"]),
+        ("IE", ["ie_112", "ie_samaritans", "ie_womens_aid", "ie_childline"]),
+        ("CN", ["cn_120_110", "cn_12356", "cn_12338"]),
+        ("AU", ["au_000", "au_lifeline", "au_1800respect", "au_kids_helpline"]),
+        ("CA", ["ca_911", "ca_988", "ca_kids_help_phone"]),
         ("HK", ["hk_999", "hk_18111", "hk_sbhk", "hk_samaritans"]),
         ("FR", ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]),
         ("EU", ["eu_112", "eu_116123", "int_findahelpline", "int_iasp"]),
@@ -49,14 +51,17 @@ def test_country_has_its_lines_emergency_first(country: str, ids: list[str]) -> 
         ("US", 4, "from_others", ["us_911", "us_ndvh", "us_988"]),
         ("US", 3, "to_others", ["us_988", "us_911"]),
         ("GB", 3, "child", ["gb_childline", "gb_999", "gb_samaritans"]),
-        ("IE", 3, "child", ["ie_samaritans", "ie_112"]),
+        ("IE", 3, "child", ["ie_childline", "ie_112", "ie_samaritans"]),
+        ("AU", 4, "from_others", ["au_000", "au_1800respect", "au_lifeline"]),
+        ("CA", 3, "from_others", ["ca_988", "ca_911"]),
+        ("CN", 3, "from_others", ["cn_12356", "cn_120_110", "cn_12338"]),
         ("TW", 3, "child", ["tw_113", "tw_119", "tw_1925", "tw_1995"]),
         ("FR", 3, "self", ["eu_112", "eu_116123"]),
         ("BR", 3, "self", ["eu_112", "eu_116123"]),
     ],
 )
 def test_the_line_to_use_first_follows_level_and_category(country, level, category, first):
-    """116 123 does not run in every country of the EU, so it never stands first."""
+    """116 123 does not run in every country of the EU, nor 12338 at every hour, so they never stand first."""
     assert [one.id for one in lines_for(country, level=level, category=category)][: len(first)] == first
 
 

@@ -112,6 +112,9 @@ def test_a_study_that_names_nobody_holds_the_person_all_the_same_and_says_so(
         person.say(GRAVE)
     assert person.step.kind == "held"
     assert list(SafetyAct.objects.values_list("kind", "text")) == [("failed", "the study names nobody on call")]
+    page = person.page().content.decode()
+    assert "We have not reached anybody of our team yet." in page
+    assert "is being told now" not in page
 
 
 def test_a_fault_of_one_look_does_not_stop_the_clock(caplog):

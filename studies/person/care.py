@@ -23,11 +23,12 @@ def to_care(_request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD"])
 @needs_person
 def care(request: HttpRequest, person: Participation) -> HttpResponse:
-    """Show the page that meets the person: their study's own page while it waits or has ended for safety."""
+    """Show the page that meets the person: their study's own page while their part goes on, waits, or has ended for
+    safety."""
     if person.status in (Status.HELD, Status.STOPPED):
         return redirect("study")
     if not answers.is_unsafe(answers.get_event(person)):
-        return redirect("help")
+        return redirect("help" if person.is_over() else "study")
     return render(request, "studies/care/care.html", {**page_context(person), "meeting": get_meeting(person)})
 
 

@@ -196,7 +196,8 @@ def test_false_alarm_costs_one_kind_page():
     person = someone()
     person.say(GRAVE)
     RiskEvent.objects.update(suspected=True)
-    answer(person, "safe")
+    page = answer(person, "safe")
+    assert "data-conversation" in page  # not the list of help
     assert (person.step.kind, Turn.objects.get().state) == ("chat", "waiting")
     assert event().released_at is None  # open, for review
     assert acts() == [("answered", "safe"), ("answered", "continues")]

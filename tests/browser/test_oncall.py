@@ -1,0 +1,118 @@
+"""From a sign of danger to somebody who comes: the live desk, the mail, the page behind its link; and a false alarm."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import BRIEF, quick_demo
+from tests.browser.test_walk import page_of
+from tests.browser.visitor import PATIENCE, HurriedVisitor, come_in, sign_in
+from tests.server import Server, serving
+from tests.studies.care.servers import Box, mail_server
+
+pytestmark = pytest.mark.browser
+
+ONCALL = """
+[safety]
+
+[[safety.oncall]]
+name = "Ann"
+email = "ann@example.org"
+"""
+SUSPICIOUS = """
+[safety.second_line]
+kind = "scripted"
+model = "level-3"
+"""
+
+
+@pytest.fixture(scope="module")
+def box() -> Box:
+    return Box()
+
+
+@pytest.fixture(scope="module")
+def watched(box: Box, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server that sends mail, with a study that has somebody on call, and one whose second line suspects everybody."""
+    folder = tmp_path_factory.mktemp("watched")
+    with mail_server(box) as port, serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}") as server:
+        for key, rules in (("watched", ONCALL), ("suspicious", SUSPICIOUS)):
+            load(server, folder, key, rules)
+        yield server
+
+
+def load(server: Server, folder: Path, key: str, rules: str) -> None:
+    file = quick_demo(folder, BRIEF, {'key = "brief"': f'key = "{key}"'}, key=key)
+    file.write_text(file.read_text(encoding="utf-8") + rules, encoding="utf-8")
+    loaded = server.manage("load_study", str(file))
+    assert loaded.returncode == 0, loaded.stderr
+
+
+def begin_chat(browser: Browser, server: Server, study: str) -> Page:
+    page = page_of(browser, "phone", "en")
+    page.clock.install()  # for the page that looks every 20 seconds how things stand
+    visitor = HurriedVisitor(page, "en")
+    come_in(page, f"{server.base_url}/open/{study}/")
+    while not page.locator("[data-conversation]").count():
+        visitor.take_step()
+    return page
+
+
+def say(page: Page, text: str) -> None:
+    page.locator("textarea").first.fill(text)
+    page.locator('[data-part="send"]').click()
+    page.locator('[data-waits="held"]').wait_for(state="attached", timeout=PATIENCE)
+
+
+def open_desk(browser: Browser, server: Server, study: str) -> Page:
+    page = page_of(browser, "desktop", "en")
+    sign_in(page, server)
+    page.goto(f"{server.base_url}/research/{study}/risks/")
+    expect(page.get_by_text("This list is live.")).to_be_visible(timeout=PATIENCE)
+    return page
+
+
+def test_alarm_is_seen_on_the_desk_and_acknowledged_by_the_link_in_the_mail(
+    browser: Browser, watched: Server, box: Box
+) -> None:
+    desk = open_desk(browser, watched, "watched")
+    expect(desk.get_by_role("heading", name="Nobody is waiting")).to_be_visible()
+    person = begin_chat(browser, watched, "watched")
+    say(person, "I want to kill myself")
+    expect(desk.locator("tr.row--attention")).to_have_count(1, timeout=PATIENCE)  # nobody has loaded it again
+    expect(desk).to_have_title(re.compile(r"^\(1\) "))
+
+    for _ in range(PATIENCE // 100):
+        if box.mails:
+            break
+        desk.wait_for_timeout(100)
+    [link] = {word for word in box.texts()[0].split() if "/oncall/" in word}
+    ann = page_of(browser, "phone", "en")
+    ann.goto(f"{watched.base_url}/oncall/{link.partition('/oncall/')[2]}")
+    expect(ann.get_by_role("heading", name="Somebody may be in danger")).to_be_visible()
+    expect(desk.locator("tr.row--attention")).to_have_count(1)  # a link that was opened acknowledges nothing
+    ann.get_by_role("button", name="I take care of it").click()
+    expect(ann.get_by_role("status")).to_contain_text("Acknowledged by Ann")
+    expect(desk.locator("tr.row--attention")).to_have_count(0, timeout=PATIENCE)
+    expect(desk).not_to_have_title(re.compile(r"^\("))
+
+    person.clock.fast_forward(20_000)
+    expect(person.get_by_text("Somebody has seen it and is looking after it.")).to_be_visible(timeout=PATIENCE)
+    for page in (person, ann, desk):
+        page.context.close()
+
+
+def test_a_false_alarm_costs_one_page(browser: Browser, watched: Server) -> None:
+    person = begin_chat(browser, watched, "suspicious")
+    say(person, "My sister came by and we cooked")
+    with person.expect_navigation():
+        person.locator('button[name="answer"][value="safe"]').first.click()
+    expect(person.locator(".bubble--partner[data-seq]")).to_have_count(1, timeout=PATIENCE)
+
+    desk = open_desk(browser, watched, "suspicious")
+    expect(desk.get_by_text("(suspected)")).to_be_visible()  # it stays for review
+    for page in (person, desk):
+        page.context.close()

@@ -36,7 +36,7 @@ def box() -> Box:
 
 @pytest.fixture(scope="module")
 def watched(box: Box, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that sends mail, with a study that has somebody on call, and one whose second line suspects everybody."""
+    """A server that sends mail; a study with somebody on call, and one whose second line suspects everybody."""
     folder = tmp_path_factory.mktemp("watched")
     with mail_server(box) as port, serving(folder, EMAIL_URL=f"smtp://127.0.0.1:{port}") as server:
         for key, rules in (("watched", ONCALL), ("suspicious", SUSPICIOUS)):
